@@ -3,8 +3,9 @@
 import importlib.util
 import json
 import math
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,26 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.commands.main import main
+from posenc_conformance.deployed import gguf_file
+from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.checkpoint import files_of
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
+from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.instrument import (
     CHANNELS_A_TOKEN,
     FOLLOWING,
     GAINS,
     LARGEST_READ,
 )
-from posenc_conformance.deployed.measure import expected, keys_seen, measure, prompt_for, shares_of
+from posenc_conformance.deployed.measure import keys_seen, measure, shares_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named, with_configuration
+from posenc_conformance.models.frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine
 from posenc_lab.deployed.engines import NoScaling
@@ -43,8 +48,12 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 SMALL = Case(Plain, "llama", "")
 PLAIN = FAMILIES["llama"]
-SIZES = {"hidden_size", "n_embd", "num_attention_heads", "n_head", "num_key_value_heads"}
+SIZES = {"hidden_size", "n_embd", "d_model", "num_attention_heads", "n_head", "num_key_value_heads"}
 """Fields that a probe has of its own."""
+DECIDES = re.compile("radians per position|^ *positions: ")
+"""What is told of a model that its probe must be told alike."""
+TOO_LARGE = {"bloom"}
+"""Models of so many heads and layers that no probe is made of them."""
 
 
 def titled(case: Case) -> str:
@@ -89,27 +98,38 @@ def test_a_probe_is_written_alike_each_time() -> None:
     assert first == second
 
 
+def includes(whole: Any, part: Any) -> bool:
+    """Return whether all fields of a part are in a whole, in that of a field as well."""
+    if not isinstance(part, Mapping):
+        return bool(whole == part)
+    return all(name in whole and includes(whole[name], each) for name, each in part.items())
+
+
 @pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
 def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
-    if model.configuration.type not in FAMILIES:
+    if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
         assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 2
-        assert model.configuration.type in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert model.configuration.type in said or "too large" in said
         return
     assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 0
     assert main(["model", str(tmp_path / "probe" / "config.json")]) == 0
     told = capsys.readouterr().out.splitlines()
     assert main(["model", model.id]) == 0
     as_released = capsys.readouterr().out.splitlines()
-    turning = [line for line in as_released if "radians per position" in line]
-    assert turning
-    assert turning == [line for line in told if "radians per position" in line]
+    decides = [line for line in as_released if DECIDES.search(line)]
+    assert decides
+    assert decides == [line for line in told if DECIDES.search(line)]
     written = json.loads((tmp_path / "probe" / "config.json").read_text())
-    kept = model.config.keys() - SIZES
-    assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
+    assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
 
 def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
-    centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
+    centred = [
+        each
+        for each in load_all()
+        if FAMILIES.get(each.configuration.type, PLAIN).centred and each.id not in TOO_LARGE
+    ]
     assert centred
     for model in centred:
         probe = probe_for(model)
@@ -154,7 +174,7 @@ def test_every_family_is_tried() -> None:
 
 @pytest.mark.parametrize("model", [*load_all(), *OWN], ids=lambda model: model.title)
 def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
-    if model.configuration.type not in FAMILIES:
+    if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
         return
     probe = probe_for(model)
     config, other = (
@@ -169,11 +189,11 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
 
 def test_what_is_read_stays_below_the_token_that_follows() -> None:
     for model in load_all():
-        if model.configuration.type in FAMILIES:
+        if model.configuration.type in FAMILIES and model.meaning.groups[0].turns:
             probe, group = probe_for(model), model.meaning.groups[0]
             for distance in (1, 777, 4095):
                 prompt = prompt_for(probe, group, distance)
-                scores = expected(probe, group, prompt, "float32").values
+                scores = scores_of(probe, group, prompt, "float32").values
                 seen = keys_seen(group, np.array(prompt.positions))
                 shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
                 assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
@@ -201,7 +221,7 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     probe, group = probe_for(model), model.meaning.groups[0]
     prompt = prompt_for(probe, group, 64)
     bounds = [
-        expected(probe, group, prompt, dtype).bound.max()
+        scores_of(probe, group, prompt, dtype).bound.max()
         for dtype in ("float32", "float16", "bfloat16")
     ]
     assert bounds == sorted(bounds)
@@ -212,7 +232,10 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     ("arguments", "said"),
     [
         (["nothing"], "nothing"),
-        (["gpt2"], "gpt2"),
+        (["bert-base"], "encoder"),
+        (["t5-small"], "a completion takes one text"),
+        (["vit-base-patch16-224"], "images"),
+        (["bloom"], "too large"),
         (["llama-2-7b", "--dtype", "int4"], "int4"),
         (["llama-2-7b", "--spelling", "mine"], "mine"),
     ],
@@ -224,12 +247,19 @@ def test_what_cannot_be_written_is_said(
     assert said in capsys.readouterr().err
 
 
-def test_a_model_of_several_kinds_of_input_is_refused(tmp_path: Path, capsys: Any) -> None:
-    text = model_named("qwen2-0.5b").config
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"model_type": "qwen2_audio", "text_config": text}))
-    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
-    assert "several kinds" in capsys.readouterr().err
+def test_of_a_model_of_several_kinds_of_input_the_text_is_asked(
+    tmp_path: Path, capsys: Any
+) -> None:
+    text = CONFIGS["gemma3_text"]
+    nested = {"model_type": "gemma3", "text_config": text, "vision_config": {"hidden_size": 64}}
+    written = []
+    for name, config in (("flat", text), ("nested", nested)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(config))
+        assert main(["probe", str(path), "--out", str(tmp_path / name)]) == 0
+        written.append(json.loads((tmp_path / name / "config.json").read_text()))
+    assert written[0] == written[1]
+    assert "text alone" in capsys.readouterr().out
 
 
 def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -239,11 +269,11 @@ def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> N
     assert "both directions" in capsys.readouterr().err
 
 
-def test_a_model_of_biases_is_refused(tmp_path: Path, capsys: Any) -> None:
+def test_a_table_of_too_many_rows_is_refused(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({**CONFIGS["falcon"], "alibi": True}))
+    path.write_text(json.dumps({**CONFIGS["gpt2"], "n_positions": 2**17}))
     assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
-    assert "rotates nothing" in capsys.readouterr().err
+    assert "131,072 rows" in capsys.readouterr().err
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:
@@ -251,6 +281,70 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -
     assert main(["probe", "llama-2-7b", "--out", str(tmp_path)]) == 2
     assert "thesis.txt" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+# As a GGUF file.
+
+WRITTEN = (
+    "gemma-2b",
+    "llama-2-7b",
+    "llama-3.2-1b",
+    "mistral-7b-v0.3",
+    "phi-3-mini-4k",
+    "pythia-70m",
+    "qwen2-0.5b",
+    "qwen3-0.6b",
+)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_gguf_file_means_what_the_model_means(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "probe.gguf"
+    assert main(["probe", name, "--gguf", "--out", str(path)]) == 0
+    (asked,), (read,) = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
+    assert np.allclose(frequencies(read), frequencies(asked), rtol=1e-6)
+    assert read.parameters["head_dim"] == asked.parameters["head_dim"]
+    assert read.layers == asked.layers
+    assert read.scheme == asked.scheme
+
+
+def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
+    """Return the matrices of a file in float32 by name; they end the file, in their order."""
+    found, end = {}, len(content)
+    for name, values in reversed([*gguf_file._renamed(probe, gguf_file.ARCHITECTURES["llama"])]):
+        size = values.size * 4 + -(values.size * 4) % 32
+        place = content[end - size : end - size + values.size * 4]
+        found[name] = np.frombuffer(place, np.float32).reshape(values.shape)
+        end -= size
+    return found
+
+
+def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
+    model = model_named("llama-2-7b")
+    probe = probe_for(model)
+    found = tensors_in(gguf_of(probe, model.meaning, "float32"), probe)
+    plain = dict(tensors(probe))
+    half = probe.plan.head_dim // 2
+    for part in "qk":
+        ours = plain[f"model.layers.3.self_attn.{part}_proj.weight"]
+        theirs = found[f"blk.3.attn_{part}.weight"]
+        assert np.array_equal(theirs[0 : 2 * half : 2], ours[:half])
+        assert np.array_equal(theirs[1 : 2 * half : 2], ours[half : 2 * half])
+    value = plain["model.layers.3.self_attn.v_proj.weight"]
+    assert np.array_equal(found["blk.3.attn_v.weight"], value)
+
+
+@pytest.mark.parametrize("name", ["olmo-2-7b", "phi-3.5-mini", "gemma-3-1b", "gpt2"])
+def test_what_cannot_be_a_gguf_file_yet_is_said(name: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "probe.gguf"
+    assert main(["probe", name, "--gguf", "--out", str(path)]) == 2
+    assert "--gguf" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_gguf_file_that_cannot_be_written(tmp_path: Path, capsys: Any) -> None:
+    assert main(["probe", "pythia-70m", "--gguf", "--out", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 # Over HTTP, as a user runs it.
@@ -279,7 +373,14 @@ def engine() -> Engine:
 
 @pytest.mark.parametrize(
     "behaviour",
-    [{}, {"legacy": True}, {"words_only": True}, {"words_only": True, "as_chat": True}],
+    [
+        {},
+        {"legacy": True},
+        {"words_only": True},
+        {"words_only": True, "as_chat": True},
+        {"one_text": True},
+        {"loading": 2},
+    ],
 )
 def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, Any]) -> None:
     with serving(engine, **behaviour) as url:
@@ -325,6 +426,7 @@ def test_an_endpoint_may_want_a_key(
         ({"silent": True}, "log-probabilities"),
         ({"listed": []}, "lists 0 models"),
         ({"listed": [{"id": "one"}, {"id": "two"}]}, "one, two"),
+        ({"best": 5}, "5 words"),
         ({"elsewhere": "http://127.0.0.1:9/v1/completions"}, "307"),
     ],
 )
@@ -365,6 +467,14 @@ def test_a_window_that_no_text_reaches_is_not_asked() -> None:
     found = execute(window, Options(1))
     assert found.verdict == Verdict.NOT_CLAIMED
     assert "--posenc-context" in found.text
+
+
+def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
+    with serving(engine, loading=-1) as url:
+        code, told = run(url, "--posenc-timeout=1", "-q")
+    assert code == 4
+    assert "Loading model" in told
+    assert "Traceback" not in told
 
 
 def test_nobody_answers(run: Run) -> None:

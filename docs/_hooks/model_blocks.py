@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from general_blocks import schema
 from markup import code, link, paragraph, prose, table, thread
+from posenc_conformance.deployed.engine import has_probe
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.models.file import SCHEMA, Model, flat, load_all
 from posenc_conformance.models.frequencies import rotated
@@ -124,7 +125,8 @@ def probes() -> str:
     """Tabulate the types of models of which a probe can be made."""
     rows = []
     for type in FAMILIES:
-        known = [each.id for each in load_all() if each.configuration.type == type]
+        some = [each for each in load_all() if each.configuration.type == type]
+        known = [each.id for each in some if has_probe(each)]
         rows.append([code(type), ", ".join(map(code, known)) or "none is in the spec"])
     return table(["model_type", "models"], rows)
 

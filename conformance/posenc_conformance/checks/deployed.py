@@ -1,25 +1,28 @@
 """As deployed: what an engine that serves a probe does with positions, group by group of layers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.checks.model import page_of, turned_groups
+from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.instrument import Biased, Instrument, Tabled
 from posenc_conformance.deployed.measure import (
     LONGEST_NEAR,
+    UNREADABLE,
     Measured,
     Prompt,
     Scores,
-    expected,
     measure,
-    prompt_for,
 )
 from posenc_conformance.deployed.mistakes import explain
+from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.scope import Engine, Scope
@@ -37,6 +40,10 @@ SHORTEST = 512
 """Tokens of the shortest text that must be allowed, so that something can be asked."""
 MIDDLE = 200
 """Distance at which every layer is asked, and every situation tried."""
+MIDDLE_OF_BIASES = 24
+"""The same of biases: all heads still see the key there."""
+LONGER_BY = (37, 5, 1)
+"""Tokens by which a text is made longer than another one, as far as there is room."""
 FEW = 8
 """Pairs that every layer is asked about."""
 UNEXPLAINED = "no known mistake gives these scores"
@@ -50,10 +57,8 @@ BY_LENGTH = ("dynamic-ntk", "longrope")
 def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     """Return a subject for each group of layers that has scores."""
     found = []
-    for group in turned_groups(engine.model):
-        size = int(group.parameters["head_dim"])
-        rows = rows_of(group, np.array([0]))
-        case = case_of(group, {"x": np.zeros((1, size)), "positions": rows})
+    for group in asked_groups(engine):
+        case = case_of(group, _inputs(group))
         found.append(
             Subject(
                 case.scheme,
@@ -68,9 +73,27 @@ def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     return found
 
 
+def asked_groups(engine: Deployed) -> list[Group]:
+    """Return the groups of layers that a probe asks; of a table of positions the only one."""
+    if engine.probe.turns:
+        return turned_groups(engine.model)
+    asked = ("alibi_bias", "learned")
+    return [group for group in engine.model.meaning.groups if group.call in asked]
+
+
+def _inputs(group: Group) -> dict[str, Any]:
+    """Return the smallest inputs of a group's call."""
+    if group.call == "alibi_bias":
+        return {"q_len": 1, "k_len": 1}
+    if group.call == "learned":
+        return {"positions": np.array([0]), "table": np.zeros((group.parameters["rows"], 1))}
+    size = int(group.parameters["head_dim"])
+    return {"x": np.zeros((1, size)), "positions": rows_of(group, np.array([0]))}
+
+
 def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
     """Yield the checks of each group of layers; no text is longer than ``length``."""
-    groups = {group.id: group for group in turned_groups(engine.model)}
+    groups = {group.id: group for group in asked_groups(engine)}
     for subject in subjects:
         (dtype,) = subject.dtypes
         asked = _Asked(engine, groups[subject.label], dtype, _length(engine, subject, length))
@@ -110,7 +133,8 @@ class _Asked:
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
         for distance in self._distances():
-            yield f"distance-{distance}", partial(self._distance, self._prompt(distance))
+            name = "row" if isinstance(self.engine.probe.plan, Tabled) else "distance"
+            yield f"{name}-{distance}", partial(self._distance, self._prompt(distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
         if self.group.attention == "chunked" and self.group.window is not None:
@@ -120,6 +144,7 @@ class _Asked:
         yield "prefill", self._prefill
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
+        yield "one-batch", self._one_batch
 
     def _distances(self) -> list[int]:
         """List the distances that are asked: the usual ones, and the farthest that there can be."""
@@ -154,9 +179,10 @@ class _Asked:
     @cached_property
     def _middle(self) -> Prompt:
         """Return a prompt of a distance at which situations are tried."""
-        return next(
-            prompt for prompt in map(self._prompt, (MIDDLE, LONGEST_NEAR, 1)) if self._fits(prompt)
-        )
+        distances = [MIDDLE, LONGEST_NEAR, 1]
+        if isinstance(self.engine.probe.plan, Biased):
+            distances.insert(0, MIDDLE_OF_BIASES)
+        return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
     def _measure(self, prompt: Prompt) -> Measured:
         """Ask the engine; raise Wrong if it does not answer."""
@@ -168,9 +194,9 @@ class _Asked:
         return found
 
     def _expected(self, prompt: Prompt) -> Scores:
-        alike = replace(prompt, layer=self.group.layers[0], serial=0)
+        alike = replace(prompt, layer=self._prompt(1).layer, serial=0)
         if alike not in self.right:
-            self.right[alike] = expected(self.engine.probe, self.group, alike, self.dtype)
+            self.right[alike] = scores_of(self.engine.probe, self.group, alike, self.dtype)
         return self.right[alike]
 
     def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
@@ -181,7 +207,11 @@ class _Asked:
         if not ratios[worst] <= 1:
             raise self._wrong(found, worst, when)
         curve = [
-            (each.prompt.distances[-1], _off(each.values, scores), float(scores.bound.max()))
+            (
+                each.prompt.distances[-1],
+                _off(self.engine.probe, each.values, scores),
+                float(scores.bound.max()),
+            )
             for each, scores in zip(found, right, strict=True)
         ]
         return Outcome(worst=float(ratios[worst]), curve=tuple(sorted(curve)))
@@ -196,7 +226,7 @@ class _Asked:
         # One text alone may look like several mistakes.
         evidence = [*found, self._measure(self._new(self._middle))]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
-        if not fits and not worst.seen.all():
+        if not fits and engine.probe.turns and not worst.seen.all():
             return (self._sight(worst),)
         if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
@@ -206,8 +236,10 @@ class _Asked:
 
     def _gave(self, earlier: Measured, later: Measured) -> bool:
         """Return whether a text got the scores of an earlier one that asked something else."""
-        another = replace(earlier.prompt, serial=later.prompt.serial) != later.prompt
-        return another and np.array_equal(earlier.values, later.values)
+        if not np.array_equal(earlier.values, later.values):
+            return False
+        first, second = (self._expected(each.prompt).values for each in (earlier, later))
+        return not np.allclose(first, second)
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
         """Say how far keys are seen, if some that should be are not."""
@@ -230,17 +262,18 @@ class _Asked:
         row = int(ratio.argmax())
         plan = self.engine.probe.plan
         pair = plan.order[prompt.given - 1 + row]
-        first, second = plan.pairs[pair]
         query, bound = prompt.positions[row], float(right.bound[row].max())
+        where = f"query at {query:,}"
+        if not isinstance(plan, Tabled):
+            where += f", key at {prompt.key:,}: distance {query - prompt.key:,}"
         text = [
             f"{explanations[0][1]} [{explanations[0][0]}]" if explanations else UNEXPLAINED,
             f"check      {self._place(prompt)}{when}",
-            f"where      pair {pair} (channels {first} and {second}), query at {query:,}, "
-            f"key at {prompt.key:,}: distance {query - prompt.key:,}",
-            f"expected   {_polar(right.values[row])}",
-            f"got        {_polar(measured.values[row])}",
+            f"where      {plan.named(pair)}, {where}",
+            f"expected   {_in_words(plan, right.values[row])}",
+            f"got        {_in_words(plan, measured.values[row])}",
             f"error      {ratio[row]:.3g} times the bound of {bound:.2g}",
-            f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} pairs",
+            f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} {plan.asks}",
             f"see        {page_of(self.engine.model)}",
         ]
         outcome = Outcome(worst=float(ratio[row]), explanations=explanations)
@@ -264,17 +297,18 @@ class _Asked:
         Raises Wrong for layers that are treated otherwise than their group, and Blocked if all are:
         that is said elsewhere.
         """
-        others = [each for each in turned_groups(self.engine.model) if each.id != self.group.id]
+        others = [each for each in asked_groups(self.engine) if each.id != self.group.id]
         found, mistaken = [], {}
         for layer in self.group.layers:
-            prompt = self._new(replace(self._middle, layer=layer, steps=FEW))
+            few = min(FEW, self._middle.steps)
+            prompt = self._new(replace(self._middle, layer=layer, steps=few))
             got = self._measure(prompt)
             found.append(got)
             if not self._is_right(got):
                 like = [
                     each.id
                     for each in others
-                    if got.agrees_with(expected(self.engine.probe, each, prompt, self.dtype))
+                    if got.agrees_with(scores_of(self.engine.probe, each, prompt, self.dtype))
                 ]
                 mistaken[layer] = like[0] if like else "none of the groups"
         if len(mistaken) == len(found):
@@ -367,7 +401,8 @@ class _Asked:
         wrong = [each for each in found if not self._is_right(each)]
         when = ", its queries given in the prompt"
         if wrong and self._is_right(self._measure(self._new(whole)), written=True):
-            raise self._failure(wrong[0], (("given-otherwise", GIVEN_OTHERWISE),), when)
+            known = self._explanations(found, wrong[0])
+            raise self._failure(wrong[0], known or (("given-otherwise", GIVEN_OTHERWISE),), when)
         return self._together(found, when)
 
     def _again(self) -> Outcome:
@@ -377,6 +412,8 @@ class _Asked:
         """
         whole = self._new(self._middle)
         other = replace(whole, key=whole.key - 1)
+        if isinstance(self.engine.probe.plan, Tabled):
+            other = replace(whole, first=whole.first - 1)
         found = [self._measure(prompt) for prompt in (whole, other, whole)]
         when = ", after texts that begin alike"
         wrong = [each for each in found[1:] if not self._is_right(each)]
@@ -390,7 +427,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle), self._new(self._prompt(1))]
+        prompts = [self._new(self._middle), self._new(self._longer(self._prompt(1)))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"
@@ -400,12 +437,79 @@ class _Asked:
             raise self._failure(wrong[0], (("mixed-up", words),), when)
         return self._together(found, when)
 
+    def _one_batch(self) -> Outcome:
+        """Ask three texts of different lengths in one request.
 
-def _off(got: Floats, right: Scores) -> float:
-    """Compute the largest difference of an angle from the right one, in radians."""
+        Raises Wrong; under a name of its own if each is right when it is asked alone. Raises
+        NotClaimed where the engine takes one text only.
+        """
+        steps = min(FEW, self._middle.steps)
+        asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
+        prompts = [self._new(replace(each, steps=steps)) for each in asked]
+        probe = self.engine.probe
+        try:
+            given = [each.tokens(probe) for each in prompts]
+            answers = self.engine.read_together(given, steps)
+        except Misbehaviour as problem:
+            raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
+        found = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            try:
+                found.append(measure(probe, _Answered(answer, self.engine), prompt))
+            except Misbehaviour as problem:
+                raise Wrong(f"{self._place(prompt)}, in a batch: {problem}") from None
+        when = ", in one request with texts of other lengths"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong in one request with others"
+            raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
+        return self._together(found, when)
+
+    def _longer(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with more tokens before its key, if there is room."""
+        for more in LONGER_BY:
+            found = replace(prompt, first=prompt.first + more)
+            if not isinstance(self.engine.probe.plan, Tabled):
+                found = replace(found, key=prompt.key + more)
+            if self._fits(found):
+                return found
+        return prompt
+
+
+@dataclass
+class _Answered:
+    """A reader that has an answer already, and asks the engine for anything else."""
+
+    answer: Sequence[Mapping[str, float]] | None
+    engine: Deployed
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if found is None else found
+
+
+def _off(probe: Probe, got: Floats, right: Scores) -> float:
+    """Compute the largest difference of an angle from the right one, in radians.
+
+    Of biases it is the largest difference of one that can be read, of rows 0.
+    """
+    if not probe.turns:
+        read = right.bound <= UNREADABLE
+        return float(np.abs(np.where(read, got - right.values, 0)).max())
     (first, second), (right_first, right_second) = got.T, right.values.T
     turned = (first + 1j * second) * np.conj(right_first + 1j * right_second)
     return float(np.abs(np.angle(turned)).max())
+
+
+def _in_words(plan: Instrument, scores: Floats) -> str:
+    """Describe what was asked in one step by what it means."""
+    if isinstance(plan, Tabled):
+        return f"row {int(scores[0]):,}"
+    if isinstance(plan, Biased):
+        first, second = map(float, scores)
+        return f"biases {first:.6g} and {second:.6g}, less those of the neutral key"
+    return _polar(scores)
 
 
 def _polar(scores: Floats) -> str:

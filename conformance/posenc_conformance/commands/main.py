@@ -141,6 +141,9 @@ def _parser() -> argparse.ArgumentParser:
         default="released",
         help="of config.json: as released, or as transformers-5 saves it",
     )
+    probe.add_argument(
+        "--gguf", action="store_true", help="write a GGUF file, named by --out, not a folder"
+    )
     probe.set_defaults(run=_probe)
     badge = commands.add_parser("badge", help="write a report's result as a badge, for a README")
     badge.add_argument("report", help="what --posenc-report wrote")
@@ -208,9 +211,11 @@ def _model(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.probe import write_probe
+    from posenc_conformance.commands.probe import write_gguf, write_probe
 
-    for line in write_probe(options.name, options.out, options.dtype, options.spelling):
+    given = (options.name, options.out, options.dtype)
+    written = write_gguf(*given) if options.gguf else write_probe(*given, options.spelling)
+    for line in written:
         print(line)
     return 0
 

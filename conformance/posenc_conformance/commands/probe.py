@@ -5,10 +5,12 @@ from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import model_of, name_of, probe_for
-from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.deployed.gguf_file import gguf_of
+from posenc_conformance.deployed.probe import as_saved_by_transformers_5, text_of
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.file import NOT_UNDERSTOOD
+from posenc_conformance.files import write_whole
+from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
 
 SPELLINGS = ("released", "transformers-5")
 """As the model's configuration is spelt, or as transformers 5 saves it."""
@@ -19,8 +21,7 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
 
     Raises UserError for a model of which none can be made, and for a folder that cannot be written.
     """
-    if dtype not in STORED:
-        raise UserError(f"--dtype={dtype} is not known", f"give one of {', '.join(STORED)}")
+    _demand_known(dtype)
     if spelling not in SPELLINGS:
         raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
     model = model_of(name)
@@ -28,7 +29,38 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         probe = probe_for(model)
         size = write_checkpoint(probe, dtype, Path(out), spelt)
+    yield from _told(model, out, size, dtype, f"vllm serve {out}", name)
+
+
+def write_gguf(name: str, out: str, dtype: str) -> Iterator[str]:
+    """Write the same as a GGUF file, for engines that load one, and say what to do with it.
+
+    Raises UserError for a model of which none can be made, and for a file that cannot be written.
+    """
+    _demand_known(dtype)
+    model = model_of(name)
+    with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
+        content = gguf_of(probe_for(model), model.meaning, dtype)
+    try:
+        write_whole(Path(out), content)
+    except OSError as error:
+        raise UserError(
+            f"{out} cannot be written: {error}", "give the path of a file: --out probe.gguf"
+        ) from None
+    yield from _told(model, out, len(content), dtype, f"llama-server -m {out}", name)
+
+
+def _demand_known(dtype: str) -> None:
+    """Raise UserError for a dtype in which no weights are written."""
+    if dtype not in STORED:
+        raise UserError(f"--dtype={dtype} is not known", f"give one of {', '.join(STORED)}")
+
+
+def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str) -> Iterator[str]:
+    """Say what was written, and what to do with it."""
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
-    yield f"serve it as you serve the model, for instance: vllm serve {out}"
+    if text_of(model.config) is not model.config:
+        yield f"it is of the text alone, as a model of the type {model.configuration.type}"
+    yield f"serve it as you serve the model, for instance: {served}"
     own = "" if model.id == name_of(model) else f" --posenc-model={name}"
     yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"

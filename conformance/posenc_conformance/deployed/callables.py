@@ -13,6 +13,7 @@ from posenc_conformance.door import LARGEST_CONFIGURATION, named, read_json
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.arrays import Floats, to_numpy
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import NotClaimed
 
 Logits = Callable[[list[int]], object]
 """Gives the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row counts;
@@ -40,6 +41,12 @@ class Function:
             found.append(log_probabilities(logits, self.words))
             tokens.append(int(logits.argmax()))
         return found
+
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a function takes one text."""
+        raise NotClaimed("a function takes one text at a time")
 
     def _checked(self, tokens: list[int]) -> Floats:
         try:
@@ -79,6 +86,34 @@ class Transformers:
             cache, last = out.past_key_values, out.logits[0, -1].float().numpy()
             yield log_probabilities(np.asarray(last, dtype=np.float64), self.words)
             tokens = [int(last.argmax())]
+
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> list[list[Reading]]:
+        """Let the model write behind several prompts at once, padded on the left."""
+        return [[*each] for each in zip(*self._read_together(prompts, steps), strict=True)]
+
+    def _read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> Iterator[list[Reading]]:
+        import torch
+
+        longest = max(map(len, prompts))
+        rows = [[int(token) for token in prompt] for prompt in prompts]
+        given = torch.tensor([[0] * (longest - len(row)) + row for row in rows])
+        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows])
+        written = self.model.generate(
+            given,
+            attention_mask=mask,
+            max_new_tokens=steps,
+            min_new_tokens=steps,
+            do_sample=False,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        for logits in written.logits:
+            of_step = logits.float().numpy().astype(np.float64)
+            yield [log_probabilities(row, self.words) for row in of_step]
 
 
 def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,6 +28,10 @@ SECONDS = 600.0
 """Seconds that an answer may take: a long prompt takes long on a slow machine."""
 LONGEST_SHOWN = 200
 """Most characters of an answer that are shown."""
+LOADING = 503
+"""What an engine answers that is not ready yet."""
+PAUSE = 0.5
+"""Seconds until an engine is asked again that is not ready."""
 LARGEST_ANSWER = 2**26
 """Bytes of the largest answer that is read."""
 
@@ -49,9 +55,21 @@ class Endpoint:
 
         Raises Misbehaviour for an engine that does not answer, or answers something else.
         """
+        (found,) = self._read(prompt if isinstance(prompt, str) else [*prompt], 1, steps)
+        return found
+
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> list[list[Reading]]:
+        """Do the same for several prompts in one request."""
+        listed = [each if isinstance(each, str) else [*each] for each in prompts]
+        return self._read(listed, len(prompts), steps)
+
+    def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
+        """Ask for one prompt, or for a list of them, and read what was chosen among."""
         asked = {
             "model": self.name,
-            "prompt": prompt if isinstance(prompt, str) else [*prompt],
+            "prompt": prompt,
             "max_tokens": steps,
             "temperature": 0,
             **({"logprobs": True, "top_logprobs": ASKED} if self.as_chat else {"logprobs": ASKED}),
@@ -61,11 +79,14 @@ class Endpoint:
         except UserError as error:
             raise Misbehaviour(error.cause) from None
         found = _readings(answer)
-        if not found:
-            raise Misbehaviour(f"the answer has no log-probabilities: {_shown(answer)}")
-        if len(found) < steps:
-            raise Misbehaviour(f"the engine stopped after {len(found)} of {steps} words")
-        return found[:steps]
+        if len(found) != count:
+            raise Misbehaviour(f"{count} prompts were given, and {len(found)} answered")
+        for each in found:
+            if not each:
+                raise Misbehaviour(f"the answer has no log-probabilities: {_shown(answer)}")
+            if len(each) < steps:
+                raise Misbehaviour(f"the engine stopped after {len(each)} of {steps} words")
+        return [each[:steps] for each in found]
 
 
 def is_endpoint(name: str) -> bool:
@@ -106,10 +127,32 @@ def _context(model: Mapping[str, Any]) -> int | None:
 
 
 def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any:
-    """Send a request, and return the JSON of the answer.
+    """Send a request, and return the JSON of the answer; wait while the engine is loading.
 
     Raises UserError if there is no answer, or one that says that something is wrong.
     """
+    began = time.monotonic()
+    while True:
+        try:
+            return _ask_once(url, seconds, body)
+        except _Loading as error:
+            waited = time.monotonic() - began
+            if waited + PAUSE >= seconds:
+                raise UserError(
+                    f"{url} answers {LOADING} for {seconds:.0f} s: {error}",
+                    "wait until the engine has loaded the probe; its own log says more",
+                ) from None
+            if waited < PAUSE:
+                print(f"{url} answers {LOADING}, it is loading: waiting", file=sys.stderr)
+            time.sleep(PAUSE)
+
+
+class _Loading(Exception):
+    """The engine is not ready; what it says."""
+
+
+def _ask_once(url: str, seconds: float, body: Mapping[str, Any] | None) -> Any:
+    """Send a request once."""
     # Imported here: no other run of the kit needs it.
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
@@ -130,6 +173,8 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
             return parse_json(_read_soon(answer, seconds))
     except HTTPError as error:
         said = error.read(4096).decode("utf-8", errors="replace")
+        if error.code == LOADING:
+            raise _Loading(_shown(said)) from None
         hint = "read what the engine says"
         if error.code in (401, 403):
             hint = f"put the key of the endpoint into the variable {KEY}"
@@ -151,22 +196,32 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
 def _read_soon(answer: "HTTPResponse", seconds: float) -> bytes:
     """Read an answer, up to the largest size; one that comes in drops has a deadline as well."""
     parts: list[bytes] = []
-    left, end = LARGEST_ANSWER, monotonic() + seconds
+    left, end = LARGEST_ANSWER, time.monotonic() + seconds
     while left > 0 and (part := answer.read1(min(left, 2**16))):
         parts.append(part)
         left -= len(part)
-        if monotonic() > end:
+        if time.monotonic() > end:
             raise TimeoutError(f"it has not ended after {seconds:g} s")
     return b"".join(parts)
 
 
-def _readings(answer: Any) -> list[Reading]:
-    """Return the log-probabilities of an answer; none if it has none.
+def _readings(answer: Any) -> list[list[Reading]]:
+    """Return the log-probabilities of each choice of an answer; none of one that has none."""
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices:
+        return [[]]
+    with suppress(KeyError, TypeError):
+        choices = sorted(choices, key=lambda choice: int(choice["index"]))
+    return [_of_choice(choice) for choice in choices]
+
+
+def _of_choice(choice: Any) -> list[Reading]:
+    """Return the log-probabilities of a choice; none if it has none.
 
     There are two forms: a list of mappings from words, and a list of objects.
     """
     try:
-        found = answer["choices"][0]["logprobs"]
+        found = choice["logprobs"]
         if "content" in found:
             return [
                 {_word(each["token"]): float(each["logprob"]) for each in step["top_logprobs"]}

@@ -13,7 +13,7 @@ from posenc_conformance.adapters.find import registered, target
 from posenc_conformance.deployed.callables import Function, is_folder, load_folder, words_of
 from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect, is_endpoint
 from posenc_conformance.deployed.instrument import SPECIAL, WHO, Instrument
-from posenc_conformance.deployed.measure import Measured
+from posenc_conformance.deployed.measure import WORDS_READ, Measured
 from posenc_conformance.deployed.probe import Probe, probe_of
 from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -39,6 +39,11 @@ class Source(Protocol):
     def read(self, prompt: Sequence[int] | str, steps: int) -> Sequence[Reading]:
         """Return, for each of some words written after a prompt, what it was chosen among."""
 
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> Sequence[Sequence[Reading]]:
+        """Do the same for several prompts in one request."""
+
 
 @dataclass(frozen=True, eq=False)
 class Deployed:
@@ -56,10 +61,20 @@ class Deployed:
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Reading]:
         """Return, for each of some words written after a prompt, what it was chosen among."""
+        return self.source.read(self._given(prompt), steps)
+
+    def read_together(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Reading]]:
+        """Do the same for several prompts in one request."""
+        return self.source.read_together([self._given(prompt) for prompt in prompts], steps)
+
+    def _given(self, prompt: Sequence[int]) -> Sequence[int] | str:
+        """Return a prompt as the engine takes it."""
         if not self.in_words:
-            return self.source.read(prompt, steps)
+            return prompt
         words = self.probe.plan.words
-        return self.source.read(" ".join(words[token] for token in prompt), steps)
+        return " ".join(words[token] for token in prompt)
 
 
 def probe_for(model: Model) -> Probe:
@@ -68,6 +83,15 @@ def probe_for(model: Model) -> Probe:
     Raises UserError if no probe can be made of it.
     """
     return probe_of(name_of(model), model.configuration, model.config, model.meaning)
+
+
+def has_probe(model: Model) -> bool:
+    """Return whether a probe can be made of a model."""
+    try:
+        probe_for(model)
+    except UserError:
+        return False
+    return True
 
 
 def name_of(model: Model) -> str:
@@ -168,6 +192,12 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool]:
                 continue
             name = max(answer, key=answer.__getitem__, default="")
             if name and name not in SPECIAL:
+                if len(answer) < WORDS_READ:
+                    raise UserError(
+                        f"the endpoint gives log-probabilities of {len(answer)} words, and "
+                        f"{WORDS_READ} are read",
+                        "allow more in the engine's options",
+                    )
                 return name, asked, in_words
             problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(

@@ -1,200 +1,29 @@
-"""Families of models that probes are made of: what they call their tensors and their fields."""
+"""Families of models that probes are made of, by type."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Mapping
+from dataclasses import replace
 
-import numpy as np
-
-from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.configuration import Fields
-
-INTERMEDIATE = 32
-"""Channels of the feed-forward layers, whose weights are all zero."""
-EXPERTS = 4
-"""Feed-forward layers of which two are chosen, where a family has experts."""
-Tensor = tuple[str, Floats]
-Shaped = tuple[str, tuple[int, ...]]
-"""The name and the shape of a tensor of zeros."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """The projections of the attention of a layer."""
-
-    query: Floats
-    key: Floats
-    value: Floats
-    kv_heads: int
-
-
-def _apart(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer, one by one."""
-    yield "q_proj", layer.query
-    yield "k_proj", layer.key
-    yield "v_proj", layer.value
-
-
-def _fused(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one."""
-    yield "qkv_proj", np.concatenate([layer.query, layer.key, layer.value])
-
-
-def _fused_by_head(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one: of each head of keys all that belongs to it."""
-    parts = [
-        part.reshape(layer.kv_heads, -1, part.shape[-1])
-        for part in (layer.query, layer.key, layer.value)
-    ]
-    fused = np.concatenate(parts, axis=1)
-    yield "query_key_value", fused.reshape(-1, fused.shape[-1])
-
-
-def _gated(hidden: int) -> Iterator[Shaped]:
-    """Yield a feed-forward layer with a gate."""
-    yield "mlp.gate_proj.weight", (INTERMEDIATE, hidden)
-    yield "mlp.up_proj.weight", (INTERMEDIATE, hidden)
-    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
-
-
-def _gated_elsewhere(hidden: int) -> Iterator[Shaped]:
-    """Yield the same under the name that Llama 4 has for it."""
-    for name, shape in _gated(hidden):
-        yield name.replace("mlp", "feed_forward"), shape
-
-
-def _gated_as_one(hidden: int) -> Iterator[Shaped]:
-    """Yield a feed-forward layer whose gate is part of a larger matrix."""
-    yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
-    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
-
-
-def _experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
-    """Yield experts, as Mixtral names them."""
-    yield "block_sparse_moe.gate.weight", (EXPERTS, hidden)
-    for expert in range(EXPERTS):
-        before = f"block_sparse_moe.experts.{expert}"
-        yield f"{before}.w1.weight", (INTERMEDIATE, hidden)
-        yield f"{before}.w2.weight", (hidden, INTERMEDIATE)
-        yield f"{before}.w3.weight", (INTERMEDIATE, hidden)
-
-
-def _experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
-    """Yield experts as one, with biases, as gpt-oss names them."""
-    yield "mlp.router.weight", (EXPERTS, hidden)
-    yield "mlp.router.bias", (EXPERTS,)
-    yield "mlp.experts.gate_up_proj", (EXPERTS, hidden, 2 * INTERMEDIATE)
-    yield "mlp.experts.gate_up_proj_bias", (EXPERTS, 2 * INTERMEDIATE)
-    yield "mlp.experts.down_proj", (EXPERTS, INTERMEDIATE, hidden)
-    yield "mlp.experts.down_proj_bias", (EXPERTS, hidden)
-
-
-def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
-    """Yield experts, as Qwen names them."""
-    yield "mlp.gate.weight", (EXPERTS, hidden)
-    for expert in range(EXPERTS):
-        for name, shape in _gated(hidden):
-            yield name.replace("mlp", f"mlp.experts.{expert}"), shape
-
-
-def _plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], Iterator[Shaped]]:
-    """Return what makes a feed-forward layer without a gate, nearly always with biases."""
-
-    def made(hidden: int) -> Iterator[Shaped]:
-        yield f"mlp.{widen}.weight", (INTERMEDIATE, hidden)
-        yield f"mlp.{narrow}.weight", (hidden, INTERMEDIATE)
-        if biased:
-            yield f"mlp.{widen}.bias", (INTERMEDIATE,)
-            yield f"mlp.{narrow}.bias", (hidden,)
-
-    return made
-
-
-def _by_root(config: Fields, head_dim: int) -> float:
-    """Return what most families multiply scores by."""
-    return 1 / math.sqrt(head_dim)
-
-
-def _by_multiplier(config: Fields, head_dim: int) -> float:
-    """Return what Granite multiplies scores by."""
-    return float(config["attention_multiplier"])
-
-
-def _by_scalar(config: Fields, head_dim: int) -> float:
-    """Return what Gemma multiplies scores by from its second version on."""
-    return 1 / math.sqrt(config["query_pre_attn_scalar"])
-
-
-@dataclass(frozen=True)
-class Names:
-    """What tensors are called."""
-
-    embeddings: str = "model.embed_tokens"
-    layer: str = "model.layers.{}"
-    attention: str = "self_attn"
-    out: str = "o_proj"
-    norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
-    """Norms of a layer that change nothing more than a norm does."""
-    norm_behind: str = ""
-    """The norm of what attention adds, where there is one."""
-    norm_behind_feed_forward: str = ""
-    """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
-    last_norm: str = "model.norm"
-    """Empty where norms have no weights."""
-    logits: str = "lm_head"
-
-
-class Normed(Enum):
-    """What of queries, or of keys, goes through a norm together before they are turned."""
-
-    NEVER = "nothing"
-    BY_HEAD = "each head"
-    WHOLE = "all heads"
-
-
-@dataclass(frozen=True)
-class Family:
-    """Models whose layers are made alike."""
-
-    architecture: str
-    """What transformers calls the class of the whole model."""
-    attention: Callable[[Layer], Iterator[Tensor]] = _apart
-    """How the projections of queries, keys and values are stored."""
-    feed_forward: Callable[[int], Iterator[Shaped]] = _gated
-    """What the feed-forward layers are made of, all of it zero."""
-    names: Names = Names()
-    one_key: bool = False
-    """Whether all heads share one head of keys, and the configuration does not count them."""
-    latent: bool = False
-    """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
-    sinks: bool = False
-    """Whether each head has a score of its own that gives nothing to any key; it is 0."""
-    biased: frozenset[str] = frozenset()
-    """Which parts have biases: projections, out, norms, logits."""
-    normed: Normed = Normed.NEVER
-    """What of queries and keys goes through a norm together before they are turned."""
-    bare: bool = False
-    """Whether attention reads the hidden state as it is, without a norm."""
-    centred: bool = False
-    """Whether norms take the mean away, as LayerNorm does."""
-    scale: Callable[[Fields, int], float] = _by_root
-    """What scores are multiplied by, from the configuration and head_dim."""
-    tied: bool = False
-    """Whether the last matrix is that of the embeddings, in every model of the family."""
-    stretched: bool = False
-    """Whether embeddings are multiplied by the root of the hidden size."""
-    offset: float = 0.0
-    """What is added to the weights of norms."""
-    capped: bool = False
-    """Whether scores and logits are capped."""
-    eps: str = "rms_norm_eps"
-    """The field that says what norms add to a mean square."""
-    fields: Fields = field(default_factory=dict)
-    """What the configuration must say besides."""
-    defaults: Fields = field(default_factory=dict)
-    """What it must say if it says nothing else."""
-
+from posenc_conformance.deployed.family import (
+    EXPERTS,
+    INTERMEDIATE,
+    Family,
+    Names,
+    Normed,
+    by_multiplier,
+    by_scalar,
+    experts_of_gpt_oss,
+    experts_of_mixtral,
+    experts_of_qwen,
+    fused_as,
+    fused_by_head,
+    gated_as_one,
+    gated_elsewhere,
+    of_opt,
+    plain,
+    turned_about,
+    wide,
+)
+from posenc_conformance.models.configuration import Configuration, Fields
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
@@ -232,7 +61,78 @@ OF_GEMMA: Fields = {
     "hidden_act": "gelu_pytorch_tanh",
     "hidden_activation": "gelu_pytorch_tanh",
 }
+FALCON = Family(
+    "FalconForCausalLM",
+    attention=fused_by_head,
+    feed_forward=plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
+    names=Names(
+        embeddings="transformer.word_embeddings",
+        layer="transformer.h.{}",
+        attention="self_attention",
+        out="dense",
+        norms=("input_layernorm",),
+        last_norm="transformer.ln_f",
+    ),
+    one_key=True,
+    biased=frozenset({"norms"}),
+    centred=True,
+    eps="layer_norm_epsilon",
+    fields={
+        "ffn_hidden_size": INTERMEDIATE,
+        "activation": "gelu",
+        "bias": False,
+        "parallel_attn": True,
+        "num_ln_in_parallel_attn": 1,
+        "multi_query": True,
+        "new_decoder_architecture": False,
+    },
+)
+FALCON_BIASED = replace(
+    FALCON,
+    names=replace(FALCON.names, norms=("input_layernorm", "post_attention_layernorm")),
+    one_key=False,
+    scaled_bias=True,
+    fields={**FALCON.fields, "multi_query": False, "parallel_attn": False},
+)
+"""Falcon with a bias of distances, which turns nothing, as falcon-rw was released."""
+OF_GPT2 = Names(
+    embeddings="transformer.wte",
+    layer="transformer.h.{}",
+    attention="attn",
+    out="c_proj",
+    norms=("ln_1", "ln_2"),
+    last_norm="transformer.ln_f",
+    positions="transformer.wpe",
+)
+GPT2 = Family(
+    "GPT2LMHeadModel",
+    attention=fused_as("c_attn", transposed=True),
+    feed_forward=turned_about,
+    names=OF_GPT2,
+    biased=frozenset({"projections", "out", "norms"}),
+    transposed=True,
+    centred=True,
+    eps="layer_norm_epsilon",
+    fields={"n_inner": INTERMEDIATE, "activation_function": "gelu_new"},
+)
 FAMILIES: Mapping[str, Family] = {
+    "bloom": Family(
+        "BloomForCausalLM",
+        attention=fused_by_head,
+        feed_forward=wide("dense_h_to_4h", "dense_4h_to_h", biased=True),
+        names=Names(
+            embeddings="transformer.word_embeddings",
+            layer="transformer.h.{}",
+            attention="self_attention",
+            out="dense",
+            last_norm="transformer.ln_f",
+            norm_of_embeddings="transformer.word_embeddings_layernorm",
+        ),
+        biased=frozenset({"projections", "out", "norms"}),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={"apply_residual_connection_post_layernorm": False, "slow_but_exact": False},
+    ),
     "cohere": COHERE,
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
@@ -240,32 +140,7 @@ FAMILIES: Mapping[str, Family] = {
     "exaone4": Family(
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
-    "falcon": Family(
-        "FalconForCausalLM",
-        attention=_fused_by_head,
-        feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
-        names=Names(
-            embeddings="transformer.word_embeddings",
-            layer="transformer.h.{}",
-            attention="self_attention",
-            out="dense",
-            norms=("input_layernorm",),
-            last_norm="transformer.ln_f",
-        ),
-        one_key=True,
-        biased=frozenset({"norms"}),
-        centred=True,
-        eps="layer_norm_epsilon",
-        fields={
-            "ffn_hidden_size": INTERMEDIATE,
-            "activation": "gelu",
-            "bias": False,
-            "parallel_attn": True,
-            "num_ln_in_parallel_attn": 1,
-            "multi_query": True,
-            "new_decoder_architecture": False,
-        },
-    ),
+    "falcon": FALCON,
     "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
     "gemma2": Family(
         "Gemma2ForCausalLM",
@@ -274,7 +149,7 @@ FAMILIES: Mapping[str, Family] = {
         stretched=True,
         offset=1.0,
         capped=True,
-        scale=_by_scalar,
+        scale=by_scalar,
         fields=OF_GEMMA,
         defaults={
             "query_pre_attn_scalar": 256,
@@ -289,19 +164,19 @@ FAMILIES: Mapping[str, Family] = {
         tied=True,
         stretched=True,
         offset=1.0,
-        scale=_by_scalar,
+        scale=by_scalar,
         fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
         defaults={"query_pre_attn_scalar": 256},
     ),
     "glm": Family(
         "GlmForCausalLM",
-        feed_forward=_gated_as_one,
+        feed_forward=gated_as_one,
         biased=frozenset({"projections"}),
         fields={**GATED, "attention_bias": True},
     ),
     "glm4": Family(
         "Glm4ForCausalLM",
-        feed_forward=_gated_as_one,
+        feed_forward=gated_as_one,
         names=Names(
             norms=("input_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
             norm_behind="post_self_attn_layernorm",
@@ -309,10 +184,20 @@ FAMILIES: Mapping[str, Family] = {
         biased=frozenset({"projections"}),
         fields={**GATED, "attention_bias": True},
     ),
+    "gpt2": GPT2,
+    "gpt_bigcode": replace(
+        GPT2,
+        architecture="GPTBigCodeForCausalLM",
+        attention=fused_as("c_attn"),
+        feed_forward=plain("c_fc", "c_proj"),
+        one_key=True,
+        transposed=False,
+        fields={**GPT2.fields, "multi_query": True},
+    ),
     "gpt_neox": Family(
         "GPTNeoXForCausalLM",
-        attention=_fused_by_head,
-        feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h"),
+        attention=fused_by_head,
+        feed_forward=plain("dense_h_to_4h", "dense_4h_to_h"),
         names=Names(
             embeddings="gpt_neox.embed_in",
             layer="gpt_neox.layers.{}",
@@ -328,7 +213,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gpt_oss": Family(
         "GptOssForCausalLM",
-        feed_forward=_experts_of_gpt_oss,
+        feed_forward=experts_of_gpt_oss,
         sinks=True,
         biased=frozenset({"projections", "out"}),
         fields={
@@ -341,7 +226,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gptj": Family(
         "GPTJForCausalLM",
-        feed_forward=_plain("fc_in", "fc_out"),
+        feed_forward=plain("fc_in", "fc_out"),
         names=Names(
             embeddings="transformer.wte",
             layer="transformer.h.{}",
@@ -357,7 +242,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "granite": Family(
         "GraniteForCausalLM",
-        scale=_by_multiplier,
+        scale=by_multiplier,
         # All multipliers but that of scores are 1: they have nothing to do with positions.
         fields={
             **GATED,
@@ -371,7 +256,7 @@ FAMILIES: Mapping[str, Family] = {
     "llama": Family("LlamaForCausalLM", fields=GATED),
     "llama4_text": Family(
         "Llama4ForCausalLM",
-        feed_forward=_gated_elsewhere,
+        feed_forward=gated_elsewhere,
         # No layer has experts, and none a norm of queries: it would stand in some layers only.
         fields={
             **GATED,
@@ -388,8 +273,35 @@ FAMILIES: Mapping[str, Family] = {
     "mistral": Family("MistralForCausalLM", fields=GATED),
     "mixtral": Family(
         "MixtralForCausalLM",
-        feed_forward=_experts_of_mixtral,
+        feed_forward=experts_of_mixtral,
         fields={**GATED, "num_local_experts": EXPERTS, "num_experts_per_tok": 2},
+    ),
+    "mpt": Family(
+        "MptForCausalLM",
+        attention=fused_as("Wqkv"),
+        feed_forward=wide("up_proj", "down_proj", within="ffn."),
+        names=Names(
+            embeddings="transformer.wte",
+            layer="transformer.blocks.{}",
+            attention="attn",
+            out="out_proj",
+            norms=("norm_1", "norm_2"),
+            last_norm="transformer.norm_f",
+        ),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={
+            "expansion_ratio": 4,
+            "no_bias": True,
+            "logit_scale": None,
+            "attn_config": {
+                "attn_type": "multihead_attention",
+                "clip_qkv": None,
+                "softmax_scale": None,
+                "prefix_lm": False,
+                "qk_ln": False,
+            },
+        },
     ),
     "olmo": Family(
         "OlmoForCausalLM",
@@ -404,21 +316,45 @@ FAMILIES: Mapping[str, Family] = {
     "olmo3": Family(
         "Olmo3ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
     ),
+    "opt": Family(
+        "OPTForCausalLM",
+        feed_forward=of_opt,
+        names=Names(
+            embeddings="model.decoder.embed_tokens",
+            layer="model.decoder.layers.{}",
+            out="out_proj",
+            norms=("self_attn_layer_norm", "final_layer_norm"),
+            last_norm="model.decoder.final_layer_norm",
+            positions="model.decoder.embed_positions",
+        ),
+        biased=frozenset({"projections", "out", "norms"}),
+        centred=True,
+        eps="",
+        fields={
+            "ffn_dim": INTERMEDIATE,
+            "do_layer_norm_before": True,
+            "enable_bias": True,
+            "layer_norm_elementwise_affine": True,
+            "activation_function": "relu",
+        },
+    ),
     "phi": Family(
         "PhiForCausalLM",
-        feed_forward=_plain("fc1", "fc2"),
+        feed_forward=plain("fc1", "fc2"),
         names=Names(out="dense", norms=("input_layernorm",), last_norm="model.final_layernorm"),
         biased=frozenset({"projections", "out", "norms", "logits"}),
         centred=True,
         eps="layer_norm_eps",
         fields={"intermediate_size": INTERMEDIATE, "hidden_act": "gelu_new"},
     ),
-    "phi3": Family("Phi3ForCausalLM", attention=_fused, feed_forward=_gated_as_one, fields=GATED),
+    "phi3": Family(
+        "Phi3ForCausalLM", attention=fused_as("qkv_proj"), feed_forward=gated_as_one, fields=GATED
+    ),
     "qwen2": Family("Qwen2ForCausalLM", biased=frozenset({"projections"}), fields=GATED),
     "qwen3": Family("Qwen3ForCausalLM", normed=Normed.BY_HEAD, fields=GATED),
     "qwen3_moe": Family(
         "Qwen3MoeForCausalLM",
-        feed_forward=_experts_of_qwen,
+        feed_forward=experts_of_qwen,
         normed=Normed.BY_HEAD,
         fields={
             **GATED,
@@ -451,7 +387,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "starcoder2": Family(
         "Starcoder2ForCausalLM",
-        feed_forward=_plain("c_fc", "c_proj"),
+        feed_forward=plain("c_fc", "c_proj"),
         biased=frozenset({"projections", "out", "norms"}),
         centred=True,
         eps="norm_epsilon",
@@ -463,3 +399,10 @@ FAMILIES: Mapping[str, Family] = {
     ),
 }
 """The families that a probe can be made of, by ``model_type``."""
+
+
+def family_of(config: Configuration) -> Family | None:
+    """Return the family of a configuration; None if there is none yet."""
+    if config.type == "falcon" and config.get("alibi"):
+        return FALCON_BIASED
+    return FAMILIES.get(config.type)

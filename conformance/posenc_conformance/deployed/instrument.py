@@ -11,11 +11,15 @@ the score, whatever else the query sees. The tokens of keys tell the layers apar
 values for its own keys alone. The query that follows gets the largest logit, so that one request
 asks all pairs.
 
+Biases need no turning: queries ask heads, two at a time, and look at themselves in all others. Rows
+of a table are read from the hidden state itself: each holds its number, in four digits.
+
 Where the last matrix is that of the embeddings, a token is one channel, and the feed-forward layer
 of the last layer adds the channel of the query that follows to that of a query.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,12 +45,23 @@ READ_WEIGHT = 1024.0
 """Weight of the logits that are read; a power of two that float16 holds."""
 CHANNELS_A_TOKEN = 64
 """A token has one channel for so many of the hidden state."""
+FEWEST = 4
+"""Channels of a token where all heads of a model make the hidden state as small as it can be."""
 FOLLOWING = 6.0
 """Weight of the token that follows: its logit is 48, above all that is read."""
 LARGEST_READ = 40.0
 """Largest logit that is read, below the one of the token that follows."""
 REFUSED = 1.0
 """Minus the weight of all other tokens: their logits are -8, below all that is read."""
+
+DIGITS_OF_ROWS = 4
+"""Digits of the number of a row: as many as there are tokens that are read."""
+BASES = (8, 16)
+"""What such a digit may be below: as little as will do for the rows."""
+DIGIT_WEIGHT = 4.0
+"""Weight of the logits of digits, all of which are below that of the token that follows."""
+CLEAR = 0.35
+"""A digit may be read by so much too large or too small."""
 
 SPECIAL = ("<unk>", "<s>", "</s>", "who", "end", "zero")
 UNKNOWN, BEGIN, STOP, WHO, END, ZERO = range(len(SPECIAL))
@@ -68,7 +83,7 @@ class Instrument:
     layers: int
     head_dim: int
     pairs: tuple[tuple[int, int], ...]
-    """Channels of a head that are turned together."""
+    """What is asked in one step: two channels of a head that are turned together."""
     hidden: int
     """Channels of the hidden state, a multiple of 64."""
     heads: int
@@ -79,6 +94,8 @@ class Instrument:
     """The gains that have keys of their own."""
     tied: bool = False
     """Whether the last matrix is that of the embeddings."""
+    asks: ClassVar[str] = "pairs"
+    """What people call what is asked in each step."""
 
     @property
     def channels_of_token(self) -> int:
@@ -211,6 +228,11 @@ class Instrument:
         """The token of each word."""
         return {word: token for token, word in enumerate(self.words)}
 
+    def named(self, pair: int) -> str:
+        """Return what people call what is asked in one step."""
+        first, second = self.pairs[pair]
+        return f"pair {pair} (channels {first} and {second})"
+
     def embeddings(self) -> Rows:
         """Return the channels of each token; of tokens that are never given, none."""
         found = {
@@ -278,6 +300,82 @@ class Instrument:
         return found
 
 
+@dataclass(frozen=True)
+class Biased(Instrument):
+    """A plan that asks biases: two heads in one step, those of the largest slopes first.
+
+    Beside a query of a later step the neutral key is farther away, and slopes are smaller then.
+    """
+
+    asks: ClassVar[str] = "pairs of heads"
+
+    @property
+    def channels_of_token(self) -> int:
+        """How many channels of the hidden state a token has: nothing that is read hangs on it."""
+        return FEWEST
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The steps in the order in which the chain asks them."""
+        return tuple(range(len(self.pairs)))
+
+    def named(self, pair: int) -> str:
+        """Return what people call what is asked in one step."""
+        first, second = self.pairs[pair]
+        return f"heads {first} and {second}"
+
+    def steps_of(self, head: int) -> list[int]:
+        """Return the steps that ask a head."""
+        return [step for step, heads in enumerate(self.pairs) if head in heads]
+
+
+@dataclass(frozen=True)
+class Tabled(Instrument):
+    """A plan that asks rows of a table: each step reads the row of one position."""
+
+    rows: int = 0
+    """Rows of the table."""
+    asks: ClassVar[str] = "rows"
+
+    @property
+    def base(self) -> int:
+        """What the digits of a row's number are below."""
+        return next((base for base in BASES if self.rows <= base**DIGITS_OF_ROWS), BASES[-1])
+
+    def named(self, pair: int) -> str:
+        """Return what people call what is asked in one step."""
+        return f"query {pair + 1}"
+
+    def table(self) -> Rows:
+        """Return the channels of each row."""
+        found = {}
+        for row in range(self.rows):
+            channels: dict[int, float] = {}
+            for place in range(DIGITS_OF_ROWS):
+                digit = row // self.base**place % self.base
+                channels |= self.balanced(self.read + place, digit * SIZE / self.base)
+            found[row] = channels
+        return found
+
+    def row(self, quotients: Sequence[float]) -> float | None:
+        """Return the row whose digits are read; None if they are those of none.
+
+        ``quotients`` are logits of the digits, divided by that of the token that follows.
+        """
+        read = [each * FOLLOWING * self.base / DIGIT_WEIGHT for each in quotients]
+        digits = [round(each) for each in read]
+        clear = all(abs(a - b) < CLEAR for a, b in zip(read, digits, strict=True))
+        row = sum(digit * self.base**place for place, digit in enumerate(digits))
+        return float(row) if clear and row < self.rows else None
+
+    def _reading(self) -> Rows:
+        """Return the weights of the logits that are read."""
+        return {
+            token: self.balanced(self.read + number, self.share * DIGIT_WEIGHT)
+            for number, token in enumerate(self.read_tokens)
+        }
+
+
 def power_below(number: float) -> float:
     """Return the largest power of two that is not above a number."""
     return float(2.0 ** math.floor(math.log2(number)))
@@ -303,10 +401,15 @@ def count_of_channels(hidden: int, centred: bool) -> int:
     return count - count % 2 if centred else count
 
 
+def channels_with_meaning(pairs: int, layers: int, centred: bool, tied: bool) -> int:
+    """Compute how many channels of the hidden state mean something."""
+    found = (pairs + 3) * (1 + (tied and centred)) + 2
+    return found + (2 * layers + len(READ)) * (1 + centred)
+
+
 def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
     """Compute how many channels the hidden state needs, and of what they must be a multiple."""
-    meaningful = (pairs + 3) * (1 + (tied and centred)) + 2
-    meaningful += (2 * layers + len(READ)) * (1 + centred)
+    meaningful = channels_with_meaning(pairs, layers, centred, tied)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc_conformance.deployed.families import Tensor
+from posenc_conformance.deployed.family import Tensor
 from posenc_conformance.deployed.instrument import HEADS, Instrument, Rows, dense
 from posenc_conformance.models.configuration import Fields
 

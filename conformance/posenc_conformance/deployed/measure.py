@@ -12,6 +12,8 @@ from posenc_conformance.deployed.instrument import (
     READ,
     SPECIAL,
     ZERO,
+    Biased,
+    Tabled,
 )
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
@@ -43,9 +45,15 @@ by two units, and the product."""
 ROUNDINGS_OF_A_NORM = 6
 """What is rounded besides where a norm stands behind attention, once for the key and once for the
 neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
+WORDS_READ = 6
+"""Words that are read of an answer: the next query, four of keys, and zero; if embeddings are tied,
+the query itself is likely too."""
 LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
+
+LEAST_SHARE = 2.0**-24
+"""The smallest share of a key that float16 holds, below which nothing is read of biases."""
 
 Turn = Callable[[Floats, Ints], Floats]
 """Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
@@ -100,6 +108,8 @@ class Prompt:
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
         found = [plan.filler(digit) for digit in (*digits, *[0] * (self.first - DIGITS))]
+        if isinstance(plan, Tabled):
+            return found[: self.first] + [plan.query_token(step) for step in range(self.given)]
         found[self.key] = plan.key_token(self.layer, self.gain)
         found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
         return found + [plan.query_token(step) for step in range(self.given)]
@@ -112,17 +122,32 @@ def prompt_for(
 
     The first of them does if that is near, and else the last.
     """
+    prompt = text_with(probe, group, distance, layer, steps)
+    return replace(prompt, gain=_gain(probe, group, prompt))
+
+
+def text_with(
+    probe: Probe,
+    group: Group,
+    distance: int,
+    layer: int | None = None,
+    steps: int | None = None,
+    before: int = LEAST_BEFORE,
+) -> Prompt:
+    """Make the same prompt, with the smallest gain.
+
+    At least so many tokens come ``before`` its queries, or its key if that is first.
+    """
     count = len(probe.plan.pairs) if steps is None else steps
     nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
-    first = max(LEAST_BEFORE, nearest)
-    prompt = Prompt(
+    first = max(before, nearest + DIGITS if before == DIGITS else nearest)
+    return Prompt(
         layer=group.layers[0] if layer is None else layer,
         gain=probe.plan.gains[0],
         key=first - nearest,
         first=first,
         steps=count,
     )
-    return replace(prompt, gain=_gain(probe, group, prompt))
 
 
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
@@ -167,7 +192,7 @@ class Scores:
     """Scores of the queries of a prompt, and how far a right engine may be off."""
 
     values: Floats
-    """[queries, 2]: of the first and of the second head."""
+    """[queries, 2], of the first and of the second head; of a table [queries, 1]: rows."""
     bound: Floats
 
 
@@ -203,6 +228,8 @@ def expected(
         turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
     if turn is not None:
         turned = turn(x, rows)
+        # A mistake may turn any pair as fast as the fastest one, and then it is off by as much.
+        off = np.broadcast_to(off.max(axis=-1, keepdims=True), x.shape)
     grown = np.array([multiplier(group, place) for place in places])[:, np.newaxis]
     values = grown * (turned[:-1] @ turned[-1]).reshape(-1, 2)
     lengths = np.linalg.norm(turned[:-1], axis=-1).reshape(-1, 2)
@@ -276,6 +303,12 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
+    fewest, needed = min(map(len, answers)), WORDS_READ + probe.plan.tied
+    if fewest < needed:
+        raise Misbehaviour(
+            f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
+            "more in the engine's options"
+        )
     followed = [_likeliest(answer) for answer in answers]
     wanted = [
         probe.plan.words[probe.plan.following(step)]
@@ -298,10 +331,47 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
         for step in range(prompt.given - 1, prompt.steps)
     ]
+    if isinstance(probe.plan, Tabled):
+        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]))
+    if isinstance(probe.plan, Biased):
+        least = float(probe.logits(prompt.gain, np.array(least_read(probe, prompt.gain))))
+        return Measured(prompt, np.array([_biases(each, least) for each in answers]))
     scores = np.array(
         [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
     )
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
+
+
+def least_read(probe: Probe, gain: int) -> float:
+    """Return the smallest share of a key that can be read: what is smaller counts as that."""
+    return max(LOG_PROBABILITY / float(probe.logits(gain, np.array(1.0))), LEAST_SHARE)
+
+
+def _biases(answer: Mapping[str, float], least: float) -> tuple[float, float]:
+    """Return the biases of both heads, the key's less the neutral key's, from log-probabilities.
+
+    No logit counts as less than ``least``.
+    """
+    zero = answer.get(SPECIAL[ZERO], math.inf)
+    key_first, key_second, neutral_first, neutral_second = (
+        max(answer.get(word, -math.inf) - zero, least) for word in READ
+    )
+    return math.log(key_first / neutral_first), math.log(key_second / neutral_second)
+
+
+def _row(plan: Tabled, answer: Mapping[str, float]) -> float:
+    """Return the row of a table that a position got, from log-probabilities."""
+    zero = answer.get(SPECIAL[ZERO], math.inf)
+    following = max(answer.values()) - zero
+    logits = [max(answer.get(word, -math.inf) - zero, 0.0) for word in READ]
+    row = plan.row([each / following for each in logits]) if following > 0 else None
+    if row is None:
+        listed = ", ".join(f"{each:.3g}" for each in logits)
+        raise Misbehaviour(
+            f"what is read is no row of the table: {listed}, where the token that follows has "
+            f"{following:.3g}; two rows were mixed, or the weights are others than the probe's"
+        )
+    return row
 
 
 def _likeliest(answer: Mapping[str, float]) -> str:

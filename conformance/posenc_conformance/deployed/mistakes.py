@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 
 import numpy as np
 
+from posenc_conformance.deployed import biased, tabled
+from posenc_conformance.deployed.instrument import Biased, Tabled
 from posenc_conformance.deployed.measure import (
     Measured,
     Prompt,
@@ -50,6 +53,12 @@ def explain(
 
     Pairs of mistakes are tried if no single one does.
     """
+    if isinstance(probe.plan, Tabled):
+        known = tabled.explanations(group, model.meaning.context, found)
+        return [each for each in starmap(Explanation, known) if each.fits(found)]
+    if isinstance(probe.plan, Biased):
+        wrong = biased.explanations(probe, group, found, dtype)
+        return [each for each in starmap(Explanation, wrong) if each.fits(found)]
     own = next(each for each in model.meaning.groups if each.id == group.id)
     single = [
         (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)

@@ -1,30 +1,40 @@
 """The probe of a model: its configuration, and the numbers that make an instrument of it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, Family, Normed
+from posenc_conformance.deployed.families import FAMILIES, family_of
+from posenc_conformance.deployed.family import Family, Normed
 from posenc_conformance.deployed.instrument import (
+    BASES,
+    CHANNELS_A_TOKEN,
+    DIGITS_OF_ROWS,
+    FEWEST,
     GAINS,
     HEADS,
     LARGEST_READ,
     READ_WEIGHT,
+    Biased,
     Instrument,
+    Tabled,
     channels_needed,
+    channels_with_meaning,
     power_below,
     value_of,
 )
 from posenc_conformance.deployed.latent import Latent, fields_of, latent_of
+from posenc_conformance.deployed.slopes import in_twos, slopes
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import (
     NAMES,
+    TEXT,
     Configuration,
     FieldDict,
     Fields,
@@ -48,6 +58,35 @@ GATE = 2.0
 LARGE_VALUE = 1024.0
 """Values are so large where a norm stands behind attention: the share of a key among a million of
 them is then larger than what the norm adds to a mean square."""
+HEAD_OF_BIASES = 4
+"""Channels of a head, at least, where biases alone are asked."""
+LARGEST_BIASED = 2**20 + 2**19
+"""Layers times the square of the hidden size, where all heads of a model must be there."""
+STEPS_OF_ROWS = 8
+"""Positions whose rows are asked in one request."""
+LOOK_AT_ITSELF = 1024.0
+"""A score with which a query looks at itself in heads that it does not ask, at most, and more than
+half of it: far above all biases."""
+EMBEDDED = 2.0
+"""The weight of a norm of embeddings: it makes channels about as large as they were."""
+UNREADABLE: Mapping[tuple[str, ...], str] = {
+    (
+        "bert",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "modernbert",
+        "roberta",
+        "xlm-roberta",
+    ): "it is an encoder: it writes no words, and what is read are log-probabilities of next ones",
+    ("t5", "whisper"): (
+        "its positions are of an encoder and a decoder: the keys of a probe would stand in a text "
+        "of their own, and a completion takes one text"
+    ),
+    ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
+    ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
+}
+"""Types whose positions cannot be read through completions, and why."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe does not have."""
 
@@ -63,7 +102,18 @@ class Probe:
     @property
     def eps(self) -> float:
         """What the norms add to a mean square."""
-        return float(self.config[self.family.eps])
+        return float(self.config[self.family.eps]) if self.family.eps else 1e-5
+
+    @property
+    def turns(self) -> bool:
+        """Whether it asks layers that turn queries and keys."""
+        return not isinstance(self.plan, Biased | Tabled)
+
+    @property
+    def weight_of_looking(self) -> float:
+        """The weight of keys with which a query looks at itself; a power of two."""
+        plain = self._read() ** 2 * self.family.scale(self.config, self.plan.head_dim)
+        return power_below(LOOK_AT_ITSELF / plain)
 
     @property
     def key_weight(self) -> float:
@@ -71,7 +121,12 @@ class Probe:
         return power_below(WANTED_SCORE / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
-        """Compute the score of a query and a key that point the same way in one pair."""
+        """Compute the score of a query and a key that point the same way in one pair.
+
+        Biases and rows are read as they are: it is 1.
+        """
+        if not self.turns:
+            return 1.0
         return self._largest(self.key_weight, gain)
 
     def _largest(self, weight: float, gain: int) -> float:
@@ -101,6 +156,9 @@ class Probe:
     @property
     def size(self) -> float:
         """Size of a token's channels in the hidden state."""
+        if self.family.names.norm_of_embeddings:
+            share = self.plan.channels_of_token / self.plan.hidden
+            return EMBEDDED * self._normed(self.plan.size, share)
         return self.plan.size * (math.sqrt(self.plan.hidden) if self.family.stretched else 1.0)
 
     def _read(self, value: float = 0.0) -> float:
@@ -142,6 +200,9 @@ class Probe:
     def largest_read(self) -> float:
         """The largest logit that is read, before anything caps it."""
         cap = self.logit_cap
+        if not self.turns:  # the token that follows has another logit
+            share = self.plan.channels_of_token / self.plan.hidden
+            return LARGEST_READ * min(1.0, 1 / math.sqrt(CHANNELS_A_TOKEN * share))
         return LARGEST_READ if cap is None else min(LARGEST_READ, BELOW_A_CAP * cap)
 
     @property
@@ -192,35 +253,95 @@ class Probe:
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
     """Make the probe of a model: its positions are the model's, all else is small.
 
-    ``name`` is the word by which the probe says who it is, ``raw`` are the fields as released.
+    ``name`` is the word by which the probe says who it is, ``raw`` are the fields as released. Of a
+    model of several kinds of input it is the probe of the text alone.
 
     Raises UserError for a family of which no probe can be made yet, and for layers that a probe
     cannot ask.
     """
-    family = FAMILIES.get(config.type)
+    raw, family = text_of(raw), family_of(config)
     if family is None:
+        reason = next((why for types, why in UNREADABLE.items() if config.type in types), None)
         raise UserError(
-            f"{config.where}: no probe can be made of a model of the type {config.type!r} yet",
+            f"{config.where}: no probe can be made of a model of the type {config.type!r} "
+            f"{f'because {reason}' if reason else 'yet'}",
             f"types that a probe can be made of are {', '.join(FAMILIES)}",
-        )
-    if raw.get("model_type") != config.type:
-        raise UserError(
-            f"{config.where}: no probe can be made of a model of several kinds of input yet",
-            "give the configuration of its text alone, as a config.json of its own",
         )
     if raw.get("use_bidirectional_attention"):
         raise UserError(
             f"{config.where}: no probe can be made of a model that reads texts in both directions",
             "a probe writes its own queries, one behind the other",
         )
-    turned = [group for group in meaning.groups if group.turns]
-    if not turned:
-        raise UserError(
-            f"{config.where}: no probe can be made yet of a model that rotates nothing",
-            "give one whose queries and keys are rotated",
-        )
-    size = int(turned[0].parameters["head_dim"])
-    pairs = _pairs(turned[0])
+    plan = _planned(name, config, raw, meaning, family)
+    changed = {
+        "hidden_size": plan.hidden,
+        "num_attention_heads": plan.heads,
+        "num_hidden_layers": plan.layers,
+        "vocab_size": len(plan.words),
+        "tie_word_embeddings": family.tied,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 0,
+        "architectures": [family.architecture],
+        **({family.eps: float(raw.get(family.eps, 1e-5))} if family.eps else {}),
+        **family.fields,
+        **{name: value for name, value in family.defaults.items() if name not in raw},
+    }
+    if family.latent:
+        changed |= fields_of(raw, plan.layers)
+    if family.tied:
+        changed["intermediate_size"] = len(plan.steps())
+    if "num_key_value_heads" in raw or _grouped(config, raw):
+        changed["num_key_value_heads"] = plan.kv_heads
+    if "word_embed_proj_dim" in raw:
+        changed["word_embed_proj_dim"] = plan.hidden
+    kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}
+    for field, value in changed.items():
+        name = _spelt(field, raw)
+        inner = isinstance(value, Mapping) and isinstance(kept.get(name), Mapping)
+        kept[name] = {**kept[name], **value} if inner else value
+    return Probe(plan, family, kept)
+
+
+def text_of(raw: Fields) -> Fields:
+    """Return the fields of the text alone, where a model has several kinds of input."""
+    inner = [raw[name] for name in TEXT if isinstance(raw.get(name), Mapping)]
+    return text_of(inner[0]) if inner else raw
+
+
+def _planned(
+    name: str, config: Configuration, raw: Fields, meaning: Meaning, family: Family
+) -> Instrument:
+    """Return the plan of a probe.
+
+    Raises UserError for layers that a probe cannot ask.
+    """
+    for group in meaning.groups:
+        if group.turns:
+            return _turned(name, config, raw, group, family)
+        if group.scheme == "alibi":
+            return _biased(name, config, group, family)
+        if group.call == "learned":
+            return _tabled(name, config, group, family)
+    raise UserError(
+        f"{config.where}: no probe can be made yet of a model without positions of a kind that "
+        "can be asked",
+        "give one that rotates queries and keys, or has ALiBi or a table of positions",
+    )
+
+
+def _grouped(config: Configuration, raw: Fields) -> bool:
+    """Return whether heads of queries share heads of keys."""
+    released = config.whole("num_attention_heads")
+    return bool((raw.get("num_key_value_heads") or released) < released)
+
+
+def _turned(
+    name: str, config: Configuration, raw: Fields, group: Group, family: Family
+) -> Instrument:
+    """Return the plan of a probe of layers that turn queries and keys."""
+    size = int(group.parameters["head_dim"])
+    pairs = _pairs(group)
     layers = config.whole("num_hidden_layers")
     if layers * size > LARGEST:
         raise config.wrong(
@@ -228,8 +349,6 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"it is {layers}, and a head has {size} channels: the probe would be too large",
             f"the two together may make {LARGEST:,}",
         )
-    released = config.whole("num_attention_heads")
-    grouped = (raw.get("num_key_value_heads") or released) < released
     heads = HEADS
     hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied)
     if config.get("head_dim") is None and size == divided(config):
@@ -237,37 +356,52 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         while heads * size < hidden or heads * size % step:
             heads += HEADS
         hidden = heads * size
-    kv_heads = heads // 2 if grouped else heads
+    kv_heads = heads // 2 if _grouped(config, raw) else heads
     if family.one_key:
         kv_heads = 1
     gains = GAINS[-1:] if family.names.norm_behind else GAINS
-    plan = Instrument(
+    return Instrument(
         name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains, family.tied
     )
-    changed = {
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "num_hidden_layers": layers,
-        "vocab_size": len(plan.words),
-        "tie_word_embeddings": family.tied,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-        "pad_token_id": 0,
-        "architectures": [family.architecture],
-        family.eps: float(raw.get(family.eps, 1e-5)),
-        **family.fields,
-        **{name: value for name, value in family.defaults.items() if name not in raw},
-    }
-    if family.latent:
-        changed |= fields_of(raw, layers)
-    if family.tied:
-        changed["intermediate_size"] = len(plan.steps())
-    if "num_key_value_heads" in raw or grouped:
-        changed["num_key_value_heads"] = kv_heads
-    kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}
-    for field, value in changed.items():
-        kept[_spelt(field, raw)] = value
-    return Probe(plan, family, kept)
+
+
+def _biased(name: str, config: Configuration, group: Group, family: Family) -> Instrument:
+    """Return the plan of a probe of layers whose scores have a bias: with all of their heads."""
+    heads, layers = config.whole("num_attention_heads"), len(group.layers)
+    steps = in_twos(slopes(group))
+    needed = channels_with_meaning(len(steps), layers, family.centred, family.tied) + FEWEST
+    size = HEAD_OF_BIASES
+    # What is multiplied by a power of two looks like slopes of other heads.
+    while heads * size < needed or (family.scaled_bias and not math.log2(size) % 2):
+        size += 2
+    hidden = heads * size
+    if layers * hidden**2 > LARGEST_BIASED:
+        raise config.wrong(
+            "num_hidden_layers",
+            f"it is {layers}, with {heads} heads in each: the probe would be too large",
+            "a smaller model of the same type is read by the same code",
+        )
+    kv_heads = 1 if family.one_key else heads
+    return Biased(name, layers, size, steps, hidden, heads, kv_heads, family.centred, GAINS)
+
+
+def _tabled(name: str, config: Configuration, group: Group, family: Family) -> Instrument:
+    """Return the plan of a probe of a model that begins with a table of positions."""
+    layers, rows = config.whole("num_hidden_layers"), int(group.parameters["rows"])
+    most = BASES[-1] ** DIGITS_OF_ROWS
+    if rows > most:
+        raise config.wrong(
+            "max_position_embeddings",
+            f"its table has {rows:,} rows: they have more digits than can be read",
+            f"a table may have {most:,} rows",
+        )
+    steps = tuple((step, step) for step in range(STEPS_OF_ROWS))
+    hidden, _ = channels_needed(len(steps), layers, family.centred, family.tied)
+    size = hidden // HEADS
+    kv_heads = 1 if family.one_key else HEADS
+    return Tabled(
+        name, layers, size, steps, hidden, HEADS, kv_heads, family.centred, GAINS[:1], rows=rows
+    )
 
 
 def _spelt(name: str, raw: Fields) -> str:
@@ -283,6 +417,8 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     found = dict(config)
     if "torch_dtype" in found:
         found["dtype"] = found.pop("torch_dtype")
+    if found["model_type"] not in ROTARY or found.get("alibi"):
+        return found
     style = ROTARY[found["model_type"]]
     if "rope_parameters" in found or "rotary_dim" in found:  # GPT-J keeps its own form
         return found

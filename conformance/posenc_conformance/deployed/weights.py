@@ -4,9 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.deployed.families import Layer, Normed, Tensor
-from posenc_conformance.deployed.instrument import HEADS, Rows, dense
-from posenc_conformance.deployed.probe import GATE, Probe
+from posenc_conformance.deployed import biases
+from posenc_conformance.deployed.family import Layer, Normed, Tensor
+from posenc_conformance.deployed.instrument import (
+    HEADS,
+    Biased,
+    Rows,
+    Tabled,
+    dense,
+)
+from posenc_conformance.deployed.probe import EMBEDDED, GATE, Probe
 from posenc_conformance.judge.arrays import Floats
 
 
@@ -15,6 +22,10 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
     plan, family, names = probe.plan, probe.family, probe.family.names
     shape = (len(plan.words), plan.hidden)
     yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
+    if names.norm_of_embeddings:
+        yield from _norm(probe, names.norm_of_embeddings, EMBEDDED)
+    if isinstance(plan, Tabled):
+        yield f"{names.positions}.weight", dense((plan.rows, plan.hidden), plan.table())
     for number in range(plan.layers):
         yield from _layer(probe, number)
     if names.last_norm:
@@ -46,13 +57,28 @@ def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
         weights = probe.key_weight, probe.value_weight
         yield from probe.latent.tensors(place, plan, number, *weights)
     else:
-        layer = Layer(_query(probe), _key(probe), _value(probe, number), plan.kv_heads)
-        for name, values in family.attention(layer):
-            yield from _with_bias(f"{place}.{name}", values, "projections" in family.biased)
+        for name, values in family.attention(_projections(probe, number)):
+            yield from _with_bias(
+                f"{place}.{name}", values, "projections" in family.biased, family.transposed
+            )
     yield from _norms_of_heads(probe, place)
     if family.sinks:
         yield f"{place}.sinks", np.zeros(plan.heads)
-    yield from _with_bias(f"{place}.{family.names.out}", _out(probe), "out" in family.biased)
+    out = biases.out(plan) if isinstance(plan, Biased) else _out(probe)
+    yield from _with_bias(f"{place}.{family.names.out}", out, "out" in family.biased)
+
+
+def _projections(probe: Probe, number: int) -> Layer:
+    """Return the projections of the attention of a layer."""
+    plan = probe.plan
+    if isinstance(plan, Biased):
+        query, key = biases.query(plan), biases.key(plan, probe.weight_of_looking)
+        return Layer(query, key, biases.value(plan, number, probe.value_weight), plan.kv_heads)
+    if isinstance(plan, Tabled):
+        wide, narrow = (heads * plan.head_dim for heads in (plan.heads, plan.kv_heads))
+        query, key = np.zeros((wide, plan.hidden)), np.zeros((narrow, plan.hidden))
+        return Layer(query, key, key, plan.kv_heads)
+    return Layer(_query(probe), _key(probe), _value(probe, number), plan.kv_heads)
 
 
 def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
@@ -147,8 +173,10 @@ def _out(probe: Probe) -> Floats:
     return dense((plan.hidden, plan.heads * size), rows)
 
 
-def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
+def _with_bias(
+    name: str, values: Floats, biased: bool, transposed: bool = False
+) -> Iterator[Tensor]:
     """Yield a matrix, and a bias of zeros if there is one."""
     yield f"{name}.weight", values
     if biased:
-        yield f"{name}.bias", np.zeros(len(values))
+        yield f"{name}.bias", np.zeros(values.shape[1 if transposed else 0])

@@ -26,13 +26,15 @@ def lines(model: Model, report: Report) -> Iterator[str]:
 
 def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Iterator[str]:
     layers = f"layer{'s' * (len(group.layers) > 1)} {written(group.layers)}"
+    if not group.layers:
+        layers = "before the first layer"
     what = f"{group.call} {group.combination}" if group.call else "not turned"
     passed = [check for check in checks if check["verdict"] == "passed"]
     points = [point for check in passed for point in check["curve"]]
     failed = [check for check in checks if check["verdict"] == "failed"]
     if points:
         error, farthest = max(point[1] for point in points), max(point[0] for point in points)
-        found = f"right to {error:.1g} rad up to distance {int(farthest):,}"
+        found = _right(group, error, f"{int(farthest):,}")
     else:
         found = "wrong at every distance" if failed else "nothing was found out"
     yield f"{layers}: {what}, {found}"
@@ -41,6 +43,14 @@ def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Itera
         for (id, words), count in names.most_common():
             yield f"  {words} [{id}], {count} of {len(failed)} failures"
             yield from _costs(model, group, id)
+
+
+def _right(group: Group, error: float, farthest: str) -> str:
+    """Say how far what was asked is right, in units of what is read."""
+    if group.call == "learned":
+        return f"right rows up to position {farthest}"
+    unit = "rad" if group.call != "alibi_bias" else "of a score"
+    return f"right to {error:.1g} {unit} up to distance {farthest}"
 
 
 def _costs(model: Model, group: Group, id: str) -> Iterator[str]:
@@ -53,4 +63,5 @@ def _costs(model: Model, group: Group, id: str) -> Iterator[str]:
                 for position in POSITIONS
                 if (loss := cost(group, made, position).loss) is not None
             ]
-            yield f"  its cost, for the score of a query with a matching key: {', '.join(lost)}"
+            if lost:
+                yield f"  its cost, for the score of a query with a matching key: {', '.join(lost)}"

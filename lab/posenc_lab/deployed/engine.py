@@ -79,7 +79,7 @@ class Engine:
         self.weights = dict(weights)
         self.words = words
         self.heads = config["num_attention_heads"]
-        self.kv_heads = config["num_key_value_heads"]
+        self.kv_heads = config.get("num_key_value_heads", self.heads)
         self.size = self.head_size()
         self.width = self.turned_size()
         self.layers = config["num_hidden_layers"]
@@ -288,11 +288,15 @@ class Engine:
         value = self.projected(x, layer, "v", self.kv_heads)
         keys, values = cache.extend(layer, self.rounded(key), value)
         scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
-        scores = self.capped(scores, self.score_cap())
+        scores = self.capped(scores, self.score_cap()) + self.bias(where, keys.shape[1])
         seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
         weights = self.shares(np.where(seen, scores, -np.inf), layer)
         out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def bias(self, where: Array, keys: int) -> Array:
+        """Return what is added to scores, [heads, queries, keys]; here nothing is."""
+        return np.zeros((1, 1, 1), dtype=np.float32)
 
     def score_cap(self) -> float | None:
         """Return what caps scores."""
@@ -319,7 +323,7 @@ class Engine:
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
         """Return the logits after the last of some tokens, which the cache then has."""
         where = self.positions(len(cache.tokens), len(tokens), ends)
-        x = self.rounded(self.embeddings[np.array(tokens)] * self.stretch())
+        x = self.rounded(self.embedded(tokens, where))
         for layer in range(self.layers):
             read = self.before(x, layer)
             added = self.attention(read, layer, where, cache)
@@ -331,6 +335,10 @@ class Engine:
         last = self.norm(x[-1:], self.weights.get("model.norm.weight", np.ones(1)))
         rows = self.embeddings if self.tied else self.weights["lm_head.weight"]
         return self.capped((last @ rows.T)[0], self.logit_cap())
+
+    def embedded(self, tokens: Sequence[int], where: Array) -> Array:
+        """Return the hidden state before the first layer."""
+        return np.asarray(self.embeddings[np.array(tokens)] * self.stretch())
 
     def logit_cap(self) -> float | None:
         """Return what caps logits."""
@@ -417,3 +425,9 @@ class Engine:
             if step + 1 < steps:
                 logits = self.forward([int(order[0])], cache, len(prompt))
         self.keep(cache)
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        """Complete several prompts of one request."""
+        return [[*self.complete(prompt, steps)] for prompt in prompts]

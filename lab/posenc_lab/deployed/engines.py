@@ -573,3 +573,36 @@ class OneCounter(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
         return np.where(found >= ends, found + 5 * (self.busy - 1), found)
+
+
+@wrong("llama", "wrong-in-batch")
+class AnswersShifted(Engine):
+    """Gives each text of a request the answer of the next one."""
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        found = super().complete_all(prompts, steps)
+        return [*found[1:], found[0]]
+
+
+@wrong("llama", "wrong-in-batch")
+@wrong("mistral", "wrong-in-batch")
+class WrittenFromTheLongest(Engine):
+    """Counts on from the end of the longest text of a request, for all of them."""
+
+    ahead = 0
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        longest, found = max(map(len, prompts)), []
+        for prompt in prompts:
+            self.ahead = longest - len(prompt)
+            found.append([*self.complete(prompt, steps)])
+        self.ahead = 0
+        return found
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return np.where(found >= ends, found + self.ahead, found)

@@ -34,6 +34,13 @@ class InProcess:
         assert not isinstance(prompt, str)
         return [*self.served.complete(prompt, steps)]
 
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> list[list[dict[str, float]]]:
+        """Return what the engine chose among for each prompt of one request."""
+        given = [prompt for prompt in prompts if not isinstance(prompt, str)]
+        return self.served.complete_all(given, steps)
+
 
 @lru_cache
 def folder_of(config: str) -> Path:

@@ -46,6 +46,12 @@ class Handler(BaseHTTPRequestHandler):
     """Where requests for completions are sent to; empty if they are answered here."""
     longest = 1 << 30
     """Tokens of the longest text: the engine writes no more."""
+    best = 10
+    """Likeliest words whose log-probabilities are given."""
+    one_text = False
+    """Whether a request may have one prompt only."""
+    loading = 0
+    """Requests that are answered that the engine is still loading; -1 for all."""
     key = ""
     """The key that a request must carry; empty if none."""
 
@@ -68,18 +74,32 @@ class Handler(BaseHTTPRequestHandler):
         if self.as_chat != isinstance(asked["logprobs"], bool):
             self.reply(400, {"error": "logprobs must be of another type"})
             return
-        prompt = asked["prompt"]
-        if isinstance(prompt, str):
-            prompt = [self.engine.words.index(word) for word in prompt.split()]
-        elif self.words_only:
+        prompts = asked["prompt"]
+        several = isinstance(prompts, list) and isinstance(prompts[0], list | str)
+        if several and self.one_text:
+            self.reply(400, {"error": "prompt must be one text"})
+            return
+        prompts = prompts if several else [prompts]
+        if self.words_only and not isinstance(prompts[0], str):
             self.reply(422, {"error": "prompt must be a string"})
             return
-        steps = min(asked["max_tokens"], self.longest - len(prompt))
-        found = [*self.engine.complete(prompt, steps)]
-        self.reply(200, {"choices": [{"text": "", "logprobs": self.form(found)}]})
+        given = [self.numbers(prompt) for prompt in prompts]
+        steps = min(asked["max_tokens"], self.longest - max(map(len, given)))
+        choices = [
+            {"index": number, "text": "", "logprobs": self.form(found)}
+            for number, found in enumerate(self.engine.complete_all(given, steps))
+        ]
+        self.reply(200, {"choices": choices[::-1]})
+
+    def numbers(self, prompt: Any) -> list[int]:
+        """Return the tokens of a prompt."""
+        if isinstance(prompt, str):
+            return [self.engine.words.index(word) for word in prompt.split()]
+        return list(prompt)
 
     def form(self, found: list[dict[str, float]]) -> Any:
         """Return log-probabilities in the form of this server."""
+        found = [dict([*each.items()][: self.best]) for each in found]
         if self.silent:
             return None
         if self.legacy:
@@ -92,7 +112,11 @@ class Handler(BaseHTTPRequestHandler):
         }
 
     def admitted(self) -> bool:
-        """Say whether a request carries the key; answer it if not."""
+        """Say whether a request is answered: the engine is ready, and it carries the key."""
+        if self.loading:
+            type(self).loading -= self.loading > 0
+            self.reply(503, {"error": "Loading model"})
+            return False
         if self.key and self.headers["Authorization"] != f"Bearer {self.key}":
             self.reply(401, {"error": "no such key"})
             return False

@@ -21,8 +21,7 @@ from time import monotonic, sleep
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.probe import write_probe
-from posenc_conformance.deployed.engine import model_of
-from posenc_conformance.deployed.families import FAMILIES
+from posenc_conformance.deployed.engine import has_probe, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
 from posenc_conformance.report.difference import read_report
@@ -190,7 +189,7 @@ def models(names: Sequence[str]) -> list[str]:
     """
     if names:
         return [model_named(name).id for name in names]
-    return [each.id for each in load_all() if each.configuration.type in FAMILIES]
+    return [each.id for each in load_all() if has_probe(each)]
 
 
 def context_of(model: str, usual: int) -> int:

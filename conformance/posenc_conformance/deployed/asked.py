@@ -1,0 +1,30 @@
+"""What is asked of a group of layers, and what is right, whatever kind its positions are of."""
+
+from posenc_conformance.deployed import biased, measure, tabled
+from posenc_conformance.deployed.instrument import Biased, Tabled
+from posenc_conformance.deployed.measure import Prompt, Scores
+from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.models.meaning import Group
+
+
+def prompt_for(
+    probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
+) -> Prompt:
+    """Make the prompt whose first query, or the last if it is far, stands at a distance.
+
+    That is the distance from a key, or of a table from its beginning.
+    """
+    if isinstance(probe.plan, Tabled):
+        return tabled.prompt_for(probe, distance, steps)
+    if isinstance(probe.plan, Biased):
+        return biased.prompt_for(probe, group, distance, layer, steps)
+    return measure.prompt_for(probe, group, distance, layer, steps)
+
+
+def scores_of(probe: Probe, group: Group, prompt: Prompt, dtype: str) -> Scores:
+    """Compute what a right engine gives, and how far it may be off."""
+    if isinstance(probe.plan, Tabled):
+        return tabled.expected(group, prompt)
+    if isinstance(probe.plan, Biased):
+        return biased.expected(probe, group, prompt, dtype)
+    return measure.expected(probe, group, prompt, dtype)

@@ -1,0 +1,49 @@
+"""The weights of attention in a probe whose scores are biases alone."""
+
+from posenc_conformance.deployed.instrument import Biased, Rows, dense
+from posenc_conformance.judge.arrays import Floats
+
+
+def query(plan: Biased) -> Floats:
+    """Make the matrix of queries: 0 in the heads that are asked, 1 in all others."""
+    rows: Rows = {}
+    for head in range(plan.heads):
+        rows[head * plan.head_dim] = {
+            plan.asking: 1.0,
+            **dict.fromkeys(plan.steps_of(head), -1.0),
+        }
+    return dense((plan.heads * plan.head_dim, plan.hidden), rows)
+
+
+def key(plan: Biased, weight: float) -> Floats:
+    """Make the matrix of keys: queries alone have one, so that they look at themselves."""
+    rows = {head * plan.head_dim: {plan.asking: weight} for head in range(plan.kv_heads)}
+    return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+
+def value(plan: Biased, layer: int, weight: float) -> Floats:
+    """Make the matrix of values: of the layer's own key, and of the neutral one, in all heads."""
+    rows = {
+        head * plan.head_dim + neutral: plan.balanced(
+            plan.value(layer, neutral=bool(neutral)), plan.share * weight
+        )
+        for head in range(plan.kv_heads)
+        for neutral in (0, 1)
+    }
+    return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+
+def out(plan: Biased) -> Floats:
+    """Make the matrix that adds what heads give to keys: each head is the first or second of two.
+
+    Heads that are not asked add nothing, as their queries look at themselves.
+    """
+    rows: Rows = {}
+    for first_second in plan.pairs:
+        for number, head in enumerate(first_second):
+            for neutral in (0, 1):
+                row, column = plan.read + 2 * neutral + number, head * plan.head_dim + neutral
+                rows.setdefault(row, {})[column] = 1.0
+                if plan.centred:
+                    rows.setdefault(plan.mirror(row), {})[column] = -1.0
+    return dense((plan.hidden, plan.heads * plan.head_dim), rows)

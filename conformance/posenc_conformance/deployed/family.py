@@ -1,0 +1,242 @@
+"""What families of models are made of: how their tensors lie, and what they are called."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.models.configuration import Fields
+
+INTERMEDIATE = 32
+"""Channels of the feed-forward layers, whose weights are all zero."""
+EXPERTS = 4
+"""Feed-forward layers of which two are chosen, where a family has experts."""
+Tensor = tuple[str, Floats]
+Shaped = tuple[str, tuple[int, ...]]
+"""The name and the shape of a tensor of zeros."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The projections of the attention of a layer."""
+
+    query: Floats
+    key: Floats
+    value: Floats
+    kv_heads: int
+
+
+def fused_as(name: str, *, transposed: bool = False) -> Callable[[Layer], Iterator[Tensor]]:
+    """Return what yields the projections of a layer as one of that name."""
+
+    def made(layer: Layer) -> Iterator[Tensor]:
+        fused = np.concatenate([layer.query, layer.key, layer.value])
+        yield name, fused.T if transposed else fused
+
+    return made
+
+
+def _apart(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer, one by one."""
+    yield "q_proj", layer.query
+    yield "k_proj", layer.key
+    yield "v_proj", layer.value
+
+
+def fused_by_head(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer as one: of each head of keys all that belongs to it."""
+    parts = [
+        part.reshape(layer.kv_heads, -1, part.shape[-1])
+        for part in (layer.query, layer.key, layer.value)
+    ]
+    fused = np.concatenate(parts, axis=1)
+    yield "query_key_value", fused.reshape(-1, fused.shape[-1])
+
+
+def _gated(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer with a gate."""
+    yield "mlp.gate_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.up_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def gated_elsewhere(hidden: int) -> Iterator[Shaped]:
+    """Yield the same under the name that Llama 4 has for it."""
+    for name, shape in _gated(hidden):
+        yield name.replace("mlp", "feed_forward"), shape
+
+
+def gated_as_one(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer whose gate is part of a larger matrix."""
+    yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
+    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
+    """Yield experts, as Mixtral names them."""
+    yield "block_sparse_moe.gate.weight", (EXPERTS, hidden)
+    for expert in range(EXPERTS):
+        before = f"block_sparse_moe.experts.{expert}"
+        yield f"{before}.w1.weight", (INTERMEDIATE, hidden)
+        yield f"{before}.w2.weight", (hidden, INTERMEDIATE)
+        yield f"{before}.w3.weight", (INTERMEDIATE, hidden)
+
+
+def experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
+    """Yield experts as one, with biases, as gpt-oss names them."""
+    yield "mlp.router.weight", (EXPERTS, hidden)
+    yield "mlp.router.bias", (EXPERTS,)
+    yield "mlp.experts.gate_up_proj", (EXPERTS, hidden, 2 * INTERMEDIATE)
+    yield "mlp.experts.gate_up_proj_bias", (EXPERTS, 2 * INTERMEDIATE)
+    yield "mlp.experts.down_proj", (EXPERTS, INTERMEDIATE, hidden)
+    yield "mlp.experts.down_proj_bias", (EXPERTS, hidden)
+
+
+def experts_of_qwen(hidden: int) -> Iterator[Shaped]:
+    """Yield experts, as Qwen names them."""
+    yield "mlp.gate.weight", (EXPERTS, hidden)
+    for expert in range(EXPERTS):
+        for name, shape in _gated(hidden):
+            yield name.replace("mlp", f"mlp.experts.{expert}"), shape
+
+
+def plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], Iterator[Shaped]]:
+    """Return what makes a feed-forward layer without a gate, nearly always with biases."""
+
+    def made(hidden: int) -> Iterator[Shaped]:
+        yield f"mlp.{widen}.weight", (INTERMEDIATE, hidden)
+        yield f"mlp.{narrow}.weight", (hidden, INTERMEDIATE)
+        if biased:
+            yield f"mlp.{widen}.bias", (INTERMEDIATE,)
+            yield f"mlp.{narrow}.bias", (hidden,)
+
+    return made
+
+
+def wide(
+    widen: str, narrow: str, *, biased: bool = False, within: str = "mlp."
+) -> Callable[[int], Iterator[Shaped]]:
+    """Return what makes a feed-forward layer without a gate that is four times as wide, always."""
+
+    def made(hidden: int) -> Iterator[Shaped]:
+        yield f"{within}{widen}.weight", (4 * hidden, hidden)
+        yield f"{within}{narrow}.weight", (hidden, 4 * hidden)
+        if biased:
+            yield f"{within}{widen}.bias", (4 * hidden,)
+            yield f"{within}{narrow}.bias", (hidden,)
+
+    return made
+
+
+def turned_about(hidden: int) -> Iterator[Shaped]:
+    """Yield the feed-forward layer of GPT-2, whose matrices stand the other way."""
+    yield "mlp.c_fc.weight", (hidden, INTERMEDIATE)
+    yield "mlp.c_fc.bias", (INTERMEDIATE,)
+    yield "mlp.c_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.c_proj.bias", (hidden,)
+
+
+def of_opt(hidden: int) -> Iterator[Shaped]:
+    """Yield the feed-forward layer of OPT, which has no name of its own."""
+    yield "fc1.weight", (INTERMEDIATE, hidden)
+    yield "fc1.bias", (INTERMEDIATE,)
+    yield "fc2.weight", (hidden, INTERMEDIATE)
+    yield "fc2.bias", (hidden,)
+
+
+def _by_root(config: Fields, head_dim: int) -> float:
+    """Return what most families multiply scores by."""
+    return 1 / math.sqrt(head_dim)
+
+
+def by_multiplier(config: Fields, head_dim: int) -> float:
+    """Return what Granite multiplies scores by."""
+    return float(config["attention_multiplier"])
+
+
+def by_scalar(config: Fields, head_dim: int) -> float:
+    """Return what Gemma multiplies scores by from its second version on."""
+    return 1 / math.sqrt(config["query_pre_attn_scalar"])
+
+
+@dataclass(frozen=True)
+class Names:
+    """What tensors are called."""
+
+    embeddings: str = "model.embed_tokens"
+    layer: str = "model.layers.{}"
+    attention: str = "self_attn"
+    out: str = "o_proj"
+    norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
+    """Norms of a layer that change nothing more than a norm does."""
+    norm_behind: str = ""
+    """The norm of what attention adds, where there is one."""
+    norm_behind_feed_forward: str = ""
+    """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
+    last_norm: str = "model.norm"
+    """Empty where norms have no weights."""
+    logits: str = "lm_head"
+    norm_of_embeddings: str = ""
+    """The norm of the embeddings, before the first layer, where there is one."""
+    positions: str = ""
+    """The table of positions, where there is one."""
+
+
+class Normed(Enum):
+    """What of queries, or of keys, goes through a norm together before they are turned."""
+
+    NEVER = "nothing"
+    BY_HEAD = "each head"
+    WHOLE = "all heads"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models whose layers are made alike."""
+
+    architecture: str
+    """What transformers calls the class of the whole model."""
+    attention: Callable[[Layer], Iterator[Tensor]] = _apart
+    """How the projections of queries, keys and values are stored."""
+    feed_forward: Callable[[int], Iterator[Shaped]] = _gated
+    """What the feed-forward layers are made of, all of it zero."""
+    names: Names = Names()
+    one_key: bool = False
+    """Whether all heads share one head of keys, and the configuration does not count them."""
+    latent: bool = False
+    """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
+    sinks: bool = False
+    """Whether each head has a score of its own that gives nothing to any key; it is 0."""
+    biased: frozenset[str] = frozenset()
+    """Which parts have biases: projections, out, norms, logits."""
+    normed: Normed = Normed.NEVER
+    """What of queries and keys goes through a norm together before they are turned."""
+    bare: bool = False
+    """Whether attention reads the hidden state as it is, without a norm."""
+    transposed: bool = False
+    """Whether projections stand the other way, [in, out]."""
+    centred: bool = False
+    """Whether norms take the mean away, as LayerNorm does."""
+    scaled_bias: bool = False
+    """Whether a bias is added before scores are multiplied, and so multiplied like them; it is
+    rounded to bfloat16 then, as Falcon's is."""
+    scale: Callable[[Fields, int], float] = _by_root
+    """What scores are multiplied by, from the configuration and head_dim."""
+    tied: bool = False
+    """Whether the last matrix is that of the embeddings, in every model of the family."""
+    stretched: bool = False
+    """Whether embeddings are multiplied by the root of the hidden size."""
+    offset: float = 0.0
+    """What is added to the weights of norms."""
+    capped: bool = False
+    """Whether scores and logits are capped."""
+    eps: str = "rms_norm_eps"
+    """The field that says what norms add to a mean square; empty where there is none, and it is
+    1e-5."""
+    fields: Fields = field(default_factory=dict)
+    """What the configuration must say besides; of a field that has fields, some of them."""
+    defaults: Fields = field(default_factory=dict)
+    """What it must say if it says nothing else."""
