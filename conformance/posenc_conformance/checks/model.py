@@ -22,6 +22,7 @@ from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
+from posenc_conformance.models.layers import WITHOUT_POSITIONS
 from posenc_conformance.models.meaning import LENGTH, Group, case_of, length_of
 from posenc_conformance.models.mistakes import unturned
 from posenc_conformance.scheme_file.model import Call, Parameter
@@ -134,7 +135,7 @@ def turned_groups(model: Model) -> list[Group]:
     for group in model.meaning.groups:
         if group.turns:
             found.append(group)
-        elif turning and group.call is None and group.attention != "linear":
+        elif turning and group.call is None and group.attention not in WITHOUT_POSITIONS:
             found.append(unturned(group, turning[0]))
     return found
 

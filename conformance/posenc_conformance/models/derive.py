@@ -11,7 +11,15 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
-from posenc_conformance.models.layers import head_dim, is_two_sided, kinds, of_kind, rotated, window
+from posenc_conformance.models.layers import (
+    WITHOUT_POSITIONS,
+    head_dim,
+    is_two_sided,
+    kinds,
+    of_kind,
+    rotated,
+    window,
+)
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
 from posenc_conformance.models.without_turning import OWN, grid, table
 from posenc_conformance.scheme_file.model import ArgumentDict
@@ -72,7 +80,7 @@ def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
         return [False for _ in names]
     if unrotated is not None and len(set(names)) > 1:
         return [name != unrotated for name in names]
-    return [name not in ("linear", "cross") for name in names]
+    return [name not in WITHOUT_POSITIONS for name in names]
 
 
 def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
@@ -80,7 +88,7 @@ def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]
     reach = window(config, kind)
     if not turns:
         return Group(
-            id=kind if kind in ("linear", "cross") else "without-positions",
+            id=kind if kind in WITHOUT_POSITIONS else "without-positions",
             layers=layers,
             scheme="nope",
             attention=kind,

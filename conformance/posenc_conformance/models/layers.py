@@ -15,6 +15,9 @@ LAYER_KINDS: Mapping[str, str] = {
 }
 """Kinds of layers by the names that configurations have for them. Linear ones are all that have no
 attention between positions."""
+WITHOUT_POSITIONS = ("linear", "cross")
+"""Kinds of layers in which no position of the text looks at another: those without attention, and
+those that look at an image."""
 KINDS_BY_NAME: Mapping[str, str] = {
     **LAYER_KINDS,
     "attention": "full",

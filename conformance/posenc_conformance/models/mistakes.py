@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layers import divided
+from posenc_conformance.models.layers import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
@@ -303,7 +303,7 @@ def _turned_as(group: Group, other: Group) -> Group:
 
 def _rotated(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict layers without positions rotated like the others."""
-    if group.call is not None or group.attention == "linear":
+    if group.call is not None or group.attention in WITHOUT_POSITIONS:
         return None
     others = [each for each in meaning.groups if each.turns]
     return _turned_as(group, others[0]) if others else None
