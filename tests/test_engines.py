@@ -561,3 +561,45 @@ def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path
     found = judged_on(config, WRONG["base-ignored"](), tmp_path)
     named = {each.outcome.explanations[0][0] for each in found.values() if each.text}
     assert named == {"base-ignored"}
+
+
+# What is asked without a word of the claim, and what is not.
+
+
+class ToItsOwnLength(Engine):
+    """A right engine that says nothing of how far it goes."""
+
+    @claims(models=["devstral-small-2-24b", "qwen3-4b-2507", "llama-4-scout"])
+    def rotary(self, *given: Any, **named: Any) -> Any:
+        return super().rotary(*given, **named)
+
+
+class EndsAt131072(ToItsOwnLength):
+    def tables(self, positions: Array, omega: Array, factor: float) -> tuple[Array, Array]:
+        return super().tables(positions % 131072, omega, factor)
+
+
+@pytest.mark.parametrize("model", ["devstral-small-2-24b", "qwen3-4b-2507"])
+def test_a_model_is_asked_to_its_own_length(model: str) -> None:
+    right = dict(judged(ToItsOwnLength(), model))
+    assert {each.verdict for each in right.values()} == {"passed"}
+    assert not any("not claimed" in each.outcome.left_out for each in right.values())
+    wrong = [each for _, each in failures(EndsAt131072(), model)]
+    assert wrong
+    assert any("131072" in each.outcome.recovered for each in wrong)
+
+
+def test_a_model_of_millions_of_positions_is_not_asked_to_its_end() -> None:
+    found = dict(judged(ToItsOwnLength(), "llama-4-scout"))
+    assert {each.verdict for each in found.values()} == {"passed"}
+    assert any("1,048,575" in each.outcome.left_out for each in found.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("ministral-3-3b", "queries"), ("deepseek-v3", "logits")]
+)
+def test_what_no_method_returns_is_said_not_to_be_asked(model: str, said: str) -> None:
+    found = dict(judged(Engine(), model))
+    assert all(said in each.outcome.left_out for each in found.values())
+    plain = dict(judged(Engine(), "llama-3.1-8b"))
+    assert not any("multiplied" in each.outcome.left_out for each in plain.values())

@@ -28,6 +28,9 @@ from posenc_conformance.models.mistakes import unturned
 from posenc_conformance.scheme_file.model import Call, Parameter
 
 LEVEL = "model"
+LONGEST = 1 << 20
+"""Texts of more positions are asked for only if that is claimed: who has a table of them all needs
+much memory for it."""
 SAME = ("causal", "first-key", "last-key")
 """Forms of a bias that differ by a constant for each query, which softmax does not see."""
 
@@ -83,7 +86,9 @@ def subjects_of(
                     case.scheme,
                     case.call,
                     case.call.combinations[group.combination or ""],
-                    tuple(Scope(options, {}, each.dtypes, each.max_position) for each in named),
+                    tuple(
+                        Scope(options, {}, each.dtypes, _farthest(each, model)) for each in named
+                    ),
                     method,
                     keywords,
                     memory_of_a_call=memory,
@@ -91,6 +96,13 @@ def subjects_of(
                 )
                 found.setdefault(model.id, []).append(subject)
     return found
+
+
+def _farthest(claim: Claim, model: Model) -> int:
+    """Return the largest position to ask for: that of the claim, or the last one of the model."""
+    if claim.max_position is not None:
+        return claim.max_position
+    return max(claim.farthest, min(model.meaning.context.extended or 0, LONGEST) - 1)
 
 
 def _form(name: str) -> Call:
@@ -210,7 +222,19 @@ def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
         if agrees(form, values):
             case = form
     explain, page = WrongEngine(subject, question).explain, page_of(question.model)
+    left_out = "; ".join(filter(None, (left_out, _beside(question))))
     return replace(require_agreement(None, case, values, title, explain, page), left_out=left_out)
+
+
+def _beside(question: Question) -> str:
+    """Say what the model multiplies queries and logits by, which no method here returns."""
+    group = question.group
+    what = {
+        "queries": group.temperature is not None,
+        "logits": group.score_factor is not None,
+    }
+    named = [name for name, there in what.items() if there]
+    return f"what {' and '.join(named)} alone are multiplied by" if named else ""
 
 
 def _title(question: Question) -> str:

@@ -178,10 +178,9 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 def _each(asked: Ints, found: Ints) -> str:
     """Say where each of the first rows stands that stands elsewhere than it was asked to."""
     last, off = found.max(), found - asked
-    length = int(np.gcd.reduce(off, axis=None))
-    power = length > 1 and not length & (length - 1)
-    if power and last < length and np.array_equal(found, asked % length):
-        return f"positions begin at 0 again after each {length}"
+    for length in 2 ** np.arange(int(last).bit_length(), int(asked.max()).bit_length()):
+        if np.array_equal(found, asked % length):
+            return f"positions begin at 0 again after each {length}"
     if np.array_equal(found, np.minimum(asked, last)):
         return f"positions beyond {last} are taken for {last}"
     if (off == off.flat[0]).all():
