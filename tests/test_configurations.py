@@ -341,6 +341,49 @@ def test_the_factor_of_phi_moe_is_read_if_it_is_one() -> None:
     )
 
 
+def test_chatglm_multiplies_its_base() -> None:
+    config = {
+        "model_type": "chatglm",
+        "hidden_size": 4096,
+        "num_layers": 28,
+        "num_attention_heads": 32,
+        "kv_channels": 128,
+        "seq_length": 131072,
+        "original_rope": True,
+        "rope_ratio": 500,
+    }
+    (group,) = derived(config).groups
+    assert group.parameters == {"head_dim": 128, "base": 5000000, "rotary_dim": 64}
+    assert group.conventions["layout"] == "interleaved"
+    assert "original_rope" in refused({**config, "original_rope": False})
+    assert "rope_ratio" in refused({**config, "rope_ratio": 0})
+    assert "position_encoding_2d" in refused({**config, "position_encoding_2d": True})
+
+
+@pytest.mark.parametrize(
+    ("type", "given"),
+    [("esm", None), ("esm", "absolute"), ("gte", "absolute"), ("jina_embeddings_v3", "absolute")],
+)
+def test_positions_of_another_style_are_refused(type: str, given: str | None) -> None:
+    assert "position_embedding_type" in refused({**small(type), "position_embedding_type": given})
+
+
+def test_layers_of_bamba_are_those_that_it_lists() -> None:
+    found = {group.id: group for group in derived(small("bamba")).groups}
+    assert found["full"].layers == (3, 7)
+    assert found["full"].parameters["rotary_dim"] == 32
+    assert "layer_types" in refused({**small("bamba"), "attn_layer_indices": None})
+
+
+@pytest.mark.parametrize("block", ["yarn", "linear", "dynamic"])
+@pytest.mark.parametrize("type", ["qwen2_5_vl_text", "qwen3_vl_text", "qwen3_5_text"])
+def test_three_axes_under_scaling_are_refused_with_the_reason(type: str, block: str) -> None:
+    own = {name: value for name, value in small(type).items() if "rope" not in name}
+    scaled = {"rope_type": block, "factor": 4.0, "rope_theta": 1e6}
+    for sections in ({}, {"mrope_section": [16, 24, 24]}):
+        assert "three axes" in refused({**own, "rope_parameters": {**scaled, **sections}})
+
+
 @pytest.mark.parametrize("type", [*NOT_SPECIFIED])
 def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str) -> None:
     assert type not in TYPES
@@ -356,7 +399,7 @@ def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str
         ("minimax_m4", None),
         ("lfm9", None),
         ("exaone5", None),
-        ("bamba", None),
+        ("dbrx", None),
     ],
 )
 def test_another_version_is_no_slip(given: str, hint: str | None) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,27 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.checks import Options
+from posenc_conformance.checks.engine_questions import questions
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model import (
     checks,
     ids_of,
-    questions,
     require_engine,
     subjects_of,
 )
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.models.file import Model, load_all, with_configuration
-from posenc_conformance.models.mistakes import MISREAD, MISTAKES, SHORT_TABLES
+from posenc_conformance.models.file import with_configuration
+from posenc_conformance.models.mistakes import (
+    BIAS_MISSING,
+    EARLY,
+    MISREAD,
+    MISTAKES,
+    OF_A_RANK,
+    SHORT_TABLES,
+    UNROTATED,
+)
 from posenc_lab.miniatures.engines import MODELS as CLAIMED
 from posenc_lab.miniatures.engines import (
     RIGHT,
@@ -33,32 +40,13 @@ from posenc_lab.miniatures.engines import (
     OriginalContext,
     OriginalContextAnew,
 )
+from tests.engines import failures, judged, models
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
 UNASKED = {"score-factor-missing", "temperature-missing"}
 """Mistakes with what queries and logits are multiplied by, which is not asked of engines."""
 HERE = Path(__file__).parent
-
-
-@cache
-def models() -> list[Model]:
-    return load_all()
-
-
-def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
-    """What comes of every check that an adapter's claims call for, by its id."""
-    claimed = subjects_of(adapter, models())
-    return [
-        (f"{model.id} {check.id}", execute(check, Options(1)))
-        for model in models()
-        if not names or model.id in names
-        for check in checks(model, claimed.get(model.id, []))
-    ]
-
-
-def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
-    return [each for each in judged(adapter, *names) if each[1].verdict != "passed"]
 
 
 @pytest.mark.parametrize("made", RIGHT, ids=lambda made: made.__name__)
@@ -86,7 +74,7 @@ def test_layers_that_are_taken_for_others_are_listed() -> None:
 
 def test_every_mistake_is_planted() -> None:
     known = {each.id for each in MISTAKES} | {each.id for each in MISREAD}
-    known |= {"layers-mistaken", SHORT_TABLES}
+    known |= {"layers-mistaken", SHORT_TABLES, EARLY, UNROTATED.id, BIAS_MISSING, OF_A_RANK}
     assert known == WRONG.keys() | UNASKED
 
 
@@ -300,7 +288,7 @@ def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> Non
     (group,) = model.meaning.groups
     asked = {each.id: each.arguments for each in questions(model, group, "rotary")}
     assert asked["within"]["positions"].tolist() == [0, 1, 37, 300, 8191]
-    assert asked["beyond"]["positions"].tolist() == [8192, 131071]
+    assert asked["beyond"]["positions"].tolist() == [8192, 8229, 131034, 131071]
     assert {len(each["positions"]) for each in asked.values()} == {
         each["x"].shape[1] for each in asked.values()
     }
@@ -573,3 +561,45 @@ def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path
     found = judged_on(config, WRONG["base-ignored"](), tmp_path)
     named = {each.outcome.explanations[0][0] for each in found.values() if each.text}
     assert named == {"base-ignored"}
+
+
+# What is asked without a word of the claim, and what is not.
+
+
+class ToItsOwnLength(Engine):
+    """A right engine that says nothing of how far it goes."""
+
+    @claims(models=["devstral-small-2-24b", "qwen3-4b-2507", "llama-4-scout"])
+    def rotary(self, *given: Any, **named: Any) -> Any:
+        return super().rotary(*given, **named)
+
+
+class EndsAt131072(ToItsOwnLength):
+    def tables(self, positions: Array, omega: Array, factor: float) -> tuple[Array, Array]:
+        return super().tables(positions % 131072, omega, factor)
+
+
+@pytest.mark.parametrize("model", ["devstral-small-2-24b", "qwen3-4b-2507"])
+def test_a_model_is_asked_to_its_own_length(model: str) -> None:
+    right = dict(judged(ToItsOwnLength(), model))
+    assert {each.verdict for each in right.values()} == {"passed"}
+    assert not any("not claimed" in each.outcome.left_out for each in right.values())
+    wrong = [each for _, each in failures(EndsAt131072(), model)]
+    assert wrong
+    assert any("131072" in each.outcome.recovered for each in wrong)
+
+
+def test_a_model_of_millions_of_positions_is_not_asked_to_its_end() -> None:
+    found = dict(judged(ToItsOwnLength(), "llama-4-scout"))
+    assert {each.verdict for each in found.values()} == {"passed"}
+    assert any("1,048,575" in each.outcome.left_out for each in found.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("ministral-3-3b", "queries"), ("deepseek-v3", "logits")]
+)
+def test_what_no_method_returns_is_said_not_to_be_asked(model: str, said: str) -> None:
+    found = dict(judged(Engine(), model))
+    assert all(said in each.outcome.left_out for each in found.values())
+    plain = dict(judged(Engine(), "llama-3.1-8b"))
+    assert not any("multiplied" in each.outcome.left_out for each in plain.values())

@@ -416,6 +416,13 @@ def test_both_models_are_told_where_the_numbers_fit_both() -> None:
     assert any("Llama 3.2 3B" in each for each in found)
 
 
+def stepped(dim: int, base: float, factor: float, first: int) -> Array:
+    """Frequencies of YaRN whose ramp is a step at some pair."""
+    found = base ** (-np.arange(0, dim, 2) / dim)
+    found[first:] /= factor
+    return np.asarray(found)
+
+
 @pytest.mark.parametrize(
     ("frequencies", "words"),
     [
@@ -439,6 +446,8 @@ def test_both_models_are_told_where_the_numbers_fit_both() -> None:
             ),
             "yarn.*factor 4, a ramp from pair",
         ),
+        (stepped(64, 3e4, 24.0, 14), "yarn.*base 30000, factor 24 from pair 14 on.*beta_slow"),
+        (stepped(128, 5e5, 8.0, 30), "yarn.*base 500000, factor 8 from pair 30 on.*beta_slow"),
         (posenc.ntk_aware_frequencies(64, base=1e4, factor=4.0), "rope.*NTK-aware.*factor 4"),
         (posenc.p_rope_frequencies(64, base=3e5, proportion=0.25), "p-rope.*300000.*0.25"),
         (np.linspace(1, 128, 16) * np.pi, "evenly spaced.*from 1 π to 128 π"),

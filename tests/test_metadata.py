@@ -42,6 +42,7 @@ YARN: dict[str, Any] = {
 WINDOW: dict[str, Any] = {"attention.sliding_window": 4096}
 EVERY_FOURTH = [bool((number + 1) % 4) for number in range(32)]
 NO_TABLES: dict[str, list[float]] = {}
+HALF_OF_THE_PAIRS = {"rope_freqs.weight": [1.0] * 128 + [1e30] * 128}
 MAGNITUDE = 1 + math.log(8) / 10
 
 
@@ -65,7 +66,17 @@ def refused(
 
 LEAST: dict[str, dict[str, Any]] = {
     "deepseek2": {"rope.dimension_count": 64},
+    "gemma4": {
+        "attention.key_length": 512,
+        "attention.key_length_swa": 256,
+        "rope.dimension_count": 512,
+        "rope.dimension_count_swa": 256,
+        "rope.freq_base_swa": 10000.0,
+    },
     "gpt-oss": YARN,
+    "granitehybrid": {"attention.head_count_kv": [0, 8] * 16},
+    "nemotron_h": {"attention.head_count_kv": [0, 8] * 16},
+    "nemotron_h_moe": {"attention.head_count_kv": [0, 8] * 16},
     "lfm2": {"attention.head_count_kv": [0, 8] * 16},
     "lfm2moe": {"attention.head_count_kv": [0, 8] * 16},
     "mistral3": YARN,
@@ -189,9 +200,11 @@ OF_SOME = (
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_keys_about_positions_that_are_not_known_are_refused(architecture: str) -> None:
-    assert read(architecture, least(architecture)).groups
-    for key in STRANGE:
-        assert f"{architecture}.{key}: " in refused(architecture, {**least(architecture), key: 1})
+    tables = HALF_OF_THE_PAIRS if ARCHITECTURES[architecture].two_sizes else NO_TABLES
+    assert read(architecture, least(architecture), tables).groups
+    for key in set(STRANGE) - least(architecture).keys():
+        keys = {**least(architecture), key: 1}
+        assert f"{architecture}.{key}: " in refused(architecture, keys, tables)
 
 
 @pytest.mark.parametrize("key", OF_SOME)
@@ -439,3 +452,120 @@ def test_divisors_for_long_and_short_texts_are_read() -> None:
     assert longer(bare) == 1
     del tables["rope_factors_short.weight"]
     assert "rope_factors_long.weight" in refused("phi3", keys, tables)
+
+
+# Architectures whose layers are of several kinds.
+
+NOT_TURNED = {"rope.freq_base": 10000.0, "rope.dimension_count": 128}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "model", "beside"),
+    [
+        ("nemotron_h_moe", "nemotron-3-nano-30b-a3b", NOT_TURNED),
+        ("nemotron_h", "nemotron-h-56b-base-8k", {}),
+    ],
+)
+def test_models_that_turn_nothing_are_read_by_the_layers_that_have_keys(
+    architecture: str, model: str, beside: Mapping[str, Any]
+) -> None:
+    released = model_named(model).meaning
+    (attends,) = (each.layers for each in released.groups if each.attention == "full")
+    keys = {**keys_of(model), **beside, "rope.scaling.finetuned": False}
+    counts = [8 if number in attends else 0 for number in range(keys["block_count"])]
+    found = read(architecture, {**keys, "attention.head_count_kv": counts})
+    assert found.groups == released.groups
+    assert "finetuned" in refused(
+        architecture,
+        {**keys, "attention.head_count_kv": counts, "rope.scaling.finetuned": True},
+    )
+    assert "head_count_kv" in refused(architecture, {**keys, "attention.head_count_kv": 8})
+
+
+def test_granite_4_is_read_as_bamba_is_not() -> None:
+    keys = {**least("granitehybrid"), "rope.scaling.finetuned": False}
+    found = {group.id: group for group in read("granitehybrid", keys).groups}
+    assert found["linear"].layers == tuple(range(0, 32, 2))
+    assert (found["without-positions"].scheme, found["without-positions"].call) == ("nope", None)
+    assert "finetuned" in refused("granitehybrid", {**keys, "rope.scaling.finetuned": True})
+
+
+def gemma_4(model: str) -> dict[str, Any]:
+    config = model_named(model).configuration
+    kinds = config.get("layer_types")
+    return {
+        **keys_of(model),
+        "attention.sliding_window": config.get("sliding_window"),
+        "attention.sliding_window_pattern": [each == "sliding_attention" for each in kinds],
+        "attention.key_length": 512,
+        "attention.value_length": 512,
+        "attention.key_length_swa": 256,
+        "attention.value_length_swa": 256,
+        "rope.dimension_count": 512,
+        "rope.dimension_count_swa": 256,
+        "rope.freq_base": 1000000.0,
+        "rope.freq_base_swa": 10000.0,
+    }
+
+
+QUARTER = {"rope_freqs.weight": [1.0] * 64 + [1.0000000150474662e30] * 192}
+
+
+@pytest.mark.parametrize("model", ["gemma-4-e2b", "gemma-4-e4b", "gemma-4-26b-a4b"])
+def test_gemma_4_is_read_with_two_sizes_of_heads(model: str) -> None:
+    found, released = read("gemma4", gemma_4(model), QUARTER), model_named(model).meaning
+    assert found.groups == released.groups
+
+
+@pytest.mark.parametrize(
+    ("changes", "tables"),
+    [
+        ({}, NO_TABLES),
+        ({}, {"rope_freqs.weight": [1.0] * 128 + [8.0] * 128}),
+        ({}, {"rope_freqs.weight": [1e30] * 256}),
+        ({"rope.dimension_count": 128}, QUARTER),
+        ({"rope.dimension_count_swa": 128}, QUARTER),
+        ({"attention.key_length_swa": None}, QUARTER),
+    ],
+)
+def test_gemma_4_that_does_not_say_what_turns_is_refused(
+    changes: Mapping[str, Any], tables: Mapping[str, list[float]]
+) -> None:
+    assert "rope" in refused("gemma4", {**gemma_4("gemma-4-e2b"), **changes}, tables)
+
+
+def test_gemma_3n_is_read_by_its_pattern() -> None:
+    pattern = [bool((number + 1) % 5) for number in range(30)]
+    keys = {
+        **PLAIN,
+        "block_count": 30,
+        "attention.key_length": 256,
+        "rope.freq_base": 1000000.0,
+        "attention.sliding_window": 512,
+        "attention.sliding_window_pattern": pattern,
+        "attention.shared_kv_layers": 10,
+    }
+    found = {group.id: group for group in read("gemma3n", keys).groups}
+    assert found["full"].layers == tuple(range(4, 30, 5))
+    assert found["full"].parameters["base"] == 1000000
+    assert found["sliding"].parameters["base"] == 10000
+    assert "attention.sliding_window" in refused(
+        "gemma3n", {**keys, "attention.sliding_window": None}
+    )
+
+
+def steps(factor: float) -> list[float]:
+    """Divisors with a step for the ramp, as those of Llama 4."""
+    turns = 8192 * 500000.0 ** (-np.arange(64) / 64) / (2 * np.pi)
+    return [float(each) for each in np.where(turns >= 1, 1.0, factor)]
+
+
+def test_llama_4_is_read_with_its_chunks_and_temperature() -> None:
+    keys = {**keys_of("llama-4-scout"), "rope.freq_base": 500000.0, "rope.dimension_count": 128}
+    found = read("llama4", keys, {"rope_freqs.weight": steps(16.0)})
+    released = model_named("llama-4-scout").meaning
+    assert found.groups == released.groups
+    assert found.layout == "interleaved"
+    keys = {**keys_of("llama-4-maverick"), "rope.freq_base": 500000.0}
+    assert read("llama4", keys).groups == model_named("llama-4-maverick").meaning.groups
+    assert "sliding_window" in refused("llama4", {**keys, "attention.sliding_window": 0})

@@ -8,6 +8,11 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.diagnose.probes import OTHERWISE_NOW
+from posenc_conformance.judge.case import case_described_by
+from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.registry import load_scheme
+from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.testing.naming import name_mistake
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega
@@ -167,3 +172,27 @@ def test_what_right_answers_refute_is_no_name() -> None:
     verdicts = judge(Growing(), LEVELS)
     assert failed(verdicts)
     assert diagnoses(verdicts) == []
+
+
+ROTARY = (
+    *("llama3", "yarn", "longrope", "position-interpolation", "ntk-aware", "dynamic-ntk", "p-rope"),
+    "xpos",
+)
+
+
+@pytest.mark.parametrize("id", ROTARY)
+def test_that_nothing_is_rotated_is_told_of_every_scheme(id: str) -> None:
+    scheme = load_scheme(spec_folder() / f"{id}.yaml")
+    told = []
+    for golden in scheme.goldens:
+        case = case_described_by(scheme, golden, "float32")
+        given = case.arguments.get("x")
+        if case.call.kind != "rotary" or given is None or agrees(case, given):
+            continue
+        places = np.abs(given - case.truth)
+        where = tuple(int(each) for each in np.unravel_index(places.argmax(), places.shape))
+        found = name_mistake(case, np.asarray(given, np.float64), where)
+        if found.deviation is None:  # at one position alone it may be a shift
+            told.append("nothing is rotated" in found.recovered)
+    assert told
+    assert all(told)

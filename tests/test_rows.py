@@ -15,6 +15,7 @@ from tests.turning import halves, omega
 PROMPT = np.arange(12)
 CACHED = np.concatenate([np.arange(6), 100 + np.arange(6)])
 ODD = np.array([7, 3, 3, 40, 0, 9])
+FAR = np.array([8, 32768, 131034, 131071])
 Answer = tuple[Case, Floats]
 
 
@@ -36,7 +37,9 @@ def turned(
         (CACHED, np.concatenate([np.arange(6), np.arange(6)]), "begin at 0 again in each stretch"),
         (ODD, np.arange(6), "by their numbers"),
         (ODD, np.full(6, 7), "where the first one should"),
-        (ODD, np.zeros(6, int), "position 0"),
+        (ODD, np.zeros(6, int), "nothing is rotated"),
+        (FAR, FAR % 65536, "begin at 0 again after each 65536"),
+        (FAR, np.minimum(FAR, 65535), "positions beyond 65535 are taken for 65535"),
         (ODD, np.sort(ODD), "put in order"),
         (PROMPT, PROMPT[::-1], "in reverse"),
         (CACHED, np.minimum(CACHED, 102), "positions beyond 102 are taken for 102"),

@@ -1,5 +1,7 @@
 """A verdict is remembered just as long as all that it hangs on stays as it is."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,6 +128,22 @@ def test_a_store_that_is_damaged_is_no_hindrance(tmp_path: Path) -> None:
     store = Store(path)
     store.keep_text("a", "b")
     assert store.text("a") == "b"
+
+
+def test_a_store_that_others_keep_busy_is_no_hindrance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store"
+    Store(path).keep_text("a", "b")
+    monkeypatch.setattr("posenc_lab.store.PATIENCE", 0.01)
+    store = Store(path)
+    assert store.text("a") == "b"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        store.keep_text("a", "c")
+    assert store.text("a") == "b"
+    store.keep_text("a", "c")
+    assert store.text("a") == "c"
 
 
 def test_processes_share_a_store(tmp_path: Path) -> None:

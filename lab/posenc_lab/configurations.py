@@ -50,8 +50,24 @@ BY_KIND: Fields = {
     },
 }
 
+GEMMA_4: Fields = {
+    "sliding_window": 512,
+    "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {
+            "rope_type": "proportional",
+            "partial_rotary_factor": 0.25,
+            "rope_theta": 1000000.0,
+        },
+    },
+}
+
 OWN: dict[str, Fields] = {
     "apertus": LLAMA_3,
+    "apertus1p5_text": LLAMA_3,
+    "bamba": {"attn_layer_indices": [3, 7]},
+    "esm": {"position_embedding_type": "rotary"},
     "cwm": LLAMA_3,
     "helium": {"head_dim": 64},
     "hunyuan_v1_dense": {"head_dim": 64},
@@ -61,18 +77,8 @@ OWN: dict[str, Fields] = {
     "deberta-v2": {"relative_attention": True, "position_buckets": 256},
     "deit": {"image_size": 224, "patch_size": 16},
     "dinov2": {"image_size": 224, "patch_size": 14},
-    "gemma4_text": {
-        "sliding_window": 512,
-        "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
-        "rope_parameters": {
-            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
-            "full_attention": {
-                "rope_type": "proportional",
-                "partial_rotary_factor": 0.25,
-                "rope_theta": 1000000.0,
-            },
-        },
-    },
+    "gemma4_text": GEMMA_4,
+    "gemma4_unified_text": GEMMA_4,
     "glm4v_moe_text": {"rope_scaling": {"rope_type": "default", "mrope_section": [4, 6, 6]}},
     "gpt_oss": YARN,
     "granitemoehybrid": {**LISTED, "position_embedding_type": "rope"},
@@ -88,6 +94,7 @@ OWN: dict[str, Fields] = {
     "lfm2": {"layer_types": ["conv", "full_attention"] * 4},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 4},
     "mellum": BY_KIND,
+    "olmo_hybrid": LISTED,
     "ministral3": {"rope_scaling": {**YARN["rope_scaling"], "llama_4_scaling_beta": 0.1}},
     "nemotron_h": {"hybrid_override_pattern": "MEM*-M*E"},
     "qwen2_5_omni_text": {"rope_scaling": {**SECTIONS["rope_scaling"], "type": "default"}},

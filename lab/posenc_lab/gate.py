@@ -72,29 +72,32 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
 }
 """Of each room the tests that know most about it, in seconds, those that find most first. A test
 file that is called as the mutated module runs before them."""
+OF_ENGINES = tuple(
+    f"tests/test_engines.py::test_{name}"
+    for name in (
+        "right_engines_pass",
+        "numbers_that_are_mistaken_are_told",
+        "layers_that_are_taken_for_others_are_listed",
+        "tables_that_end_too_early_are_wrong_beyond_the_original_context_alone",
+        "a_claim_that_ends_early_is_said_to",
+        "what_an_engine_does_to_its_configuration_does_not_stay",
+        "all_checks_of_a_model_are_counted",
+        "the_original_context_is_asked_to_its_very_end_and_right_beyond",
+        "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
+        "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
+        "who_claims_nothing_of_models_is_refused",
+        "of_three_axes_none_may_be_beyond_the_claim",
+        "the_widest_of_several_claims_says_how_far_is_asked",
+        "a_bias_of_more_keys_than_are_claimed_is_not_asked",
+        "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
+        "claims_that_mean_nothing_are_refused",
+        "wrong_engines_are_rejected_and_named",
+    )
+)
 OWN: Mapping[str, tuple[str, ...]] = {
-    "checks.model": tuple(
-        f"tests/test_engines.py::test_{name}"
-        for name in (
-            "right_engines_pass",
-            "numbers_that_are_mistaken_are_told",
-            "layers_that_are_taken_for_others_are_listed",
-            "tables_that_end_too_early_are_wrong_beyond_the_original_context_alone",
-            "a_claim_that_ends_early_is_said_to",
-            "what_an_engine_does_to_its_configuration_does_not_stay",
-            "all_checks_of_a_model_are_counted",
-            "the_original_context_is_asked_to_its_very_end_and_right_beyond",
-            "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
-            "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
-            "who_claims_nothing_of_models_is_refused",
-            "of_three_axes_none_may_be_beyond_the_claim",
-            "the_widest_of_several_claims_says_how_far_is_asked",
-            "a_bias_of_more_keys_than_are_claimed_is_not_asked",
-            "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
-            "claims_that_mean_nothing_are_refused",
-            "wrong_engines_are_rejected_and_named",
-        )
-    ),
+    "checks.engine_mistakes": (*OF_ENGINES, *tests_of("reported_engines")),
+    "checks.engine_questions": OF_ENGINES,
+    "checks.model": OF_ENGINES,
     "remote.adapter": tests_of("remote_adapter", "apart"),
     "remote.process": tests_of("remote_process", "programs"),
     "remote.worker": tests_of("load", "apart"),

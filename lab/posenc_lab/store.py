@@ -8,7 +8,7 @@ every check instead of until they are named.
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -36,7 +36,13 @@ class Store:
             return _opened(":memory:")
 
     def text(self, key: str) -> str | None:
-        """What is kept under a key; None if nothing is."""
+        """What is kept under a key; None if nothing is, or if others write for too long."""
+        try:
+            return self._text(key)
+        except sqlite3.OperationalError:
+            return None
+
+    def _text(self, key: str) -> str | None:
         with closing(self._file.execute("SELECT text, day FROM kept WHERE key = ?", [key])) as rows:
             row: tuple[str, int] | None = rows.fetchone()
         if row is None:
@@ -46,8 +52,11 @@ class Store:
         return row[0]
 
     def keep_text(self, key: str, text: str) -> None:
-        """Keep a text under a key."""
-        self._file.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", [key, text, _today()])
+        """Keep a text under a key, unless others write for too long."""
+        with suppress(sqlite3.OperationalError):
+            self._file.execute(
+                "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", [key, text, _today()]
+            )
 
 
 def _opened(path: str) -> sqlite3.Connection:

@@ -16,21 +16,28 @@ from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
-from posenc_conformance.models.layers import LAYER_KINDS
+from posenc_conformance.models.layers import KINDS_BY_NAME, LAYER_KINDS
 from posenc_conformance.models.meaning import Group, case_of
 from posenc_conformance.models.mistakes import longer
 
 POSITIONS = [0, 1, 77]
 NAMES = {kind: name for name, kind in LAYER_KINDS.items()} | {"two-sided": "sliding_attention"}
 FOLDERS = {
+    "exaone4_5_text": "exaone4",
     "kimi_k2": "deepseek_v3",
+    "mllama_text_model": "mllama",
     "qwen2_5_vl_text": "qwen2_5_vl",
     "qwen3_5_moe_text": "qwen3_5_moe",
 }
-TYPES = {"kimi_k2": "deepseek_v3", "qwen2_5_vl": "qwen2_5_vl_text"}
+TYPES = {
+    "exaone4_5_text": "exaone4",
+    "kimi_k2": "deepseek_v3",
+    "qwen2_5_vl": "qwen2_5_vl_text",
+}
 """Types of models that transformers has under another name."""
-OTHERWISE = ("gptj",)
-"""Types that compute their sines where they use them, without a module that could be asked."""
+OTHERWISE = ("gptj", "internlm2", "mimo")
+"""Types that compute their sines where they use them, without a module that could be asked, and
+those that transformers does not have."""
 
 GROUPS = [
     pytest.param(model, group, id=f"{model.id}-{group.id}")
@@ -136,10 +143,15 @@ def applied(model: Model, group: Group, q: Any) -> Any:
     ids=lambda model: model.id,
 )
 def test_kinds_of_layers(model: Model) -> None:
-    stated = {
-        layer: NAMES[group.attention] for group in model.meaning.groups for layer in group.layers
-    }
-    assert configured(model).layer_types == [stated[layer] for layer in range(len(stated))]
+    stated = {layer: group.attention for group in model.meaning.groups for layer in group.layers}
+    config = configured(model)
+    if "cross" in stated.values():
+        crossed = config.cross_attention_layers
+        kinds = ["cross" if n in crossed else "full" for n in range(len(stated))]
+    else:
+        kinds = [KINDS_BY_NAME[name] for name in config.layer_types]
+    seen = {"two-sided": "sliding"}
+    assert kinds == [seen.get(stated[layer], stated[layer]) for layer in range(len(stated))]
 
 
 @pytest.mark.parametrize("type", ["hunyuan_v1_dense", "hunyuan_v1_moe"])

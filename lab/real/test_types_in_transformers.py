@@ -62,11 +62,16 @@ ELSEWHERE = {
     "gptj": "it turns with sines of its own",
     "codegen": "it turns with sines of its own",
     "exaone4_5_text": "transformers reads it as exaone4",
+    "chatglm": "transformers does not have it; read in engines that have it",
+    "internlm3": "transformers does not have it; it is Llama by another name",
+    "minicpm": "transformers does not have it; it turns as Llama does",
+    "phi3_v": "transformers does not have it; its text is Phi-3",
     "internlm2": "transformers does not have it; read in the code that it is released with",
     "mimo": "transformers does not have it; it is Qwen2 by another name",
     "phi4_multimodal": "it is not made without what reads its images",
     "qwen2_5_vl": "its text has a type of its own",
     "qwen2_vl": "its text has a type of its own",
+    "voxtral_realtime_text": "it does not run without how late its sound is",
     "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
 }
 """Types that are not listened to here, with the reason."""
@@ -74,6 +79,7 @@ TYPES = [type for type in ROTARY if type not in ELSEWHERE]
 
 MADE_BY = {
     "emu3_text_model": "Emu3TextModel",
+    "granite4_vision_text": "Granite4VisionTextModel",
     "mllama_text_model": "MllamaTextModel",
     "qwen2_5_omni_text": "Qwen2_5OmniThinkerTextModel",
     "qwen3_omni_moe_text": "Qwen3OmniMoeThinkerTextModel",

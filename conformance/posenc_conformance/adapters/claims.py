@@ -22,12 +22,18 @@ class Claim:
 
     combinations: tuple[str, ...]
     dtypes: tuple[str, ...]
-    max_position: int
+    max_position: int | None
+    """Largest position that may be asked for; None if the claim does not say."""
     restrictions: Mapping[str, tuple[Any, ...]]
     when: Callable[..., Any] | None = None
     masked: bool = False
     broadcast: bool = False
     switches: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def farthest(self) -> int:
+        """Largest position that may be asked for, said or not."""
+        return DEFAULT_MAX_POSITION if self.max_position is None else self.max_position
 
 
 _declared: dict[tuple[str, str], str] = {}
@@ -37,7 +43,7 @@ _declared: dict[tuple[str, str], str] = {}
 def claims(
     *combinations: str,
     dtype: str | Iterable[str] = "float32",
-    max_position: int = DEFAULT_MAX_POSITION,
+    max_position: int | None = None,
     when: Callable[..., Any] | None = None,
     masked: bool = False,
     broadcast: bool = False,
@@ -58,8 +64,9 @@ def claims(
         Dtype of the results, and of x where the scheme has one: float64, float32, bfloat16 or
         float16.
     max_position : int
-        Largest position that may be asked for. Where a call takes k_len, keys stand at positions
-        0 to k_len - 1, so that k_len is at most one more.
+        Largest position that may be asked for: 131,071 if left out, or for an engine the last one
+        of the model, up to 1,048,575. Where a call takes k_len, keys stand at positions 0 to
+        k_len - 1, so that k_len is at most one more.
     when : callable
         The condition under which the claim holds, where values of single parameters cannot say it.
         It is a function of some arguments of the call, by their names, such as

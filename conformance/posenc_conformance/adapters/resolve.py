@@ -127,7 +127,7 @@ def _meaning(
         options,
         parameters,
         dtypes,
-        claim.max_position,
+        claim.farthest,
         condition,
         masked=claim.masked,
         broadcast=claim.broadcast,
@@ -218,7 +218,7 @@ def check_range(claim: Claim, call: str, where: str) -> None:
                 f"{where}: {call}() claims dtype {name!r}, an unknown one",
                 f"dtypes are {', '.join(map(repr, DTYPES))}",
             )
-    largest: object = claim.max_position
+    largest: object = claim.farthest
     if not isinstance(largest, int) or isinstance(largest, bool) or not 0 <= largest <= FARTHEST:
         raise UserError(
             f"{where}: {call}() claims max_position={largest!r}",

@@ -1,7 +1,7 @@
 """Models: what an engine makes of a configuration, one group of layers after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,12 @@ import numpy as np
 from posenc_conformance.adapters.claims import Claim, claims_on
 from posenc_conformance.adapters.resolve import check_range, keywords_of
 from posenc_conformance.checks import Check, Extent, Options, variant
+from posenc_conformance.checks.engine_mistakes import WrongEngine
+from posenc_conformance.checks.engine_questions import Question, questions, seen
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.errors import UserError, location_of
-from posenc_conformance.judge.arrays import Floats, lattice
 from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.deviation import DeviationModel
-from posenc_conformance.judge.deviation import Prediction as Prediction
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -23,39 +22,17 @@ from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
-from posenc_conformance.models.meaning import LENGTH, Context, Group, case_of, length_of, rows_of
-from posenc_conformance.models.mistakes import (
-    MISREAD,
-    MISTAKES,
-    SHORT_TABLES,
-    changed_numbers,
-    short_tables,
-)
-from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
+from posenc_conformance.models.layers import WITHOUT_POSITIONS
+from posenc_conformance.models.meaning import LENGTH, Group, case_of, length_of
+from posenc_conformance.models.mistakes import unturned
+from posenc_conformance.scheme_file.model import Call, Parameter
 
 LEVEL = "model"
-HEADS = 2
-USUAL_LENGTH = 4096
-"""Length of texts for a configuration that does not say one."""
-BETWEEN = (37, 300)
-"""Positions between the first ones and the last one."""
+LONGEST = 1 << 20
+"""Texts of more positions are asked for only if that is claimed: who has a table of them all needs
+much memory for it."""
 SAME = ("causal", "first-key", "last-key")
 """Forms of a bias that differ by a constant for each query, which softmax does not see."""
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What is asked about a group of layers of a model."""
-
-    model: Model
-    group: Group
-    id: str
-    call: str
-    arguments: Arguments
-
-    def of(self, group: Group, dtype: str) -> Case:
-        """Make the case of this or another group in a dtype, which holds lattices exactly."""
-        return _seen(case_of(group, self.arguments).with_fields(dtype=dtype))
 
 
 def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
@@ -109,7 +86,9 @@ def subjects_of(
                     case.scheme,
                     case.call,
                     case.call.combinations[group.combination or ""],
-                    tuple(Scope(options, {}, each.dtypes, each.max_position) for each in named),
+                    tuple(
+                        Scope(options, {}, each.dtypes, _farthest(each, model)) for each in named
+                    ),
                     method,
                     keywords,
                     memory_of_a_call=memory,
@@ -117,6 +96,13 @@ def subjects_of(
                 )
                 found.setdefault(model.id, []).append(subject)
     return found
+
+
+def _farthest(claim: Claim, model: Model) -> int:
+    """Return the largest position to ask for: that of the claim, or the last one of the model."""
+    if claim.max_position is not None:
+        return claim.max_position
+    return max(claim.farthest, min(model.meaning.context.extended or 0, LONGEST) - 1)
 
 
 def _form(name: str) -> Call:
@@ -161,12 +147,8 @@ def turned_groups(model: Model) -> list[Group]:
     for group in model.meaning.groups:
         if group.turns:
             found.append(group)
-        elif turning and group.call is None and group.attention != "linear":
-            size = turning[0].parameters["head_dim"]
-            still = {"head_dim": size, "base": 10000, "proportion": 0}
-            found.append(
-                replace(group, scheme="p-rope", call="p_rope", combination="half", parameters=still)
-            )
+        elif turning and group.call is None and group.attention not in WITHOUT_POSITIONS:
+            found.append(unturned(group, turning[0]))
     return found
 
 
@@ -176,45 +158,6 @@ def _engine(model: Model, group: Group, call: str) -> Engine:
     if group.layers:
         keywords["layer"] = group.layers[0]
     return Engine(model.id, group.id, call, keywords)
-
-
-def questions(model: Model, group: Group, call: str) -> list[Question]:
-    """List what is asked about a group of layers."""
-    asked = {"rotary": _of_rotary, "bias": _of_bias, "encoding": _of_encoding}[call]
-    return [
-        Question(model, group, id, call, arguments)
-        for id, arguments in asked(model.meaning.context, group).items()
-    ]
-
-
-def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    """Ask within the original context, to its very end; then one past it, and at the end of all."""
-    size = int(group.parameters["head_dim"])
-    end = context.original or context.extended or USUAL_LENGTH
-    places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
-    if group.grows:  # neither length is factor times the original one, which some take for all
-        places["beyond"] = [1, end, end + end // 2 - 1]
-        places["longer"] = [1, end, max(4 * end, context.extended or 0) - 1]
-    elif context.extended is not None and context.extended > end:
-        places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
-    found = {}
-    for id, rows in places.items():
-        positions = rows_of(group, np.array(rows))
-        found[id] = {"x": lattice((HEADS, len(rows), size)), "positions": positions}
-    if group.scheme == "m-rope":  # an image: rows and columns beside one moment
-        axes = np.array([[9, 9, 9, 9], [9, 9, 10, 10], [9, 10, 9, 10]])
-        found["axes"] = {"x": lattice((HEADS, 4, size)), "positions": axes}
-    return found
-
-
-def _of_bias(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    longest = context.extended or USUAL_LENGTH
-    return {"prefill": {"q_len": 5, "k_len": 5}, "decode": {"q_len": 2, "k_len": longest}}
-
-
-def _of_encoding(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    last = int(group.parameters["rows"]) - 1
-    return {"rows": {"positions": np.array([0, 1, *BETWEEN, last])}}
 
 
 def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
@@ -278,12 +221,20 @@ def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
     for form in _forms(case):
         if agrees(form, values):
             case = form
-    try:
-        page = page_of(question.model)
-        outcome = require_agreement(None, case, values, title, _special(question), page)
-    except Wrong as wrong:
-        raise _by_spelling(subject, case, wrong) from None
-    return replace(outcome, left_out=left_out)
+    explain, page = WrongEngine(subject, question).explain, page_of(question.model)
+    left_out = "; ".join(filter(None, (left_out, _beside(question))))
+    return replace(require_agreement(None, case, values, title, explain, page), left_out=left_out)
+
+
+def _beside(question: Question) -> str:
+    """Say what the model multiplies queries and logits by, which no method here returns."""
+    group = question.group
+    what = {
+        "queries": group.temperature is not None,
+        "logits": group.score_factor is not None,
+    }
+    named = [name for name, there in what.items() if there]
+    return f"what {' and '.join(named)} alone are multiplied by" if named else ""
 
 
 def _title(question: Question) -> str:
@@ -319,95 +270,11 @@ def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
     return case, left_out
 
 
-def _seen(case: Case) -> Case:
-    """Return the same case; of a bias only what a causal mask lets a query look at."""
-    if case.call.kind != "bias":
-        return case
-    rows = case.shape[-1] - case.shape[-2] + np.arange(case.shape[-2])
-    seen = np.arange(case.shape[-1]) <= rows[:, None]
-    return replace(case, printed=np.where(seen, case.truth, np.nan))
-
-
 def _forms(case: Case) -> Iterator[Case]:
     """Yield a bias in the forms that attend alike."""
     if case.call.kind == "bias":
         for name in SAME:
-            yield _seen(case.with_conventions(**case.call.combinations[name].conventions))
-
-
-def _special(question: Question) -> Mapping[str, DeviationModel]:
-    """Return models of the mistakes in reading a configuration: what each would compute."""
-    model, group = question.model, question.group
-    own = next(each for each in model.meaning.groups if each.id == group.id)
-    found: dict[str, DeviationModel] = {}
-    for mistake in MISTAKES:
-
-        def predicted(
-            case: Case, got: Floats, ways: Any = mistake.ways, what: str = mistake.what
-        ) -> Iterator[Prediction]:
-            for made in ways(own, model.meaning, model.configuration):
-                if made.call is not None:
-                    truth = _of_group(case, made).truth
-                    yield Prediction(f"matches {what}{changed_numbers(own, made)}", truth)
-
-        found[mistake.id] = predicted
-    if model.meaning.context.original:
-        found[SHORT_TABLES] = _short_tables(model.meaning.context.original)
-    return found
-
-
-def _short_tables(end: int) -> DeviationModel:
-    """Make a model of tables for the original context that do not refuse positions beyond it."""
-
-    def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
-        where = case.arguments.get("positions")
-        if where is None or where.max() < end:
-            return
-        for words, read in short_tables(end):
-            twin = case.with_fields(arguments={**case.arguments, "positions": read(where)})
-            yield Prediction(f"matches {words}", twin.truth)
-
-    return predicted
-
-
-def _of_group(case: Case, group: Group) -> Case:
-    """Return the case of another group, with the same inputs."""
-    inputs = ("x", "positions", "q_len", "k_len")
-    given = {name: value for name, value in case.arguments.items() if name in inputs}
-    found = case_of(group, given)
-    return (
-        found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
-    )
-
-
-def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
-    """Return the same failure; under the name of the place that is read, if that explains it.
-
-    That is tried with configurations in which everything stands where the engine may look for it.
-    """
-    explanations = wrong.outcome.explanations
-    first = explanations[0][0] if explanations else None
-    assert subject.engine is not None
-    config = subject.engine.keywords["config"]
-    for misread in MISREAD:
-        other = misread.respelled(config)
-        if other == config or misread.mistake not in (None, first):
-            continue
-        keywords = {**subject.engine.keywords, "config": other}
-        twin = replace(subject, engine=replace(subject.engine, keywords=keywords))
-        if _agrees(twin, case):
-            words = misread.words
-            _, *lines = wrong.text.splitlines()
-            outcome = replace(wrong.outcome, explanations=((misread.id, words), *explanations))
-            return Wrong("\n".join([f"{words} [{misread.id}]", *lines]), outcome, wrong.case)
-    return wrong
-
-
-def _agrees(subject: Subject, case: Case) -> bool:
-    try:
-        return agrees(case, ask(subject, case))
-    except (Misbehaviour, NotClaimed):
-        return False
+            yield seen(case.with_conventions(**case.call.combinations[name].conventions))
 
 
 def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:

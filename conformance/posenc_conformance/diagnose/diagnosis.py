@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from posenc_conformance.diagnose.rows import is_unturned
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
 from posenc_conformance.judge.error_model import agrees, error_ratio
 
 NONE = "no known deviation, and no pair of them, fits"
+NO_SINGLE = "no known deviation fits; pairs of them are not tried on a result of this size"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGEST_PAIRED = 512
 """Results of more values are usually not compared with pairs of deviations: there are many."""
@@ -68,15 +70,18 @@ def abbreviate(explanation: str) -> str:
     return explanation.partition(";")[0]
 
 
-def diagnose(
-    case: Case, output: Floats, special: Mapping[str, DeviationModel] = NO_OTHERS
-) -> Diagnosis:
-    """Find the deviations that predict a wrong result: ``special`` ones and those of the scheme.
+def diagnose(case: Case, output: Floats) -> Diagnosis:
+    """Find the deviations of the scheme that predict a wrong result.
 
     They come in the scheme's order, where special ones stand before those that include them, as
     another base includes frequencies taken from head_dim. If none does alone, pairs are tried.
     """
-    return to_diagnosis(find_fits(case, output, special))
+    return to_diagnosis(find_fits(case, output), nothing_fits(output.size))
+
+
+def nothing_fits(size: int) -> str:
+    """Say that nothing explains a result of so many values, and what was tried."""
+    return NONE if size <= LARGEST_PAIRED else NO_SINGLE
 
 
 def to_diagnosis(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "") -> Diagnosis:
@@ -100,7 +105,8 @@ def find_fits(
 
     If a golden prints only a part of the result, the whole result is compared all the same, because
     few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
-    the other deviations of the scheme are not tried. Pairs of all are not tried for large results.
+    the other deviations of the scheme are not tried. Pairs of all are not tried for large results,
+    nor any where nothing was rotated.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
@@ -109,6 +115,8 @@ def find_fits(
     ]
     if right := [fit for fit in fits if fit.fits]:
         return right
+    if is_unturned(case, output):  # whatever two mistakes may come to that
+        return []
     few = only is not None or output.size <= LARGEST_PAIRED
     return list(_pairs(case, fits, output, only)) if few else []
 

@@ -1,17 +1,16 @@
 """Words for a wrong result: where, expected, got, by how much, and what it looks like."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import NO_OTHERS, Diagnosis, diagnose
+from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.diagnose.probes import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.deviation import DeviationModel
 from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.subject import Subject
@@ -23,21 +22,23 @@ def require_agreement(
     case: Case,
     given: Array,
     title: str,
-    special: Mapping[str, DeviationModel] = NO_OTHERS,
+    explain: Callable[[Case, Floats], Diagnosis] | None = None,
     page: str = "",
 ) -> Outcome:
     """Return the outcome of a right result; raise Wrong, with an explanation, for another.
 
     Without a subject the result is explained by itself alone, as what comes of earlier calls must
-    be. Then ``special`` mistakes are looked for beside those of the scheme. ``page`` is the command
-    that explains, if that is not the scheme's.
+    be, unless ``explain`` does it. ``page`` is the command that explains, if that is not the
+    scheme's.
     """
     comparison = compare(case, given)
     if comparison.passes:
         return Outcome(worst=comparison.worst)
     output = given.astype(np.float64)  # a copy: to explain it is to call the implementation again
-    if subject is None:
-        diagnosis = diagnose(case, output, special)
+    if explain is not None:
+        diagnosis = explain(case, output)
+    elif subject is None:
+        diagnosis = diagnose(case, output)
     else:
         diagnosis = diagnose_subject(subject, case, output)
     text = "\n".join(

@@ -23,6 +23,7 @@ from posenc_conformance.diagnose.diagnosis import (
     differs,
     find_fits,
     fits_of_deviation,
+    nothing_fits,
     predict_wrong,
     residual_of,
     to_diagnosis,
@@ -209,8 +210,9 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
         return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
     if not seen.wrong:
         fits = fits_of_one(subject, case, output)
-        otherwise = NONE if fits else _describe_kept(subject, case, output, NONE)
-        said = "" if fits or otherwise != NONE else _describe_one(subject, case, output)
+        none = nothing_fits(output.size)
+        otherwise = none if fits else _describe_kept(subject, case, output, none)
+        said = "" if fits or otherwise != none else _describe_one(subject, case, output)
         return to_diagnosis(fits, otherwise, said)
     if not names:
         if kept_here := state.describe_first_of_one(subject, case, output):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import PRECISE, Flags, Floats, Ints
+from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
 
@@ -23,12 +23,16 @@ NEAR = 9
 CHANNELS_OF_SHORT_DTYPES = 16
 """Fewest channels of a row by which positions are told apart in a short dtype, whose bounds are
 wide."""
+ROUNDS = 5
+"""Of so many powers of 2 it is tried whether positions begin at 0 again after them."""
 SHOWN = 6
 """So many rows are shown."""
 
 
 def describe_rows(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words at which positions the rows of wrong results stand; empty if nobody can tell."""
+    if answers and all(is_unturned(*each) for each in answers):
+        return "nothing is rotated: every row is as it was given"
     both = []
     for case, output in answers:
         asked, rows = asked_rows(case), read_rows(case, output)
@@ -43,6 +47,14 @@ def describe_rows(answers: Sequence[tuple[Case, Floats]]) -> str:
     if all(_is_multiple(asked, rows) for asked, rows in both):  # or frequencies are multiplied
         return ""
     return _each(*max(both, key=lambda pair: pair[1].size))
+
+
+def is_unturned(case: Case, output: Floats) -> bool:
+    """Return whether a call that turns rows returned them as they were given."""
+    given = case.arguments.get("x")
+    if case.call.kind != "rotary" or given is None or given.shape != output.shape:
+        return False
+    return bool(np.all(np.abs(output - given) <= UNIT_ROUNDOFF[case.dtype] * np.abs(given)))
 
 
 def _is_multiple(asked: Ints, found: Ints) -> bool:
@@ -112,10 +124,11 @@ def _tried(asked: Ints) -> Iterator[int]:
     more = [rule(asked).reshape(-1) for rule in RULES.values()]
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
     flat = asked.reshape(-1)
+    again = np.unique(flat[:, None] % ends[-ROUNDS:])
     near = np.concatenate([[step, -step] for step in range(1, NEAR)])
     ends_of = np.unique(asked[..., [0, -1]])
     around = [end + near for end in ends_of]
-    others = np.concatenate([flat, *more, flat + 1, flat - 1, ends - 1, flat // 2, *around])
+    others = np.concatenate([flat, *more, flat + 1, flat - 1, ends - 1, flat // 2, *around, again])
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
 
@@ -182,6 +195,9 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 def _each(asked: Ints, found: Ints) -> str:
     """Say where each of the first rows stands that stands elsewhere than it was asked to."""
     last, off = found.max(), found - asked
+    for length in 2 ** np.arange(int(last).bit_length(), int(asked.max()).bit_length()):
+        if np.array_equal(found, asked % length):
+            return f"positions begin at 0 again after each {length}"
     if np.array_equal(found, np.minimum(asked, last)):
         return f"positions beyond {last} are taken for {last}"
     if (off == off.flat[0]).all():

@@ -100,10 +100,14 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 1024},
     ),
     "apertus": Rotary(base=12000000, scaled_by_default=True),
+    "apertus1p5_text": Rotary(base=12000000, scaled_by_default=True),
     "arcee": Rotary(),
     "aria_text": Rotary(),
+    "axk1": LATENT,
+    "bamba": Rotary(partial=0.5, layers="listed", reads="attn_layer_indices layers_block_type"),
     "bitnet": Rotary(base=500000),
     "chameleon": Rotary(),
+    "chatglm": Rotary(INTERLEAVED, partial=0.5, reads="original_rope rope_ratio"),
     "codegen": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
     "cohere": Rotary(INTERLEAVED, base=500000),
     "cohere2": Rotary(
@@ -131,6 +135,7 @@ ROTARY: Mapping[str, Rotary] = {
     "emu3_text_model": Rotary(base=1000000),
     "ernie4_5": Rotary(INTERLEAVED, base=500000, head_dim=128),
     "ernie4_5_moe": Rotary(INTERLEAVED, base=500000),
+    "esm": Rotary(reads="position_embedding_type"),
     "eurobert": Rotary(),
     "exaone4": EXAONE_4,
     "exaone4_5_text": EXAONE_4,
@@ -166,12 +171,21 @@ ROTARY: Mapping[str, Rotary] = {
         reads="sliding_window global_head_dim use_bidirectional_attention",
         defaults={"sliding_window": 512},
     ),
+    "gemma4_unified_text": Rotary(
+        base=None,
+        head_dim=256,
+        global_dim=512,
+        pattern=6,
+        reads="sliding_window global_head_dim use_bidirectional_attention",
+        defaults={"sliding_window": 1024},
+    ),
     "glm": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4_moe": Rotary(partial=0.5),
     "glm4_moe_lite": LATENT,
     "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
     "gpt_neox": Rotary(partial=0.25),
+    "gpt_neox_japanese": Rotary(),
     "gpt_oss": Rotary(
         base=150000,
         head_dim=64,
@@ -182,6 +196,8 @@ ROTARY: Mapping[str, Rotary] = {
     ),
     "gptj": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
     "granite": GRANITE,
+    "granite4_vision_text": GRANITE,
+    "granite_docling_text": GRANITE,
     "granitemoe": GRANITE,
     "granitemoehybrid": Rotary(layers="listed", reads="position_embedding_type layers_block_type"),
     "granitemoeshared": GRANITE,
@@ -190,8 +206,11 @@ ROTARY: Mapping[str, Rotary] = {
     "hunyuan_v1_dense": Rotary(alpha=True),
     "hunyuan_v1_moe": Rotary(alpha=True),
     "hy_v3": Rotary(base=11158840, head_dim=128),
+    "hyperclovax": Rotary(),
     "internlm2": Rotary(),
+    "internlm3": Rotary(),
     "jais2": Rotary(),
+    "jetmoe": Rotary(head_dim=128),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
     "kimi_k2": LATENT,
     "laguna": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
@@ -210,6 +229,7 @@ ROTARY: Mapping[str, Rotary] = {
     ),
     "mellum": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
     "mimo": Rotary(layers="switched", reads=QWEN),
+    "minicpm": Rotary(),
     "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, reads="attn_type_list"),
@@ -242,10 +262,12 @@ ROTARY: Mapping[str, Rotary] = {
         reads=WINDOW,
         defaults={"sliding_window": 4096},
     ),
+    "olmo_hybrid": Rotary(layers="listed"),
     "olmoe": Rotary(),
     "persimmon": Rotary(partial=0.5),
     "phi": Rotary(partial=0.5),
     "phi3": Rotary(reads=WINDOW),
+    "phi3_v": Rotary(reads=WINDOW),
     "phi4_multimodal": Rotary(reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
     "qwen2": Rotary(layers="switched", reads=QWEN),
@@ -297,6 +319,7 @@ ROTARY: Mapping[str, Rotary] = {
     "stablelm": Rotary(partial=0.25),
     "starcoder2": Rotary(reads=WINDOW),
     "vaultgemma": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
+    "voxtral_realtime_text": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
     "youtu": LATENT,
 }
 """Types of models whose queries and keys are rotated, by ``model_type``."""
@@ -310,8 +333,15 @@ _COMPRESSED = (
 _BY_INDEX = "it chooses keys by an index that is turned as well, which no scheme here does yet"
 _HEADS = "heads of its sliding layers differ in number from those of its full ones"
 
+_OWN_BASES = "each of its layers may have a base of its own"
+_WITH_STATES = (
+    "which of its layers attend, and what they turn, is said in fields that are not read here"
+)
+
 NOT_SPECIFIED: Mapping[str, str] = {
     "axk2": _INDEXED,
+    "baichuan": "some models of this type turn queries and keys, and others have ALiBi",
+    "cohere2_moe": "its first layers and the others have patterns of their own",
     "deepseek_ref": _COMPRESSED,
     "deepseek_v32": _INDEXED,
     "deepseek_v4": _COMPRESSED,
@@ -319,6 +349,8 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "glm4v_text": _THREE_AXES,
     "glm_moe_dsa": _INDEXED,
     "glm_ocr_text": _THREE_AXES,
+    "granite_swa": _OWN_BASES,
+    "granitemoe_swa": _OWN_BASES,
     "hunyuan_vl_text": "it shares pairs out among four axes, which no scheme here does yet",
     "longcat_flash": "each of its layers attends twice",
     "mimo_v2_flash": "its window is counted in two ways, with the query and without",
@@ -326,9 +358,14 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "minimax_m3_vl": _BY_INDEX,
     "minimax_m3_vl_text": _BY_INDEX,
     "mistral4": "the share of a head that is turned is said in two ways",
+    "molmo2_text": "scaling is for some of its layers alone, which it lists",
+    "nanochat": "it turns the other way round than all that is specified here",
     "nemotron-nas": "each of its layers may have an attention of its own, or none",
+    "paddleocr_vl_text": _THREE_AXES,
+    "recurrent_gemma": _WITH_STATES,
     "step3p5": _HEADS,
     "step3p7": _HEADS,
+    "zamba2": _WITH_STATES,
 }
 """Types that are known, but whose positions no scheme here describes yet, each with what is
 missing."""

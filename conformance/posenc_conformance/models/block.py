@@ -11,7 +11,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
     for name, fields in {
         "default": "mrope_section mrope_interleaved",
-        "linear": "factor mrope_section mrope_interleaved",
+        "linear": "factor",
         "dynamic": "factor original_max_position_embeddings",
         "yarn": "factor original_max_position_embeddings attention_factor beta_fast beta_slow "
         "mscale mscale_all_dim truncate llama_4_scaling_beta max_position_embeddings finetuned",
@@ -23,6 +23,9 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
 }
 """Fields of rope_scaling and rope_parameters, by what their type is called now."""
 
+SECTIONS = ("mrope_section", "mrope_interleaved")
+"""Fields that say how pairs are shared out among three axes."""
+NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
 """Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
 
@@ -90,6 +93,8 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
         _add_outer(config, found, field, inner, outer)
     if found.get("rope_theta") is None:
         found["rope_theta"] = style.local_base if local else style.base
+        if config.get("rope_ratio") is not None:
+            found["rope_theta"] *= config.number("rope_ratio")
     if found["rope_theta"] is None:
         raise config.wrong("rope_theta", "it is missing", "this type of model has no default")
     return found
@@ -134,7 +139,7 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
-    scaled = set(found) - EVERYWHERE - {"mrope_section", "mrope_interleaved"}
+    scaled = set(found) - EVERYWHERE - set(SECTIONS)
     if old is None and new is None and scaled:
         raise config.wrong(
             f"{field}.rope_type", f"it is missing, although there is {', '.join(sorted(scaled))}"
@@ -162,7 +167,9 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
         if name in EVERYWHERE or name in allowed or value is None:
             continue
         elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
-        if elsewhere:
+        if name in SECTIONS:
+            what = NOT_WITH_SECTIONS.format(type)
+        elif elsewhere:
             what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
         else:
             what = "nobody has defined it"

@@ -30,6 +30,7 @@ TEXT = ("text_config", "thinker_config", "llm_config")
 """Where the configuration of a model of several kinds of input keeps that of its text."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
+    "head_dim": ("kv_channels",),
     "hidden_size": ("n_embd", "n_embed", "d_model"),
     "num_attention_heads": ("n_head", "n_heads", "num_heads"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
@@ -40,6 +41,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "sliding_window_pattern": ("_sliding_window_pattern",),
 }
 """Other names that fields have in configurations, by the name that is used here."""
+
+STYLES: Mapping[str, tuple[str, str]] = {
+    "cohere2": ("rope_gptj", "rope_gptj"),
+    "esm": ("absolute", "rotary"),
+    "gte": ("rope", "rope"),
+    "jina_embeddings_v3": ("rotary", "rotary"),
+}
+"""Of types whose positions may have several styles: the default, and the one that is known here."""
 
 HINT = "correct it, or remove what does not belong there"
 
@@ -87,6 +96,16 @@ class Configuration:
         value = self.need(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise self.wrong(name, f"it is {in_line(repr(value))}", "it must be an integer above 0")
+        return value
+
+    def number(self, name: str) -> int | float:
+        """Return a field that must be a number above 0.
+
+        Raises UserError if it is not.
+        """
+        value = self.need(name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+            raise self.wrong(name, f"it is {in_line(repr(value))}", "it must be a number above 0")
         return value
 
     def listed(self, name: str) -> list[Any]:
@@ -229,9 +248,11 @@ def _demand_layout(config: Configuration) -> None:
             raise config.wrong(name, f"it is {given}, but the layout of {config.type} is {layout}")
     if config.get("rotary", True) is not True:
         raise config.wrong("rotary", "it is not true; nothing is known of such a model")
-    style = config.get("position_embedding_type", "rope_gptj")
-    if config.type == "cohere2" and style != "rope_gptj":
-        raise config.wrong("position_embedding_type", "only 'rope_gptj' is known here")
+    usual, known = STYLES.get(config.type, ("", ""))
+    if config.type in STYLES and config.get("position_embedding_type", usual) != known:
+        raise config.wrong("position_embedding_type", f"only {known!r} is known here")
+    if config.get("original_rope", True) is not True:
+        raise config.wrong("original_rope", "it is not true; nothing is known of such a model")
     if ROTARY[config.type].scaled_by_default and not {"rope_scaling", "rope_parameters"} & set(
         config.fields
     ):

@@ -52,7 +52,8 @@ def _in_a_text_up_to(position: int, group: Group) -> Group:
 def _scores(group: Group, position: int, size: int) -> Floats:
     """Return the matrix between a query at a position and the furthest key that it sees."""
     far = position if group.reach is None else min(position, group.reach)
-    return np.asarray(_map(group, far, size) @ _map(group, 0, size).T)
+    unturned = np.diagonal(_map(group, 0, size))  # at position 0 channels stay apart
+    return np.asarray(_map(group, far, size) * unturned)
 
 
 def multiplier(group: Group, position: int) -> float:

@@ -4,14 +4,22 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import block
+from posenc_conformance.models.block import NOT_WITH_SECTIONS, block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
     Fields,
     normalise_numbers,
 )
-from posenc_conformance.models.layers import head_dim, is_two_sided, kinds, of_kind, rotated, window
+from posenc_conformance.models.layers import (
+    WITHOUT_POSITIONS,
+    head_dim,
+    is_two_sided,
+    kinds,
+    of_kind,
+    rotated,
+    window,
+)
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
 from posenc_conformance.models.without_turning import OWN, grid, table
 from posenc_conformance.scheme_file.model import ArgumentDict
@@ -72,7 +80,7 @@ def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
         return [False for _ in names]
     if unrotated is not None and len(set(names)) > 1:
         return [name != unrotated for name in names]
-    return [name not in ("linear", "cross") for name in names]
+    return [name not in WITHOUT_POSITIONS for name in names]
 
 
 def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
@@ -80,7 +88,7 @@ def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]
     reach = window(config, kind)
     if not turns:
         return Group(
-            id=kind if kind in ("linear", "cross") else "without-positions",
+            id=kind if kind in WITHOUT_POSITIONS else "without-positions",
             layers=layers,
             scheme="nope",
             attention=kind,
@@ -225,7 +233,7 @@ def _sections(
     assert known is not None
     sections = list(settings.get("mrope_section") or known.pairs)
     if settings["rope_type"] != "default":
-        raise config.wrong("mrope_section", f"it excludes rope_type {settings['rope_type']!r}")
+        raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(settings["rope_type"]))
     most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
     if known.interleaved and any(
         given > limit for given, limit in zip(sections[1:], most, strict=False)

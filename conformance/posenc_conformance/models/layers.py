@@ -15,6 +15,9 @@ LAYER_KINDS: Mapping[str, str] = {
 }
 """Kinds of layers by the names that configurations have for them. Linear ones are all that have no
 attention between positions."""
+WITHOUT_POSITIONS = ("linear", "cross")
+"""Kinds of layers in which no position of the text looks at another: those without attention, and
+those that look at an image."""
 KINDS_BY_NAME: Mapping[str, str] = {
     **LAYER_KINDS,
     "attention": "full",
@@ -46,7 +49,12 @@ def kinds(config: Configuration) -> list[str]:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
         )
-    names = ("sliding_window_pattern", "full_attn_idxs", "global_attn_every_n_layers")
+    names = (
+        "sliding_window_pattern",
+        "full_attn_idxs",
+        "attn_layer_indices",
+        "global_attn_every_n_layers",
+    )
     says = [name for name in names if config.get(name) is not None]
     if says and implied and implied != stated:
         raise config.wrong(
@@ -121,7 +129,7 @@ def _crossed(config: Configuration, count: int) -> list[str]:
 
 def _listed(config: Configuration, count: int) -> list[str] | None:
     """Demand a list of the layers that have attention."""
-    given = config.listed("full_attn_idxs")
+    given = config.listed("full_attn_idxs") or config.listed("attn_layer_indices")
     if not given:
         if config.get("layer_types", config.get("layers_block_type")) is None:
             raise config.wrong("layer_types", "it is missing", "this type of model has no default")

@@ -48,6 +48,12 @@ class Architecture:
     """Whether the file may say that one layer in so many has attention."""
     listed: bool = False
     """Whether layers without keys have no attention."""
+    turns: bool = True
+    """Whether queries and keys are rotated in some layer."""
+    two_sizes: bool = False
+    """Whether heads of full layers have a size of their own, and are rotated in a part of pairs."""
+    chunks: bool = False
+    """Whether layers see chunks unless the file says that none slides."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
@@ -66,21 +72,27 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gemma": Architecture("gemma"),
     "gemma2": Architecture("gemma2", window=NEEDED),
     "gemma3": Architecture("gemma3_text", window=OPTIONAL),
+    "gemma3n": Architecture("gemma3n_text", window=NEEDED),
+    "gemma4": Architecture("gemma4_text", window=NEEDED, two_sizes=True),
     "glm4": Architecture("glm4", INTERLEAVED),
     "glm4moe": Architecture("glm4_moe"),
     "gpt-oss": Architecture("gpt_oss", window=NEEDED, scaling={"truncate": False}),
     "gptj": Architecture("gptj", INTERLEAVED),
     "gptneox": Architecture("gpt_neox"),
     "granite": Architecture("granite", INTERLEAVED),
+    "granitehybrid": Architecture("granitemoehybrid", turns=False),
     "granitemoe": Architecture("granitemoe", INTERLEAVED),
     "hunyuan-dense": Architecture("hunyuan_v1_dense"),
     "hunyuan-moe": Architecture("hunyuan_v1_moe"),
     "lfm2": Architecture("lfm2", listed=True),
     "lfm2moe": Architecture("lfm2_moe", listed=True),
     "llama": Architecture("llama", INTERLEAVED),
+    "llama4": Architecture("llama4_text", INTERLEAVED, chunks=True),
     "minimax-m2": Architecture("minimax_m2"),
     "mistral3": Architecture("ministral3", INTERLEAVED, magnitude=1.0, warms=True),
     "nemotron": Architecture("nemotron"),
+    "nemotron_h": Architecture("nemotron_h", turns=False),
+    "nemotron_h_moe": Architecture("nemotron_h", turns=False),
     "olmo": Architecture("olmo", INTERLEAVED),
     "olmo2": Architecture("olmo2", window=OPTIONAL, sliding="olmo3"),
     "olmoe": Architecture("olmoe"),
@@ -165,13 +177,16 @@ FREQUENCIES = "rope_freqs.weight"
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
 TABLES = (FREQUENCIES, LONG, SHORT)
 """Tensors that divide frequencies: for all texts, or for long and for short ones."""
-LLAMA_3 = {
+LLAMA_3: Mapping[str, Any] = {
     "rope_type": "llama3",
     "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
 """How all released models are scaled whose divisors are those of Llama 3.1 but for the factor."""
+HIGH = (4.0, 1.0)
+"""Their high_freq_factor: that of Llama 3.1, and that of Llama 4, which has a step for the ramp."""
+NEVER = 1e29
+"""A pair that is divided by so much does not turn."""
 NEAR = 1e-5
 """How far divisors may be off, as a part of each: they were computed in float32."""
 CLOSE = 1e-6
@@ -225,6 +240,10 @@ class _Reader:
         if "block_count" in self.own:
             found["num_hidden_layers"] = self._count()
         found |= self._windows() | self._layers()
+        if not self.architecture.turns:
+            return found | self._unturned(), self.architecture.layout
+        if self.architecture.two_sizes:
+            return found | self._of_two_sizes(found), self.architecture.layout
         if self.architecture.latent:
             found["qk_rope_head_dim"] = found.pop("rotary_dim", None)
             found.pop("head_dim", None)
@@ -271,6 +290,9 @@ class _Reader:
             "attention.kv_lora_rank": here.latent,
             "attention.q_lora_rank": here.latent,
             "attention.value_length_mla": here.latent,
+            "attention.key_length_swa": here.two_sizes,
+            "attention.value_length_swa": here.two_sizes,
+            "rope.dimension_count_swa": here.two_sizes,
         }
         return [key for key, known in keys.items() if known]
 
@@ -282,6 +304,8 @@ class _Reader:
         key, here = "attention.sliding_window", self.architecture
         size, pattern = self.own.get(key), self.own.get(f"{key}_pattern")
         local = self.own.get("rope.freq_base_swa", self.own.get("rope.freq_base"))
+        if here.chunks and key in self.own:
+            raise self.wrong(key, f"it is known only what {here.type} does without it")
         if not size:
             for other in (f"{key}_pattern", "rope.freq_base_swa"):
                 if other in self.own:
@@ -295,7 +319,7 @@ class _Reader:
         found: FieldDict = {"model_type": type, "sliding_window": size}
         if ROTARY[type].local_base is not None and "rope.freq_base_swa" in self.own:
             found["rope_local_base_freq"] = local
-        elif local != self.own.get("rope.freq_base"):
+        elif local != self.own.get("rope.freq_base") and not here.two_sizes:
             raise self.wrong("rope.freq_base_swa", f"no {type} with two bases is known")
         if pattern is not None:
             found["layer_types"] = self._kinds(f"{key}_pattern", pattern)
@@ -307,12 +331,67 @@ class _Reader:
         if "full_attention_interval" in self.own:
             found["full_attention_interval"] = self.own["full_attention_interval"]
         if self.architecture.listed:
-            key = "attention.head_count_kv"
-            counts = self._listed(key, self.own.get(key))
-            if counts is None:
-                raise self.wrong(key, "it does not list how many keys each layer has")
+            counts = self._key_counts()
             found["full_attn_idxs"] = [number for number, count in enumerate(counts) if count]
         return found
+
+    def _key_counts(self) -> list[Any]:
+        """Return how many heads of keys each layer has."""
+        key = "attention.head_count_kv"
+        counts = self._listed(key, self.own.get(key))
+        if counts is None:
+            raise self.wrong(key, "it does not list how many keys each layer has")
+        return counts
+
+    def _unturned(self) -> FieldDict:
+        """Return the layers of a model that turns nothing, and none of the fields about turning.
+
+        Raises UserError for a file that says that it turns.
+        """
+        key = "rope.scaling.finetuned"
+        if self.own.get(key):
+            raise self.wrong(key, "it is true; only files of models that turn nothing are known")
+        counts = self._key_counts()
+        kinds = ["full_attention" if count else "mamba" for count in counts]
+        return {"layer_types": kinds, "rotary_dim": None, "rope_theta": None}
+
+    def _of_two_sizes(self, found: Fields) -> FieldDict:
+        """Return the sizes of heads, and how each kind of layers turns.
+
+        Raises UserError unless a tensor says of which pairs of full layers none turns.
+        """
+        large, small = found.get("head_dim"), self.own.get("attention.key_length_swa")
+        for key, size in (("dimension_count", large), ("dimension_count_swa", small)):
+            if self.own.get(f"rope.{key}") != size:
+                raise self.wrong(
+                    f"rope.{key}", f"it is {self.own.get(f'rope.{key}')!r}, not {size}"
+                )
+        divisors = self.tables.get(FREQUENCIES, [])
+        turning = sum(each == 1 for each in divisors)
+        if not turning or any(each < NEVER for each in divisors[turning:]):
+            raise UserError(
+                f"{self.where}: {FREQUENCIES}: it does not say of which pairs the first ones turn",
+                REPAIR,
+            )
+        base = self.own.get("rope.freq_base")
+        blocks = {
+            "full_attention": {
+                "rope_type": "proportional",
+                "partial_rotary_factor": turning / len(divisors),
+                "rope_theta": base,
+            },
+            "sliding_attention": {
+                "rope_type": "default",
+                "rope_theta": self.own.get("rope.freq_base_swa", base),
+            },
+        }
+        return {
+            "head_dim": small,
+            "global_head_dim": large,
+            "rotary_dim": None,
+            "rope_theta": None,
+            "rope_parameters": blocks,
+        }
 
     def _sections(self) -> FieldDict:
         """Return the pairs of time, height and width; a fourth number is 0."""
@@ -359,19 +438,19 @@ class _Reader:
         )
 
     def _as_llama_3(self, divisors: Sequence[float]) -> FieldDict:
-        found: FieldDict = {**LLAMA_3, "factor": round(max(divisors), 4)}
         pairs = len(divisors)
         omega = float(self.own.get("rope.freq_base", 10000)) ** (-np.arange(pairs) / pairs)
-        turns = found["original_max_position_embeddings"] * omega / (2 * np.pi)
-        low, high = found["low_freq_factor"], found["high_freq_factor"]
-        share = np.clip((turns - low) / (high - low), 0, 1)
-        wanted = 1 / ((1 - share) / found["factor"] + share)
-        if not np.allclose(divisors, wanted, rtol=NEAR, atol=0):
-            raise UserError(
-                f"{self.where}: {FREQUENCIES}: it does not divide frequencies as Llama 3.1 does",
-                REPAIR,
-            )
-        return found
+        turns = LLAMA_3["original_max_position_embeddings"] * omega / (2 * np.pi)
+        factor, low = round(max(divisors), 4), LLAMA_3["low_freq_factor"]
+        for high in HIGH:
+            share = np.clip((turns - low) / (high - low), 0, 1) if high > low else turns >= low
+            wanted = 1 / ((1 - share) / factor + share)
+            if np.allclose(divisors, wanted, rtol=NEAR, atol=0):
+                return {**LLAMA_3, "factor": factor, "high_freq_factor": high}
+        raise UserError(
+            f"{self.where}: {FREQUENCIES}: it does not divide frequencies as Llama 3.1 does",
+            REPAIR,
+        )
 
     def _scaling(self) -> FieldDict:
         """Return the block of scaling; empty if there is none."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layers import divided
+from posenc_conformance.models.layers import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
@@ -205,6 +205,40 @@ def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration
     return with_plain_rope(group, rotary_dim=size)
 
 
+def _share_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict the share of a head that is rotated taken of that share once more."""
+    given = group.parameters
+    if group.scheme == "p-rope" and 0 < given["proportion"] < 1:
+        return replace(group, parameters={**given, "proportion": given["proportion"] ** 2})
+    width = given.get("rotary_dim", 0) ** 2 / given.get("head_dim", 1)
+    if group.scheme in ("longrope", "m-rope") or width % 2 or not width:
+        return None  # whose lists are as long as the pairs that are rotated
+    return replace(group, parameters={**given, "rotary_dim": int(width)})
+
+
+def _scaled_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict plain layers scaled as the others are, at their own base."""
+    others = [each for each in meaning.groups if each.scheme in SCALED]
+    if group.scheme != "rope" or not others or "rotary_dim" in group.parameters:
+        return None
+    made = _turned_as(group, others[0])
+    own = {name: group.parameters[name] for name in ("head_dim", "base")}
+    return replace(made, parameters={**made.parameters, **own})
+
+
+def _still(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict heads left as they are; M-RoPE, which takes three positions, has that mistake."""
+    return unturned(group, group) if group.turns and group.scheme != "m-rope" else None
+
+
+def unturned(group: Group, other: Group) -> Group:
+    """Return a group that leaves heads as they are, which are as large as those of another."""
+    still = {"head_dim": other.parameters["head_dim"], "base": 10000, "proportion": 0}
+    return replace(
+        group, scheme="p-rope", call="p_rope", combination="half", options={}, parameters=still
+    )
+
+
 def _usual_base(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     if not group.turns or group.parameters["base"] == 10000:
         return None
@@ -269,7 +303,7 @@ def _turned_as(group: Group, other: Group) -> Group:
 
 def _rotated(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict layers without positions rotated like the others."""
-    if group.call is not None or group.attention == "linear":
+    if group.call is not None or group.attention in WITHOUT_POSITIONS:
         return None
     others = [each for each in meaning.groups if each.turns]
     return _turned_as(group, others[0]) if others else None
@@ -316,9 +350,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "other layers turned as the sliding ones are",
         _as("sliding", "two-sided"),
     ),
+    Mistake(
+        "scaling-on-other-layers",
+        "plain layers scaled as others are",
+        _scaled_elsewhere,
+    ),
     Mistake("unrotated-layers-rotated", "layers without positions rotated", _rotated),
     Mistake("partial-ignored", "all channels rotated", _whole_head),
     Mistake("share-of-channels", "a share of the channels rotated alone", _share_of_the_channels),
+    Mistake("share-twice", "the share that is rotated taken of that share again", _share_twice),
     Mistake("head-dim-computed", "hidden_size / num_attention_heads for head_dim", _computed_head),
     Mistake("base-ignored", "the base 10,000", _usual_base),
     Mistake("layout-swapped", "pairs of the other layout", _swapped_layout),
@@ -356,6 +396,14 @@ def changed_numbers(group: Group, made: Group) -> str:
     return f": {', '.join(changed)}" if changed else ""
 
 
+UNROTATED = Mistake("unrotated", "nothing rotated", _still)
+"""The mistake that every model can suffer, and that costs whatever positions are worth."""
+LONG, EARLY = "long-list-always", "long-list-early"
+"""The long list in short texts too; and where a text just fills the original context."""
+EARLY_WORDS = "uses the long list for a text of {:,} already, the longest that is a short one"
+BIAS_MISSING = "bias-missing"
+OF_A_RANK = "slopes-of-a-rank"
+"""Mistakes with a bias that has none of its own numbers left to say it by."""
 SHORT_TABLES = "original-context"
 """The mistake of tables that end where the original context does."""
 

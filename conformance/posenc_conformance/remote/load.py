@@ -13,7 +13,7 @@ from typing import Any, cast, get_type_hints
 
 import fastjsonschema
 
-from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION, Claim, several
+from posenc_conformance.adapters.claims import Claim, several
 from posenc_conformance.adapters.find import Implementation, is_reference, load_adapter, registered
 from posenc_conformance.errors import UserError, in_line, indented, printable
 from posenc_conformance.judge.kinds import ENGINE
@@ -232,7 +232,7 @@ def _program_claim(said: ProgramClaim) -> Claim:
     return Claim(
         tuple(said.get("combinations", ())),
         several(said.get("dtype", "float32")),
-        said.get("max_position", DEFAULT_MAX_POSITION),
+        said.get("max_position"),
         {name: several(value) for name, value in said.get("restrictions", {}).items()},
         masked=said.get("masked", False),
         broadcast=said.get("broadcast", False),

@@ -9,7 +9,8 @@ def alike() -> None:
     found = {
         each.title: each.config["rope_scaling"]
         for each in models.load_all()
-        if "deepseek" in str(each.config["model_type"])
+        if each.repository.startswith("deepseek-ai/") and "rope_scaling" in each.config
+        if "qk_rope_head_dim" in each.config
     }
     assert found.keys() >= {"DeepSeek-V2 Lite", "DeepSeek-V3"}
     assert all(each["mscale"] == each["mscale_all_dim"] for each in found.values())

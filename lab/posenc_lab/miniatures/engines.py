@@ -417,6 +417,45 @@ class LayoutSwapped(Engine):
         return not super().interleaved(config)
 
 
+class NothingRotated(Engine):
+    def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
+        return x
+
+
+class ShareTwice(Engine):
+    def width(self, config: Config, size: int) -> int:
+        return int(super().width(config, size) * config.get("rotary_pct", 1))
+
+
+class ScalesLocalLayers(Engine):
+    """Gemma's block is for layers that see everything; here it is for the others."""
+
+    def block(self, config: Config, layer: int) -> dict[str, Any]:
+        if config["model_type"] != "gemma3_text":
+            return super().block(config, layer)
+        if not self.sliding(config, layer):
+            return {"kind": "default"}
+        block = dict(config.get("rope_scaling") or {})
+        return {**block, "kind": block.get("rope_type", "default")}
+
+
+class LongAtTheBorder(Engine):
+    def is_long(self, config: Config, block: Config, length: int) -> bool:
+        return length >= self.original(config, block)
+
+
+class NoBias(Engine):
+    def slopes(self, heads: int) -> Array:
+        return np.zeros(heads, np.float32)
+
+
+class SlopesOfARank(Engine):
+    """Two machines, each of which has half of the heads."""
+
+    def slopes(self, heads: int) -> Array:
+        return np.tile(super().slopes(heads // 2), 2)
+
+
 class SlopesUniform(Engine):
     def slopes(self, heads: int) -> Array:
         return np.asarray(2.0 ** (-8 * np.arange(1, heads + 1) / heads), np.float32)
@@ -442,6 +481,12 @@ WRONG: Mapping[str, type[Engine]] = {
     "local-base-everywhere": LocalEverywhere,
     "layers-mistaken": OneLayerLate,
     "unrotated-layers-rotated": AlwaysRotates,
+    "scaling-on-other-layers": ScalesLocalLayers,
+    "unrotated": NothingRotated,
+    "share-twice": ShareTwice,
+    "long-list-early": LongAtTheBorder,
+    "bias-missing": NoBias,
+    "slopes-of-a-rank": SlopesOfARank,
     "partial-ignored": WholeHead,
     "share-of-channels": ShareOfChannels,
     "head-dim-computed": HeadDimComputed,

@@ -25,6 +25,8 @@ FAR = 0.3
 """How far a number that is tried may be from an estimate, as a part of the estimate."""
 LENGTHS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512)
 """Original lengths that are tried."""
+STEEP = 0.05
+"""How far shares of frequencies that were estimated may be from a step."""
 ROUNDING, ANGLE = 4, 4
 """Constants of RoPE's error model."""
 
@@ -179,7 +181,23 @@ def scaled(estimate: Floats) -> Iterator[Rule]:
         for factor in _chosen(float(1 / kept[-1])):
             ramp = (kept - 1 / factor) / (1 - 1 / factor)
             yield from _llama3(base, factor, ramp)
+            yield from _step(base, factor, ramp)
             yield from _yarn(base, factor, ramp)
+
+
+def _step(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
+    """Yield YaRN's rule with a step for the ramp, as where beta_fast is beta_slow."""
+    kept = ramp > 0.5
+    count = int(kept.sum())
+    if np.abs(ramp - kept).max() < STEEP and kept[:count].all():
+        base, factor = float(f"{base:.6g}"), float(f"{factor:.6g}")
+        words = (
+            f"base {base:.9g}, factor {factor:.6g} from pair {count} on, without a ramp: beta_fast "
+            "is beta_slow"
+        )
+        found = geometric(base, len(ramp))
+        found[count:] /= factor
+        yield Rule("yarn", words, found)
 
 
 def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:

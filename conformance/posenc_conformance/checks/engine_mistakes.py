@@ -1,0 +1,289 @@
+"""Which mistake in reading a configuration explains what an engine returned.
+
+Single mistakes are tried before pairs of them. What none of them explains is described: at which
+positions rows stand, or how fast pairs turn, which is asked of the engine once more.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.checks.engine_questions import SHORT, Question, questions, seen, turned_at
+from posenc_conformance.diagnose.diagnosis import (
+    Diagnosis,
+    Fit,
+    find_fits,
+    nothing_fits,
+    to_diagnosis,
+)
+from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rows import describe_rows
+from posenc_conformance.diagnose.sample import can_be_taken_apart, sample
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.error_model import agrees, compare
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.models.configuration import Fields
+from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.mistakes import (
+    BIAS_MISSING,
+    EARLY,
+    EARLY_WORDS,
+    LONG,
+    MISREAD,
+    MISTAKES,
+    OF_A_RANK,
+    SHORT_TABLES,
+    UNROTATED,
+    Mistake,
+    changed_numbers,
+    short_tables,
+)
+
+ROWS_OF_PAIRS = 4
+"""Rows of one head on which pairs of a scheme's own mistakes are tried, which are many."""
+CLOSE = (0, 1, 2, 3, 5, 8, 13, 21, 34)
+"""Rows from which frequencies are read stand so far behind the first one."""
+READABLE = 1 << 14
+"""From rows beyond this position, frequencies in float32 cannot be read."""
+RANKS = (2, 4, 8, 16)
+"""So many machines may share the heads of a model."""
+
+
+@dataclass(frozen=True)
+class WrongEngine:
+    """An engine that has answered a question wrongly, and may be asked more."""
+
+    subject: Subject
+    question: Question
+
+    def explain(self, case: Case, output: Floats) -> Diagnosis:
+        """Find the mistake that explains a wrong result; else describe what the engine does."""
+        special = models_of_mistakes(self.question)
+        fits = find_fits(case, output, special, largest_paired=0)
+        fits = fits or _pairs_in_reading(self.question, case, output)
+        fits = fits or _pairs_in_turning(case, output)
+        otherwise = nothing_fits(0 if can_be_taken_apart(case) else output.size)
+        said = "" if fits else self._described(case, output)
+        found = to_diagnosis(fits, otherwise, said)
+        names = [*self._places_that_are_read(case, found), *self._shorter(case, found)]
+        return replace(found, explanations=(*names, *found.explanations))
+
+    def _places_that_are_read(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
+        """Yield the place of a configuration that is read, if that explains it.
+
+        That is tried with configurations in which everything stands where the engine may look.
+        """
+        assert self.subject.engine is not None
+        config = self.subject.engine.keywords["config"]
+        for misread in MISREAD:
+            other = misread.respelled(config)
+            if other == config or misread.mistake not in (None, found.deviation):
+                continue
+            if _agrees(self._asked_with(config=other), case) and self._reads_all_of(other, case):
+                yield misread.id, misread.words
+                return
+
+    def _reads_all_of(self, config: Fields, case: Case) -> bool:
+        """Return whether the engine turns all layers rightly by another configuration.
+
+        Who ignores a field may be right about some layers alone.
+        """
+        if self.question.call != "rotary":
+            return True
+        model = self.question.model
+        return all(
+            _agrees(
+                self._asked_with(config=config, layer=group.layers[0]),
+                questions(model, group, "rotary")[0].of(group, case.dtype),
+            )
+            for group in model.meaning.groups
+            if group.turns
+        )
+
+    def _asked_with(self, **keywords: Any) -> Subject:
+        """Return the engine as it is when something else is passed by keyword."""
+        assert self.subject.engine is not None
+        given = {**self.subject.engine.keywords, **keywords}
+        return replace(self.subject, engine=replace(self.subject.engine, keywords=given))
+
+    def _shorter(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
+        """Yield that the long list is used one text too early, if shorter texts are right."""
+        if found.deviation != LONG or self.question.id != "within":
+            return
+        for each in questions(self.question.model, self.question.group, self.question.call):
+            if each.id == SHORT and _agrees(self.subject, each.of(each.group, case.dtype)):
+                yield EARLY, EARLY_WORDS.format(case.largest_position + 1)
+
+    def _described(self, case: Case, output: Floats) -> str:
+        """Say in words where rows stand, or how fast pairs turn; empty if nobody can tell."""
+        if self.question.call != "rotary":
+            return ""
+        return describe_rows([(case, output)]) or recover([(case, output)]) or self._turning(case)
+
+    def _turning(self, case: Case) -> str:
+        """Ask for rows that stand close together, and say how fast their pairs turn.
+
+        They are asked for in float32, if that is claimed: in short dtypes nothing can be read.
+        """
+        dtype = "float32" if "float32" in self.subject.dtypes else case.dtype
+        first = int(case.arguments["positions"].min())
+        starts = dict.fromkeys((0, first if first < READABLE else 0))
+        for start in starts:
+            given = turned_at(self.question.group, [start + each for each in CLOSE])
+            near = seen(case_of(self.question.group, given)).with_fields(dtype=dtype)
+            try:
+                output = ask(self.subject, near).astype(np.float64)
+            except (Misbehaviour, NotClaimed):
+                continue
+            if not agrees(near, output):
+                return recover([(near, output)])
+        return ""
+
+
+def _agrees(subject: Subject, case: Case) -> bool:
+    try:
+        return agrees(case, ask(subject, case))
+    except (Misbehaviour, NotClaimed):
+        return False
+
+
+def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
+    """Return models of the mistakes in reading a configuration: what each would compute."""
+    own = _own(question)
+    found: dict[str, DeviationModel] = {}
+    for mistake in (*MISTAKES, UNROTATED):
+
+        def predicted(case: Case, got: Floats, mistake: Mistake = mistake) -> Iterator[Prediction]:
+            for made in _ways(mistake, own, question):
+                words = f"matches {mistake.what}{changed_numbers(own, made)}"
+                yield from predict_case(_of_group(case, made), words)
+
+        found[mistake.id] = predicted
+    if question.model.meaning.context.original:
+        found[SHORT_TABLES] = _short_tables(question.model.meaning.context.original)
+    if question.call == "bias":
+        found[BIAS_MISSING] = _no_bias
+        found[OF_A_RANK] = _slopes_of_a_rank(own)
+    return found
+
+
+def _own(question: Question) -> Group:
+    """Return the group of a question as its model has it."""
+    groups = question.model.meaning.groups
+    return next(each for each in groups if each.id == question.group.id)
+
+
+def _ways(mistake: Mistake, group: Group, question: Question) -> Iterator[Group]:
+    """Yield what a mistake makes of a group, where that computes something."""
+    model = question.model
+    for made in mistake.ways(group, model.meaning, model.configuration):
+        if made.call is not None:
+            yield made
+
+
+def _pairs_in_reading(question: Question, case: Case, output: Floats) -> list[Fit]:
+    """Find the first two mistakes in reading that give a result, one made after the other."""
+    if question.call != "rotary":
+        return []
+    own = _own(question)
+    for first, second, between, made in _twice(question, own):
+        words = (
+            f"matches {first.what}{changed_numbers(own, between)}, "
+            f"and {second.what}{changed_numbers(between, made)}"
+        )
+        name, wrong = f"{first.id}+{second.id}", _of_group(case, made)
+
+        def predicted(
+            case: Case, got: Floats, words: str = words, wrong: Case = wrong
+        ) -> Iterator[Prediction]:
+            yield from predict_case(wrong, words)
+
+        fits = find_fits(case, output, {name: predicted}, only=(), largest_paired=0)
+        if fits:
+            return fits
+    return []
+
+
+def _twice(question: Question, own: Group) -> Iterator[tuple[Mistake, Mistake, Group, Group]]:
+    """Yield pairs of mistakes with what the first makes of a group, and then the second of that.
+
+    Each pair is yielded in one order alone if both give the same.
+    """
+    tried: list[Group] = []
+    for first in MISTAKES:
+        for between in _ways(first, own, question):
+            for second in MISTAKES:
+                if second is first:
+                    continue
+                for made in _ways(second, between, question):
+                    if made != own and made not in tried:
+                        tried.append(made)
+                        yield first, second, between, made
+
+
+def _pairs_in_turning(case: Case, output: Floats) -> list[Fit]:
+    """Find pairs of the scheme's own mistakes, on a few rows, that explain the whole result."""
+    if not can_be_taken_apart(case):
+        return find_fits(case, output)
+    few = sample(case, output, compare(case, output).index, ROWS_OF_PAIRS, heads=1)
+    fits = find_fits(*few, largest_paired=few[1].size)
+    whole = output.size
+
+    def explains(fit: Fit) -> bool:
+        ids = fit.deviation.split("+")
+        found = find_fits(case, output, only=ids, largest_paired=whole)
+        return fit.deviation in [each.deviation for each in found]
+
+    return [fit for fit in fits if explains(fit)]
+
+
+def _short_tables(end: int) -> DeviationModel:
+    """Make a model of tables for the original context that do not refuse positions beyond it."""
+
+    def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
+        where = case.arguments.get("positions")
+        if where is None or where.max() < end:
+            return
+        for words, read in short_tables(end):
+            if np.any(read(where)):  # where all is position 0, nothing may be rotated at all
+                twin = case.with_fields(arguments={**case.arguments, "positions": read(where)})
+                yield from predict_case(twin, f"matches {words}")
+
+    return predicted
+
+
+def _no_bias(case: Case, got: Floats) -> Iterator[Prediction]:
+    yield Prediction("matches no bias at all", np.zeros(case.shape))
+
+
+def _slopes_of_a_rank(group: Group) -> DeviationModel:
+    """Make a model of machines each of which computes slopes for its own heads alone."""
+
+    def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
+        heads = int(group.parameters["heads"])
+        for ranks in RANKS:
+            if heads % ranks or heads == ranks:
+                continue
+            part = replace(group, parameters={**group.parameters, "heads": heads // ranks})
+            words = f"matches slopes for {heads // ranks} heads, as often as {heads} heads need"
+            yield Prediction(words, np.tile(_of_group(case, part).truth, (ranks, 1, 1)))
+
+    return predicted
+
+
+def _of_group(case: Case, group: Group) -> Case:
+    """Return the case of another group, with the same inputs."""
+    inputs = ("x", "positions", "q_len", "k_len")
+    given = {name: value for name, value in case.arguments.items() if name in inputs}
+    found = case_of(group, given).with_fields(dtype=case.dtype)
+    return (
+        found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
+    )
