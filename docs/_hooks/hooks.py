@@ -27,6 +27,7 @@ import figures
 import formulas
 import general_blocks
 import lessons
+import library_pages
 import measured_blocks
 import model_blocks
 import model_data
@@ -58,6 +59,7 @@ PLAIN = (
     | scoreboard_blocks.BLOCKS
     | notation.BLOCKS
     | lessons.BLOCKS
+    | library_pages.BLOCKS
 )
 OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
@@ -94,7 +96,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks; a scheme without a page gets one."""
+    """Publish spec, data and notebooks; a library gets a page, and a scheme without a page too."""
     for path in (
         *read.spec_folder().iterdir(),
         Path(document.__file__).with_name("report.schema.json"),
@@ -109,6 +111,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for lesson in lessons.lessons():
         book = notebooks.content(lesson)
         files.append(File.generated(config, notebooks.address(lesson), content=book))
+    for page, content in library_pages.pages().items():
+        files.append(File.generated(config, page, content=content))
     for scheme in scheme_blocks.schemes().values():
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:

@@ -20,6 +20,14 @@ def install() -> str:
     return fenced(f"$ pip install {what}", "console")
 
 
+def issues() -> str:
+    """Say where an issue is opened: at the repository if its address is known."""
+    address = os.environ.get(REPOSITORY, "").rstrip("/")
+    if not address:
+        return "Open an issue or a pull request at the repository that your clone came from."
+    return f"[Open an issue]({address}/issues/new), or a pull request."
+
+
 def cite() -> str:
     """Write the BibTeX entry that CITATION.cff stands for."""
     said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -36,4 +44,8 @@ def cite() -> str:
     return fenced(f"@software{{posenc,\n{body}}}", "bibtex", title="BibTeX")
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"cite": cite, "install": install}
+BLOCKS: dict[str, Callable[[], str]] = {
+    "cite": cite,
+    "install": install,
+    "where:issues": issues,
+}
