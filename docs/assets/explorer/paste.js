@@ -13,8 +13,8 @@ const COMPLEX =
   /([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([-+])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[ij]\b/g;
 
 /**
- * @typedef {{rows: number[][], units: number[][], complex: boolean}} Pasted
- *   units are those of the last printed place, and so the most that printing can have changed
+ * @typedef {{rows: number[][], units: number[][], complex: boolean, leftOut: number}} Pasted
+ *   leftOut is how many numbers stand before those that printing left out of a single row; units are those of the last printed place, and so the most that printing can have changed
  */
 
 /**
@@ -35,6 +35,11 @@ export function parse(pasted) {
   if (!pieces.length) {
     return null;
   }
+  const gaps = [...text.matchAll(/\.\.\.|…/g)];
+  const [before, after] = text.split(/\.\.\.|…/).map((part) => (part.match(NUMBER) ?? []).length);
+  if (gaps.length > 1 || (gaps.length && (pieces.length > 1 || !before || !after))) {
+    return null;
+  }
   const width = pieces[0].length;
   const even = pieces.every((numbers) => numbers.length === width);
   if (!even && bracketed.length) {
@@ -50,6 +55,7 @@ export function parse(pasted) {
     most === 0 ? 0 : Math.max(10 ** -most, 10 ** (1 + magnitude(value(text)) - longest));
   return {
     complex,
+    leftOut: gaps.length ? before : 0,
     rows: printed.map((row) => row.map(value)),
     units: printed.map((row) => row.map((each) => (isPlain(each) ? unit(each) : ownUnit(each)))),
   };
