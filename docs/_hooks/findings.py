@@ -17,8 +17,7 @@ from pages import DOCS
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.checks.model import LEVEL as MODEL
 
-CHECKOUT = DOCS.parent
-FOLDER = CHECKOUT / "tests" / "known"
+FOLDER = DOCS.parent / "tests" / "known"
 COMMENT = re.compile(r"\A(?:#.*\n)*")
 HEAD = re.compile(r"(?P<library>[\w-]+) (?P<version>\d[\w.]*\w.*?)[.:](?:\s|$)")
 INNER = r"\((?:[^()]|\([^()]*\))*\)"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells
 from scoreboard.cells import findings as board_findings
 from scoreboard.kept import Kept, earlier
-from scoreboard.table import Adapter, Library
+from scoreboard.table import ROOT, Adapter, Library
 
 import findings
 from markup import code, fenced, heading, paragraph, prose
@@ -148,7 +148,7 @@ def _code(some: list[Kept]) -> list[str]:
 
 def _places(adapter: Adapter) -> Iterable[str]:
     for path in adapter.files:
-        yield path.relative_to(findings.CHECKOUT).as_posix()
+        yield path.relative_to(ROOT).as_posix()
 
 
 def _history(some: list[Kept]) -> str:
