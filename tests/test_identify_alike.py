@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import posenc
 from posenc_conformance.commands.identify.answers import answers
 from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.commands.identify.text import numbers_of
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_lab.judging import schemes
 from tests.explorer import EXPLORER, identified
@@ -177,3 +180,99 @@ def test_the_page_names_the_models_that_the_command_names(name: str, said: dict[
 )
 def test_form_and_parameters_are_said(name: str, words: str, said: dict[str, Any]) -> None:
     assert words in said[name]["told"][0]["what"]
+
+
+USUAL = plain(pairs=64)
+SCALED = posenc.llama3_frequencies(128, **LLAMA)
+
+
+def printed(values: Array, form: str = ".6f") -> str:
+    return f"[{', '.join(format(float(value), form) for value in values)}]"
+
+
+def elided(values: Array) -> str:
+    """As PyTorch prints a long tensor."""
+    head, tail = printed(values[:3], ".4e")[:-1], printed(values[-3:], ".4e")[1:]
+    return f"tensor({head}, ..., {tail})"
+
+
+FIRST_EIGHT = ("rope", "the first 8 of 64", "Llama 2 7B")
+PARTS = {
+    "llama-2-first-8": (printed(USUAL[:8]), FIRST_EIGHT),
+    "llama-2-first-8-of-4-digits": (printed(USUAL[:8], ".4e"), FIRST_EIGHT),
+    "llama-2-first-16": (printed(USUAL[:16]), ("rope", "the first 16 of 64", "Llama 2 7B")),
+    "llama-3-first-8": (
+        printed(plain(5e5, 64)[:8], ".7g"),
+        ("rope", "the first 8 of 64", "Llama 3 8B"),
+    ),
+    "phi-4-first-32": (printed(plain(500.0), ".9g"), ("rope", "the first 32 of 64", "Phi-4")),
+    "llama-2-elided": (elided(USUAL), ("rope", "the first 3 and the last 3 of 64", "Llama 2 7B")),
+    "llama-3.1-elided": (
+        elided(SCALED),
+        ("llama3", "the first 3 and the last 3 of 64", "Llama 3.1 8B"),
+    ),
+    "row-of-512": (
+        printed(posenc.sinusoidal([7], 512)[0, :6], ".4f"),
+        ("sinusoidal", "the first 6 of 512", ""),
+    ),
+    "row-of-4": ("0.8415, 0.5403, 0.0100, 0.9999", ("sinusoidal", "position 1", "")),
+}
+"""What people paste, and scheme, words and model that the first answer must have."""
+WHOLE = {
+    "llama-2-whole": printed(USUAL, ".7g"),
+    "no-usual-base": printed(plain(123456.0), ".9g"),
+    "falling-noise": printed(np.sort(np.random.default_rng(0).uniform(size=8))[::-1]),
+    "no-usual-base-elided": elided(plain(54321.0, 57)),
+}
+"""What is no part of anything usual."""
+
+
+@pytest.fixture(scope="session")
+def said_of_texts(page_schemes: list[Any], page_models: list[Any]) -> dict[str, Any]:
+    texts = {name: text for name, (text, _) in PARTS.items()} | WHOLE
+    found = identified(page_schemes, *texts.values(), models=page_models)
+    return dict(zip(texts, found, strict=True))
+
+
+def of_command(text: str) -> list[str]:
+    array, grain, gap = numbers_of(Path("printed.txt"), text)
+    return answers(Table(array, grain, gap=gap), schemes())[0]
+
+
+def of_page_in_words(answer: Any) -> list[str]:
+    told = [f"{each['scheme']}: {each['what']} {each['models']}" for each in answer["told"]]
+    return told + [f"{each['scheme']}: {each['where']}" for each in answer["matches"]]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_a_usual_list_comes_first(name: str, said_of_texts: dict[str, Any]) -> None:
+    text, (scheme, words, model) = PARTS[name]
+    for found in (of_command(text), of_page_in_words(said_of_texts[name])):
+        assert found[0].startswith(f"{scheme}: "), found
+        assert words in found[0]
+        assert any(model in each for each in found)
+
+
+@pytest.mark.parametrize("name", ["llama-2-first-8", "llama-3-first-8", "llama-2-first-16"])
+def test_what_a_part_is_by_itself_is_told_last_and_doubted(
+    name: str, said_of_texts: dict[str, Any]
+) -> None:
+    for found in (of_command(PARTS[name][0]), of_page_in_words(said_of_texts[name])):
+        doubted = ["part of a longer list" in each for each in found]
+        assert doubted == [False] * (len(found) - 1) + [True], found
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_part_is_seen_where_there_is_none(name: str, said_of_texts: dict[str, Any]) -> None:
+    for found in (of_command(WHOLE[name]), of_page_in_words(said_of_texts[name])):
+        assert not [each for each in found if "the first" in each]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[[1, 2, ..., 4], [5, 6, ..., 8]]", "[1, ..., 3, ..., 5]", "[..., 3, 4]", "[1, 2, ...]"],
+)
+def test_what_is_left_out_elsewhere_is_refused(text: str, page_schemes: list[Any]) -> None:
+    with pytest.raises(UserError, match="left out"):
+        of_command(text)
+    assert identified(page_schemes, text) == [None]

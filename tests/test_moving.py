@@ -38,7 +38,8 @@ def _figures() -> dict[str, moving.Moving]:
     for page in pages_with("figures"):
         for name, make in inspect.getmembers(module_of("figures", page), inspect.isfunction):
             if inspect.signature(make).return_annotation is moving.Moving:
-                found[f"{page.removesuffix('.md')}/#figure-{name.replace('_', '-')}"] = make()
+                place = page.removesuffix(".md").removesuffix("index").removesuffix("/")
+                found[f"{place}/#figure-{name.replace('_', '-')}"] = make()
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import library_pages
 import pytest
 import scoreboard_blocks
 import yaml
@@ -215,7 +216,7 @@ def test_the_report_of_another_release_is_kept_beside_the_present_one(
     before = kept.earlier(present)
     assert before is not None
     assert (before.version, present.version) == ("2.12.0", "2.13.0")
-    page = scoreboard_blocks._changes(present, before)
+    page = library_pages._changes(present, before)
     assert "2.12.0 to 2.13.0: 1 worse" in page
     assert f"{id}: passed, now failed" in page
 
@@ -357,14 +358,79 @@ def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) ->
             assert (f"--posenc-known={known}" in told) == known.is_file()
 
 
-def test_a_cell_that_was_not_measured_is_empty() -> None:
+def test_the_strip_of_a_library_has_a_piece_for_each_scheme_that_was_measured() -> None:
     page = scoreboard_blocks.table()
     reports = kept.all_kept(table.libraries())[0]
-    assert page.count("<tr data-name=") == len(reports)
-    measured = sum(len(cells(each, findings())) for each in reports)
-    assert page.count("data-counts=") == measured
+    rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', page, re.S))
+    measured: dict[str, set[str]] = {}
+    for each in reports:
+        measured.setdefault(each.library.name, set()).update(cells(each, findings()))
+    links = {name: set(re.findall(rf'href="{name}/#([^"]+)"', row)) for name, row in rows.items()}
+    assert links == measured
     for data in re.findall(r"data-counts='(.*?)'", page):
         assert any(json.loads(data)[ALL][:3])
+
+
+def test_counts_of_a_library_are_those_of_its_adapters_together() -> None:
+    one = {"rope": {ALL: Counts(2, 0, 1, 2**17), "float32": Counts(2, 0, 1, 2**17)}}
+    other = {"rope": {ALL: Counts(1, 1, 0, 2**9)}, "yarn": {ALL: Counts(3, 0, 0, None)}}
+    assert scoreboard_blocks._added([one, other]) == {
+        "rope": {ALL: Counts(3, 1, 1, 2**9), "float32": Counts(2, 0, 1, 2**17)},
+        "yarn": {ALL: Counts(3, 0, 0, None)},
+    }
+
+
+@pytest.mark.parametrize(
+    ("counts", "state", "words"),
+    [
+        (Counts(10, 0, 0, 2**17), "passed", "10 passed, to 2<sup>17</sup>"),
+        (Counts(1, 0, 10, None), "known", "10 known, 1 passed"),
+        (Counts(0, 2, 1, None), "failed", "2 failed, 1 known"),
+    ],
+)
+def test_a_piece_has_the_colour_of_the_worst(counts: Counts, state: str, words: str) -> None:
+    assert (scoreboard_blocks.state(counts), scoreboard_blocks.words(counts)) == (state, words)
+
+
+def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed() -> None:
+    pages = library_pages.pages()
+    every = {each.library.name: each.library for each in kept.all_kept(table.libraries())[0]}
+    assert set(pages) == {f"scoreboard/{name}.md" for name in every}
+    for name, library in every.items():
+        page = pages[f"scoreboard/{name}.md"]
+        for scheme in scoreboard_blocks.counted()[name]:
+            assert f'<tr id="{scheme}"' in page, (name, scheme)
+        told = set(re.findall(r'id="finding-([^"]+)"', page))
+        rows = {adapter.name for adapter in library.adapters}
+        assert told == {each.id for each in findings() if rows & set(each.adapters)}
+        assert all(pinned in page for pinned in library.pinned), name
+
+
+def test_every_finding_on_the_scoreboard_leads_to_where_it_is_told() -> None:
+    pages = library_pages.pages()
+    links = re.findall(r'href="([^"/]+)/#(finding-[^"]+)"', scoreboard_blocks.listed())
+    assert {anchor for _, anchor in links} == {f"finding-{each.id}" for each in findings()}
+    for name, anchor in links:
+        assert f'id="{anchor}"' in pages[f"scoreboard/{name}.md"]
+
+
+def test_a_disputed_finding_says_so_for_as_long_as_it_is(tmp_path: Path) -> None:
+    raw = yaml.safe_load((table.FOLDER / "findings.yaml").read_text(encoding="utf-8"))
+    raw["findings"] = raw["findings"][:1]
+    path = tmp_path / "findings.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    (plain,) = findings(path)
+    raw["findings"][0]["disputed"] = "by its maintainers, in a thread"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    (disputed,) = findings(path)
+    shown = [library_pages._finding(each) for each in (plain, disputed)]
+    assert ["<dt>disputed</dt>" in each for each in shown] == [False, True]
+    assert "in a thread" in shown[1]
+    for wrong in ("", 3):
+        raw["findings"][0]["disputed"] = wrong
+        path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+        with pytest.raises(UserError, match="disputed"):
+            findings(path)
 
 
 def test_the_job_of_each_week_judges_the_whole_table() -> None:

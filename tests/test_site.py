@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections import Counter
@@ -12,21 +13,27 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import cards
 import described
+import feed
+import figures
 import findings
 import notation
+import page_foot
 import pytest
 import search_index
 import sections
 import symptom_blocks
 import yaml
 from mkdocs.exceptions import PluginError
+from pages import REFERENCE
 from references import arxiv_id, references
 
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Scheme
+from scoreboard.cells import findings as board_findings
 from tests.building import CHECKOUT, FIRST_VISIT, PAGE, SEARCH_INDEX, built
 
 SCHEMES = load_all()
@@ -129,7 +136,11 @@ def test_style_sheets_load_nothing_from_another_host(site: Path) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
 def test_page_of_a_scheme_is_complete(scheme: Scheme, site: Path) -> None:
-    page = page_at(site / "schemes" / scheme.id / "index.html")
+    pages = [
+        page_at(site / "schemes" / name / "index.html")
+        for name in (scheme.id, f"{scheme.id}{REFERENCE}")
+    ]
+    ids = [id for page in pages for id in page.ids]
     wanted = [f"golden-{each.id}" for each in scheme.goldens]
     wanted += [f"invariant-{each.id}" for each in scheme.invariants]
     wanted += [f"published-{each.id}" for each in scheme.published]
@@ -137,7 +148,7 @@ def test_page_of_a_scheme_is_complete(scheme: Scheme, site: Path) -> None:
     wanted += [f"convention-{name}" for name in scheme.conventions]
     wanted += [f"source-{name}" for name in scheme.sources]
     wanted += [each.id for each in scheme.deviations]
-    missing = [each for each in wanted if each not in page.ids]
+    missing = [each for each in wanted if each not in ids]
     assert not missing, missing
 
 
@@ -183,11 +194,23 @@ def test_unknown_placeholder_fails_the_build(tmp_path: Path) -> None:
 def test_a_page_may_leave_out_sections(scheme: Scheme) -> None:
     """Also all of them: a scheme without a page gets one made of these alone."""
     page = CHECKOUT / "docs" / "schemes" / f"{scheme.id}.md"
+    moved = re.findall(r"<!-- spec:([a-z-]+) -->", sections.reference(scheme))
     for text in (page.read_text(encoding="utf-8"), sections.skeleton(scheme)):
         found = re.findall(r"<!-- spec:([a-z-]+) -->", sections.completed(text, scheme))
-        wanted = [name for name in sections.SECTIONS if name in found]
-        assert [name for name in found if name in sections.SECTIONS] == wanted
-        assert set(sections.SECTIONS) - set(found) <= {"conventions", "published"}
+        kept = [name for name in found if name in sections.SECTIONS]
+        assert kept == [name for name in sections.SECTIONS if name in kept]
+        assert not set(kept) & set(moved)
+        assert set(sections.SECTIONS) - set(kept) - set(moved) <= {"conventions", "published"}
+
+
+def test_what_a_page_says_of_a_moved_section_stays() -> None:
+    scheme = SCHEMES[0]
+    told = "# T\n\n## Goldens\n\nOwn words.\n\n<!-- spec:goldens -->\n\n## Calls\n\n"
+    told += "<!-- spec:calls -->\n"
+    page = sections.completed(told, scheme)
+    assert "Own words." in page
+    assert f"({scheme.id}{REFERENCE}.md#goldens)" in page
+    assert "## Calls" not in page
 
 
 def _copy_with(folder: Path, page: str, text: str) -> Path:
@@ -262,15 +285,11 @@ def test_bibliography_leads_to_pages_of_schemes(site: Path) -> None:
 
 
 def test_a_scheme_that_no_library_is_judged_on_says_so(site: Path) -> None:
-    """By the cells of the scoreboard, which a script counts in."""
+    """By the pieces of the scoreboard."""
     board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
-    columns = re.findall(r'<th scope="col" data-scheme="([^"]+)"', board)
-    judged = {
-        column
-        for name, row in re.findall(r'<tr data-name="([^"]+)"(.*?)</tr>', board, re.S)
-        for column, cell in zip(columns, re.findall(r"<td.*?</td>", row)[5:], strict=True)
-        if cell != "<td></td>" and not name.startswith("example-")
-    }
+    pieces = re.findall(r'class="piece \w+" href="([\w.-]+)/#([\w-]+)"', board)
+    judged = {scheme for library, scheme in pieces if not library.startswith("example-")}
+    assert judged
     says_so = {
         scheme.id
         for scheme in SCHEMES
@@ -286,7 +305,8 @@ def _before_sections(folder: Path) -> str:
 
 
 def test_every_known_failure_is_a_finding(site: Path) -> None:
-    text = (site / "findings" / "index.html").read_text(encoding="utf-8")
+    pages = sorted((site / "scoreboard").rglob("*.html"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for path in sorted((CHECKOUT / "tests" / "known").glob("*.yaml")):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["failures"]:
             for id in entry.get("ids", [entry.get("id")]):
@@ -468,7 +488,7 @@ def test_themes_worker_is_replaced_or_the_build_fails() -> None:
         search_index.attach_worker("page.md", "{}")
 
 
-def test_reference_comes_last_and_folded(site: Path) -> None:
+def test_what_is_for_implementers_comes_last(site: Path) -> None:
     for scheme in SCHEMES:
         text = (site / "schemes" / scheme.id / "index.html").read_text(encoding="utf-8")
         before, mark, after = text.partition('<p class="reference-begins">')
@@ -476,6 +496,25 @@ def test_reference_comes_last_and_folded(site: Path) -> None:
         for each in scheme.deviations:
             assert f'id="{each.id}"' in after, (scheme.id, each.id)
         assert "golden reference" not in before, scheme.id
+        assert f'href="../{scheme.id}{REFERENCE}/"' in after, scheme.id
+
+
+ELEMENT = re.compile(r"<[a-zA-Z]")
+
+
+def test_the_page_of_the_sinusoid_is_light_enough_for_a_telephone(site: Path) -> None:
+    text = (site / "schemes" / "sinusoidal" / "index.html").read_text(encoding="utf-8")
+    assert len(ELEMENT.findall(text)) < 2500
+
+
+def test_the_strip_of_a_scheme_has_the_libraries_of_the_scoreboard(site: Path) -> None:
+    board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
+    found = re.findall(r'class="piece (\w+)" href="([\w.-]+)/#([\w-]+)"', board)
+    wanted = {(state, lib) for state, lib, id in found if id == "rope" and lib[:8] != "example-"}
+    page = (site / "schemes" / "rope" / "index.html").read_text(encoding="utf-8")
+    shown = re.findall(r'class="piece (\w+)" href="../../scoreboard/([\w.-]+)/#rope"', page)
+    assert len(shown) == len(wanted)
+    assert set(shown) == wanted
 
 
 def test_pages_lead_to_the_one_before_and_the_next(site: Path) -> None:
@@ -488,3 +527,61 @@ def test_a_card_shows_the_title() -> None:
     short, long = cards.draw("RoPE"), cards.draw("A title of many words " * 9)
     assert short.size == long.size == cards.SIZE
     assert short.tobytes() != long.tobytes() != cards.draw("").tobytes()
+
+
+def test_every_page_ends_with_how_to_cite_it(pages: list[Page], site: Path) -> None:
+    for page in pages:
+        if page.path.name == "404.html":
+            continue
+        (foot,) = re.findall(r'<p class="page-foot">.*?</p>', page.source)
+        (cite,) = re.findall(r'<a href="([^"]*)">Cite', foot)
+        assert (page.path.parent / cite).resolve() == (site / "cite").resolve(), page.path
+
+
+def test_the_day_of_a_page_is_that_of_its_newest_commit() -> None:
+    log = "\x002026-11-03\n\na.md\nb.md\n\x002026-11-02\n\nb.md\nc.md\n"
+    assert page_foot.newest(log) == {
+        "a.md": "2026-11-03",
+        "b.md": "2026-11-03",
+        "c.md": "2026-11-02",
+    }
+
+
+def test_the_feed_has_every_finding_under_its_own_address() -> None:
+    tree = ElementTree.fromstring(feed.content("https://example.org/posenc/"))
+    name = f"{{{feed.ATOM}}}"
+    entries = tree.findall(f"{name}entry")
+    ids = [entry.findtext(f"{name}id") or "" for entry in entries]
+    wanted = {f"finding-{each.id}" for each in board_findings() if feed.judged(each)}
+    assert {each.partition("#")[2] for each in ids} == wanted
+    assert len(ids) == len(set(ids)) > 0
+    days = [entry.findtext(f"{name}updated") or "" for entry in entries]
+    assert days == sorted(days, reverse=True)
+    assert tree.findtext(f"{name}updated") == days[0]
+
+
+def test_groups_that_only_name_are_dropped_and_others_stay() -> None:
+    svg = '<svg><g id="a"><g style="x"><g id="b"><path/></g></g></g><g id="c"/><g>t</g></svg>'
+    assert figures.without_groups(svg) == '<svg><g style="x"><path/></g>t</svg>'
+
+
+def test_ticks_become_one_path_and_other_marks_stay() -> None:
+    mark = '<defs>\n<path id="m" d="M 0 0 \nL 0 3.5 \n" style="s"/>\n</defs>'
+    ticks = '<use xlink:href="#m" x="1" y="2" style="s"/>\n<use xlink:href="#m" x="5" y="2"/>'
+    other = '<defs><path id="o" d="M 0 0 C 1 1 2 2"/></defs><use xlink:href="#o" x="1" y="2"/>'
+    drawn = figures.with_one_path_of_ticks(f"<svg>{mark}{ticks}{other}</svg>")
+    assert drawn.replace("\n", "") == (
+        f'<svg><path d="M1,2l0 3.5M5,2l0 3.5" style="s"/>{other}</svg>'
+    )
+
+
+def test_the_colours_are_ours_without_a_script(pages: list[Page]) -> None:
+    for page in pages:
+        (body,) = re.findall(r"<body[^>]*>", page.source)
+        assert 'data-md-color-primary="custom"' in body, page.path
+
+
+def test_a_map_of_the_site_is_there_where_its_address_is_known(site: Path) -> None:
+    known = bool(os.environ.get("SITE_URL"))
+    for name in ("sitemap.xml", "findings.xml", "robots.txt"):
+        assert (site / name).exists() == known, name

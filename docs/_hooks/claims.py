@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mkdocs.exceptions import PluginError
 
 from markup import fenced, heading, paragraph
-from pages import DOCS, module_of, pages_with
+from pages import DOCS, REFERENCE, module_of, pages_with
 
 MARK = re.compile(r"<!--\s*claim:(?P<id>[a-z0-9-]+)\s*-->")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s", re.M)
@@ -115,23 +115,45 @@ def badge(claim: Claim) -> str:
     """Make the small number behind the sentence, which leads to its check."""
     said = html.escape(_summary(claim), quote=True)
     return (
-        f'<a class="claim" id="claim-{claim.id}" href="#check-{claim.id}" title="{said}" '
+        f'<a class="claim" id="claim-{claim.id}" href="{_elsewhere(claim)}#check-{claim.id}" '
+        f'title="{said}" '
         f'aria-label="executed claim {claim.number}">{claim.number}</a>'
     )
+
+
+def _elsewhere(claim: Claim) -> str:
+    """Return where the checks of a page stand, if they are not on the page itself."""
+    folder, _, file = claim.page.rpartition("/")
+    return f"../{file.removesuffix('.md')}{REFERENCE}/" if folder == "schemes" else ""
+
+
+def _statement(claim: Claim) -> str:
+    folder, _, file = claim.page.rpartition("/")
+    return f"{file if folder == 'schemes' else ''}#claim-{claim.id}"
+
+
+def _checks_page(page: str) -> str:
+    return page.replace(".md", f"{REFERENCE}.md") if page.startswith("schemes/") else page
+
+
+def appendix_of(page: str) -> str:
+    """Make the appendix of a page that stands on another one; empty if there is no such page."""
+    path = DOCS / page
+    return appendix(claims_of(page, path.read_text("utf-8"))) if path.is_file() else ""
 
 
 def appendix(claims: list[Claim]) -> str:
     """Make the end of the page: every check with its code and the way back."""
     if not claims:
         return ""
-    text = heading(2, "Executed on this page", "executed")
+    text = heading(2, "What is executed", "executed")
     text += paragraph("Each numbered statement is run by the tests of this site. This is how.")
     for claim in claims:
         said = html.escape(_summary(claim), quote=False)
         text += (
             f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
             f"<summary>{claim.number}. {said}</summary>\n\n"
-            f'[Back to the statement](#claim-{claim.id}). Alone: `pytest "{claim.test}"`\n'
+            f'[Back to the statement]({_statement(claim)}). Alone: `pytest "{claim.test}"`\n'
             f"{fenced(inspect.getsource(claim.check), 'python')}</details>\n\n"
         )
     return text
@@ -149,7 +171,7 @@ def overview() -> str:
     for page, some in groupby(all_claims(), lambda claim: claim.page):
         listed = list(some)
         count += len(listed)
-        text += f"\n## [{page.removesuffix('.md')}]({page}#executed)\n\n"
+        text += f"\n## [{page.removesuffix('.md')}]({_checks_page(page)}#executed)\n\n"
         text += "".join(
             f"{n}. [{_summary(each)}]({page}#claim-{each.id})\n" for n, each in enumerate(listed, 1)
         )

@@ -7,6 +7,7 @@ from mkdocs.exceptions import PluginError
 from posenc_lab import code as judging
 
 from markup import code, fenced
+from pages import REFERENCE
 
 TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 
@@ -41,7 +42,8 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
     bad inputs it refuses if it lets any through.
     """
     claimed = " and ".join(
-        f'<a href="#combination-{call.replace("_", "-")}-{name}">{code(name)}</a>'
+        f'<a href="../{scheme}{REFERENCE}/#combination-{call.replace("_", "-")}-{name}">'
+        f"{code(name)}</a>"
         for call, name in _distinct(judging.claimed()[scheme]).items()
     )
     bad = said["refused"] + said["not refused"]

@@ -13,6 +13,7 @@ from markup import code, fenced, paragraph, prose, table
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import model_named
+from strips import STATES, Piece, strip, worst
 
 TITLES = dict(zip(SPELLINGS, ("as released", "as transformers 5 saves it"), strict=True))
 
@@ -130,14 +131,40 @@ def _cells(engine: str, results: Results, model: str) -> str:
     return f'<td class="{state}">{shown}</td>'
 
 
-STATES = ("failed", "known", "passed", "")
-"""Classes of the style sheet, the worst first."""
+def strips() -> str:
+    """Make a row for each engine, with a strip of the models that it was asked about."""
+    rows = "".join(
+        f'<tr><th scope="row"><a href="../engines/">{html.escape(engine.title)}</a><br><small>'
+        f"{html.escape(results.packages.get(engine.shows[0], ''))}</small></th>"
+        f"<td>{strip(_pieces(engine.name, results))}</td></tr>\n"
+        for engine, results in board().values()
+    )
+    return (
+        '\n<table class="strips"><caption>What came of the probe of each model in each engine'
+        '</caption><thead><tr><th scope="col">engine</th><th scope="col">models</th></tr></thead>'
+        f"\n<tbody>\n{rows}</tbody></table>\n\n"
+    )
+
+
+def _pieces(engine: str, results: Results) -> list[Piece]:
+    by_model: dict[str, list[Cell]] = {}
+    for (model, _), cell in sorted(results.cells.items()):
+        by_model.setdefault(model, []).append(cell)
+    return [
+        Piece(
+            model_named(model).title,
+            worst(_state(engine, cell) for cell in cells),
+            "../engines/",
+            ", ".join(dict.fromkeys(cell.verdict for cell in cells)),
+        )
+        for model, cells in by_model.items()
+    ]
 
 
 def _state(engine: str, cell: Cell) -> str:
     if cell.verdict == WRONG:
         return "failed" if unexplained(engine, cell, findings()) else "known"
-    return "passed" if cell.verdict == PASSED else ""
+    return "passed" if cell.verdict == PASSED else "unjudged"
 
 
 def _line(engine: str, cell: Cell) -> str:
@@ -183,6 +210,7 @@ def _finding(found: Finding) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    "engines:strips": strips,
     "engines:summary": summary,
     "engines:table": board_table,
     "engines:notes": notes,

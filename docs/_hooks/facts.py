@@ -14,7 +14,9 @@ import vectors
 from measured_blocks import read_results, totals
 from pages import DOCS
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
+from posenc_conformance.models.file import load_all
 from scheme_blocks import schemes
+from scoreboard_blocks import EXAMPLE, by_library
 
 Fact = Callable[[], int | str]
 
@@ -102,6 +104,11 @@ def positions_searched() -> int:
     return int(found) - 1
 
 
+def libraries() -> int:
+    """Count the libraries of the scoreboard, without the programs of the kit itself."""
+    return sum(not name.startswith(EXAMPLE) for name in by_library())
+
+
 FACTS: dict[str, Fact] = {
     "wrong-miniatures": _of_matrix("wrong"),
     "wrong-miniatures-nameable": _of_matrix("nameable"),
@@ -123,6 +130,8 @@ FACTS: dict[str, Fact] = {
     "allclose-asked": _alarms(1),
     "mutants": mutants,
     "vector-cases": vector_cases,
+    "models": lambda: len(load_all()),
+    "libraries": libraries,
     "schemes": lambda: len(schemes()),
     "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,

@@ -28,6 +28,14 @@ TELEPHONE = 358
 READABLE = 9
 """Pixels of letters that can be read; a figure with smaller ones is drawn a second time."""
 EMBEDDED = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=\s]+")
+GROUP = re.compile(r"<g\b[^>]*>|</g>")
+PLAIN_GROUP = re.compile(r'<g(?: id="[^"]*")?/?>')
+STYLE = re.compile(r'<defs>\s*<style type="text/css">\*\{[^}]*\}</style>\s*</defs>')
+"""How lines end, which the style sheet of the site says for all figures."""
+TICK = re.compile(
+    r'<defs>\s*<path id="(?P<id>[^"]+)" d="M 0 0\s+L (?P<step>[-\d.]+ [-\d.]+)\s*"'
+    r"(?P<style>[^>]*)/>\s*</defs>"
+)
 IMAGE_ID = re.compile(r'(<image\b[^>]*?) id="[^"]*"')
 
 
@@ -61,7 +69,7 @@ def _render(page: str, name: str) -> str:
     with mpl.rc_context(SETTINGS):
         picture = draw()
         if isinstance(picture, Moving):
-            return html_of(name, title, picture, "../" * (page.count("/") + 1))
+            return html_of(name, title, picture, root_of(page))
         drawn = [_svg(name, title, picture)]
         small = READABLE / smallest_letter(drawn[0])
         if small > 1 and picture.diagram:
@@ -76,6 +84,11 @@ def _render(page: str, name: str) -> str:
         f'<figure class="{kind}" id="figure-{name}">{"".join(drawn)}'
         f"<figcaption>{html.escape(picture.caption, quote=False)}</figcaption></figure>"
     )
+
+
+def root_of(page: str) -> str:
+    """Return how the first page of the site is reached from a page."""
+    return "../" * (page.count("/") + (not page.endswith("index.md")))
 
 
 def _scrolling(svg: str, times: float) -> str:
@@ -106,7 +119,8 @@ def _svg(name: str, title: str, picture: Picture) -> str:
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
     rest = rest.replace(INK, "currentColor")
-    rest = re.sub(r"\n\s*", "\n", rest)
+    rest = STYLE.sub("", rest)
+    rest = with_one_path_of_ticks(without_groups(re.sub(r"\n\s*", "\n", rest)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height}" style="max-width: {float(width) / 72:.2f}in" role="img" '
@@ -115,6 +129,30 @@ def _svg(name: str, title: str, picture: Picture) -> str:
         f'<desc id="{name}-description">{html.escape(picture.description)}</desc>'
         f"{rest}"
     )
+
+
+def without_groups(svg: str) -> str:
+    """Drop the groups that only name what is in them, which are half of all elements."""
+    dropped: list[bool] = []
+
+    def kept(found: re.Match[str]) -> str:
+        if found[0].startswith("</"):
+            return "" if dropped.pop() else found[0]
+        plain = PLAIN_GROUP.fullmatch(found[0]) is not None
+        if not found[0].endswith("/>"):
+            dropped.append(plain)
+        return "" if plain else found[0]
+
+    return GROUP.sub(kept, svg)
+
+
+def with_one_path_of_ticks(svg: str) -> str:
+    """Draw all ticks of an axis as one path, instead of a use of the same mark for each."""
+    for mark in TICK.finditer(svg):
+        use = re.compile(rf'<use xlink:href="#{mark["id"]}" x="([^"]+)" y="([^"]+)"[^>]*/>')
+        ticks = "".join(f"M{x},{y}l{mark['step']}" for x, y in use.findall(svg))
+        svg = use.sub("", svg.replace(mark[0], f'<path d="{ticks}"{mark["style"]}/>'))
+    return svg
 
 
 def smaller(encoded: str) -> str:

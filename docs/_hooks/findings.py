@@ -7,13 +7,12 @@ entries are checks that fail; those of one reason are one finding.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 import yaml
 from mkdocs.exceptions import PluginError
 
-from markup import code, heading, paragraph, prose, thread
+from markup import code, paragraph, prose, thread
 from pages import DOCS
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.checks.model import LEVEL as MODEL
@@ -92,23 +91,23 @@ def all_judged() -> list[Judged]:
     return [read_known(path) for path in sorted(FOLDER.glob("*.yaml"))]
 
 
-def findings() -> str:
-    """All findings by library."""
-    text, count = "", 0
-    listed = sorted(all_judged(), key=lambda each: (each.library, each.version, each.adapter))
-    for (library, version), group in groupby(listed, lambda each: (each.library, each.version)):
-        some = list(group)
-        reasons = dict.fromkeys(found.reason for each in some for found in each.findings)
-        count += len(reasons)
-        text += heading(2, f"{library} {version}", library)
-        for each in some:
-            mine = [found for found in each.findings if found.reason in reasons]
-            text += paragraph(_typed(each.remark)) if each.remark else ""
-            for found in sorted(mine, key=lambda found: (*LEVELS, MODEL).index(found.levels[0])):
-                del reasons[found.reason]
-                text += _render(found, [a for a in some if found.reason in a.reasons])
-    head = f"{count} findings in {len({each.library for each in listed})} libraries."
-    return f"\n{head}\n\n{text}\n"
+def count() -> int:
+    """Count the reasons for which checks fail, over all libraries."""
+    return sum(len({found.reason for found in each.findings}) for each in all_judged())
+
+
+def listed(some: Iterable[Judged]) -> str:
+    """List what the files of known failures of one library say, each reason once."""
+    judged = list(some)
+    reasons = dict.fromkeys(found.reason for each in judged for found in each.findings)
+    text = ""
+    for each in judged:
+        mine = [found for found in each.findings if found.reason in reasons]
+        text += paragraph(_typed(each.remark)) if each.remark else ""
+        for found in sorted(mine, key=lambda found: (*LEVELS, MODEL).index(found.levels[0])):
+            del reasons[found.reason]
+            text += _render(found, [a for a in judged if found.reason in a.reasons])
+    return text
 
 
 def _render(found: Finding, where: Iterable[Judged]) -> str:

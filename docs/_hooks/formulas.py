@@ -51,6 +51,7 @@ def mathml(tex: str, *, block: bool) -> str:
         raise ValueError(problem)
     for parent in list(root.iter()):
         _space(parent)
+    _unwrap(root)
     root.set("alttext", tex)
     if not block and len("".join(root.itertext())) > LONG:
         root.set("class", "long")
@@ -87,6 +88,17 @@ def _space(parent: ElementTree.Element) -> None:
             parent.insert(index + 1, ElementTree.Element(f"{{{NAMESPACE}}}mspace", width=THIN))
         if index and _is_operand(children[index - 1]):
             parent.insert(index, ElementTree.Element(f"{{{NAMESPACE}}}mspace", width=THIN))
+
+
+def _unwrap(root: ElementTree.Element) -> None:
+    """Take away rows that hold a single part, or all: they change nothing, and a page has many."""
+    for parent in root.iter():
+        for index, child in enumerate(parent):
+            while _name(child) == "mrow" and len(child) == 1 and not child.attrib:
+                child = child[0]
+            parent[index] = child
+    if len(root) == 1 and _name(root[0]) == "mrow" and not root[0].attrib:
+        root[:] = list(root[0])
 
 
 def _is_function(element: ElementTree.Element) -> bool:

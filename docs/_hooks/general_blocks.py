@@ -21,7 +21,6 @@ from posenc_lab.families import FAMILIES, by_family
 import architecture
 import claims
 import explorer_data
-import findings
 import length_blocks
 import posenc
 import references
@@ -495,7 +494,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,
-    "list:findings": findings.findings,
     "list:desiderata": desiderata,
     "list:references": references.bibliography,
     "list:schemes": scheme_list,

@@ -23,15 +23,19 @@ import cost_blocks
 import described
 import explorer_data
 import facts
+import feed
 import figures
 import formulas
 import general_blocks
 import lessons
+import library_pages
 import measured_blocks
 import model_blocks
 import model_data
 import notation
 import notebooks
+import page_foot
+import pages
 import references
 import scheme_blocks
 import scoreboard_blocks
@@ -58,14 +62,25 @@ PLAIN = (
     | scoreboard_blocks.BLOCKS
     | notation.BLOCKS
     | lessons.BLOCKS
+    | library_pages.BLOCKS
 )
+EDITED = "edit/main/docs/"
+"""Where the repository's host changes a page."""
+PLAIN_CODE = re.compile(r'<span class="[nwp]">([^<]*)</span>')
+"""Names, blanks and brackets in code, which need no colour: half of all elements."""
 OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
+ELLIPSIS = re.compile(
+    r'(<(?:a|label)\b[^>]*\bmd-nav__link\b[^>]*>)\s*<span class="md-ellipsis">\s*([^<]*?)\s*</span>'
+)
+"""A box around each name in the navigation, for names too long for a line; ours take two."""
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of a folder in place of a pattern in the navigation."""
     search_index.clear()
+    if config.repo_url:
+        config.edit_uri = EDITED
     config.nav = [_expanded(Path(config.docs_dir), entry) for entry in config.nav or []]
     return versions.on_config(config)
 
@@ -94,7 +109,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks; a scheme without a page gets one."""
+    """Publish spec, data and notebooks; a library gets a page, and a scheme without a page too."""
     for path in (
         *read.spec_folder().iterdir(),
         Path(document.__file__).with_name("report.schema.json"),
@@ -109,7 +124,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for lesson in lessons.lessons():
         book = notebooks.content(lesson)
         files.append(File.generated(config, notebooks.address(lesson), content=book))
+    for page, content in library_pages.pages().items():
+        files.append(File.generated(config, page, content=content))
     for scheme in scheme_blocks.schemes().values():
+        content = sections.reference(scheme)
+        page = f"schemes/{scheme.id}{pages.REFERENCE}.md"
+        files.append(File.generated(config, page, content=content))
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
             files.append(File.generated(config, page, content=sections.skeleton(scheme)))
@@ -120,6 +140,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the placeholders; any other comment is a placeholder misspelt."""
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
+        if name != f"schemes/{scheme.id}.md":
+            filled = COMMENT.sub(lambda match: _block(name, match["name"], {}), markdown)
+            return filled + claims.appendix_of(f"schemes/{scheme.id}.md")
         markdown = sections.completed(markdown, scheme)
     markdown = notation.checked(name, lessons.checked(name, markdown))
     markdown = notebooks.offered(name, markdown)
@@ -127,7 +150,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
     )
-    return references.cited(name, filled) + appendix
+    return references.cited(name, filled) + ("" if scheme else appendix)
 
 
 def _block(page: str, name: str, badges: dict[str, str]) -> str:
@@ -160,7 +183,8 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
 def _scheme_of(page: str) -> Scheme | None:
     """Return the scheme that a page is about, if there is one."""
     folder, _, file = page.rpartition("/")
-    return scheme_blocks.schemes().get(Path(file).stem) if folder == "schemes" else None
+    id = Path(file).stem.removesuffix(pages.REFERENCE)
+    return scheme_blocks.schemes().get(id) if folder == "schemes" else None
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
@@ -170,7 +194,9 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
     search_index.add(page, found)
     described.add(page, found, _scheme_of(name))
     cards.add(page)
-    return figures.rendered(name, formulas.rendered(name, accessible.headed(ROLE.sub("", html))))
+    html = PLAIN_CODE.sub(r"\1", ROLE.sub("", html))
+    drawn = figures.rendered(name, formulas.rendered(name, accessible.headed(html)))
+    return drawn + page_foot.foot(page)
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
@@ -180,8 +206,9 @@ def on_post_page(output: str, page: Page, **_: Any) -> str:
 
 
 def _light(output: str) -> str:
-    """Leave the stylesheet of documented objects out of a page that documents none."""
-    return output if 'class="doc ' in output else OBJECTS_STYLE.sub("", output)
+    """Leave out what a page does not need: boxes around names, styles of objects it has not."""
+    plain = ELLIPSIS.sub(r"\1\2", output)
+    return plain if 'class="doc ' in plain else OBJECTS_STYLE.sub("", plain)
 
 
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:
@@ -189,6 +216,10 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
     search_index.write(Path(config.site_dir))
     if config.site_url:
         cards.write(Path(config.site_dir))
+        feed.write(Path(config.site_dir), config.site_url)
+    else:  # a map of addresses that nobody knows is empty
+        for name in ("sitemap.xml", "sitemap.xml.gz"):
+            Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
 
 

@@ -28,13 +28,14 @@ def models() -> str:
                     f'<a href="../schemes/{group.scheme}/">{schemes()[group.scheme].title}</a>',
                     *_numbers(group),
                     _context(model) if first else "",
+                    f"{group.window:,}" if group.window is not None else "",
                     (model.meaning.layout or "") if first else "",
                     _sources(model) if first else "",
                 ]
             )
     head = [
         *("model", "layers", "scheme", "head_dim", "rotated", "base", "scaling", "context"),
-        *("layout", "read in"),
+        *("window", "layout", "read in"),
     ]
     return table(head, rows)
 

@@ -9,6 +9,8 @@ from mkdocs.exceptions import PluginError
 from posenc_conformance.files import import_file
 
 DOCS = Path(__file__).parents[1]
+REFERENCE = "-reference"
+"""Ends the name of the second page of a scheme."""
 
 
 def module_of(kind: str, page: str) -> ModuleType | None:

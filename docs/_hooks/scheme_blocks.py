@@ -10,6 +10,7 @@ from mkdocs.exceptions import PluginError
 
 import code_blocks
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
+from pages import REFERENCE
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
 from posenc_conformance.implementations.reference import Reference
@@ -25,7 +26,7 @@ from posenc_conformance.scheme_file.model import (
     Scheme,
 )
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, spec_folder
-from scoreboard_blocks import judged_schemes
+from scoreboard_blocks import judged_schemes, who_is_right
 
 
 @lru_cache(maxsize=1)
@@ -288,7 +289,8 @@ def deviations(scheme: Scheme) -> str:
     for deviation in scheme.deviations:
         calls = " and ".join(map(code, deviation.calls))
         where = f" in {calls}" if len(scheme.calls) > 1 else ""
-        text += heading(3, f"`{deviation.id}`", deviation.id)
+        # Each would be twice in the navigation if it were a heading of Markdown.
+        text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}</h3>\n\n'
         text += paragraph(prose(deviation.description))
         text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
         threads = ", ".join(map(thread, deviation.links))
@@ -313,9 +315,8 @@ def desiderata(scheme: Scheme) -> str:
 def _show_desideratum(scheme: Scheme, wish: Desideratum) -> str:
     """Point to the invariant, or write out the witness, that shows whether a wish holds."""
     if wish.witness is None:
-        return (
-            f"See {link(f'#invariant-{wish.invariant}', wish.invariant)}." if wish.invariant else ""
-        )
+        place = f"../{scheme.id}{REFERENCE}/#invariant-{wish.invariant}"
+        return f"See {link(place, wish.invariant)}." if wish.invariant else ""
     rows = wish.witness.rows or ((), ())
     first, second = (
         f"({', '.join(f'{name}={_argument(value)}' for name, value in given.items())})"
@@ -382,4 +383,5 @@ BLOCKS: dict[str, Callable[[Scheme], str]] = {
     "published": published,
     "sources": sources,
     "summary": summary,
+    "who": lambda scheme: who_is_right(scheme.id),
 }

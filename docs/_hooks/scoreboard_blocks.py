@@ -1,20 +1,18 @@
-"""The scoreboard: a table of implementations and schemes, and findings, from the kept reports."""
+"""The scoreboard: rows of libraries with a strip of schemes each, from the kept reports."""
 
 import html
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells, findings
-from scoreboard.kept import Kept, all_kept, earlier
-from scoreboard.table import libraries
+from scoreboard.kept import Kept, all_kept
+from scoreboard.table import Library, libraries
 
 import engine_blocks
-from markup import code, fenced, heading, paragraph, prose
-from posenc_conformance.report.difference import difference
+from markup import code, paragraph, prose
+from strips import FAILED, KNOWN, PASSED, Piece, legend, strip
 
-WORDS = ("failed", "known", "passed")
-FIXED = ("implementation", "version", "language", *WORDS)
 EXAMPLE = "example-"
 """How the names of the kit's own programs begin, which are on the board too."""
 SCRIPT = '<script type="module" src="../assets/scoreboard.js"></script>'
@@ -27,35 +25,120 @@ def board() -> tuple[list[Kept], dict[str, str]]:
 
 
 @lru_cache(maxsize=1)
+def by_library() -> dict[str, list[Kept]]:
+    """Return what is kept of each library, programs of the kit itself last."""
+    found: dict[str, list[Kept]] = {}
+    for each in sorted(board()[0], key=lambda kept: (_is_example(kept), _sorted_by(kept))):
+        found.setdefault(each.library.name, []).append(each)
+    return found
+
+
+def _is_example(kept: Kept) -> bool:
+    return kept.library.name.startswith(EXAMPLE)
+
+
+def _sorted_by(kept: Kept) -> str:
+    return kept.library.title.lower()
+
+
+@lru_cache(maxsize=1)
 def judged_schemes() -> frozenset[str]:
     """Schemes that some library was judged on, also by a report that is out of date by now."""
     return frozenset(
         scheme
         for each in board()[0]
-        if not each.library.name.startswith(EXAMPLE)
+        if not _is_example(each)
         for scheme in (*each.without, *(row["scheme"] for row in each.report["rows"]))
     )
 
 
-def summary() -> str:
-    """How many implementations there are, of which languages, and when they were judged."""
-    shown, _ = board()
-    languages = sorted({each.library.language for each in shown})
-    libraries_ = {each.library.name for each in shown}
-    days = sorted(each.content["measured"]["date"][:10] for each in shown)
-    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return paragraph(
-        f"{len(shown)} adapters of {len(libraries_)} libraries, used from "
-        f"{', '.join(languages)}; judged {when}."
+@lru_cache(maxsize=1)
+def counted() -> dict[str, dict[str, dict[str, Counts]]]:
+    """Count by library, scheme and dtype; what adapters of one library have is added up."""
+    known = findings()
+    return {
+        name: _added(cells(each, known) for each in some) for name, some in by_library().items()
+    }
+
+
+def _added(parts: Iterable[Mapping[str, Mapping[str, Counts]]]) -> dict[str, dict[str, Counts]]:
+    total: dict[str, dict[str, Counts]] = {}
+    for part in parts:
+        for scheme, by_dtype in part.items():
+            for dtype, counts in by_dtype.items():
+                before = total.setdefault(scheme, {}).get(dtype)
+                total[scheme][dtype] = _sum(before, counts) if before else counts
+    return total
+
+
+def _sum(a: Counts, b: Counts) -> Counts:
+    reaches = [each.horizon for each in (a, b) if each.horizon is not None]
+    return Counts(
+        a.passed + b.passed, a.failed + b.failed, a.known + b.known, min(reaches, default=None)
     )
 
 
-def notes() -> str:
-    """List what a reader must know of some rows."""
-    shown, _ = board()
-    said = [(each.adapter.name, each.library) for each in shown if each.library.says]
-    items = [f"<li>{code(name)}: {prose(f'{it.title}: {it.says}.')}</li>" for name, it in said]
-    return f"<ul>{''.join(items)}</ul>\n" if items else ""
+def state(counts: Counts) -> str:
+    """Return the worst that was found."""
+    return FAILED if counts.failed else KNOWN if counts.known else PASSED
+
+
+def words(counts: Counts) -> str:
+    """Say the counts of a cell: what is zero is left out."""
+    said = [f"{getattr(counts, word)} {word}" for word in (FAILED, KNOWN, PASSED)]
+    shown = [each for each in said if not each.startswith("0 ")]
+    if counts.horizon:
+        shown.append(f"to 2<sup>{counts.horizon.bit_length() - 1}</sup>")
+    return ", ".join(shown)
+
+
+def summary() -> str:
+    """How many libraries there are, of which languages, and when they were judged."""
+    shown = [each for each in board()[0] if not _is_example(each)]
+    languages = sorted({each.library.language for each in shown})
+    days = sorted(each.content["measured"]["date"][:10] for each in shown)
+    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    count = len({each.library.name for each in shown})
+    return paragraph(
+        f"{count} libraries, used from {', '.join(languages)}; judged {when}. "
+        '<a href="../maintainers/">Is one of them yours?</a>'
+    )
+
+
+def table() -> str:
+    """Make the board itself; a script filters it where there is one."""
+    rows = "".join(_row(some[0], some) for some in by_library().values())
+    return (
+        f"\n{legend()}"
+        '<div id="scoreboard-controls" role="group" aria-label="Filters" hidden></div>\n'
+        '<p id="scoreboard-said" role="status"></p>\n'
+        '<table id="scoreboard" class="strips"><caption>What each library computes right, scheme '
+        'by scheme</caption>\n<thead><tr><th scope="col">library</th>'
+        f'<th scope="col">schemes</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\n{SCRIPT}\n\n'
+    )
+
+
+def _row(first: Kept, some: list[Kept]) -> str:
+    library = first.library
+    measured = first.content["measured"]
+    pieces = [
+        Piece(scheme, state(it[ALL]), f"{library.name}/#{scheme}", words(it[ALL]), _data(it))
+        for scheme, it in sorted(counted()[library.name].items())
+    ]
+    name = f'<a href="{library.name}/">{html.escape(library.title)}</a>'
+    said = f"{html.escape(first.version)}, {measured['date'][:10]}"
+    return (
+        f'<tr id="{library.name}" data-name="{library.name}" '
+        f'data-language="{html.escape(library.language)}"><th scope="row">{name}<br>'
+        f"<small>{said}</small></th><td>{strip(pieces)}</td></tr>\n"
+    )
+
+
+def _data(found: Mapping[str, Counts]) -> str:
+    data = {
+        dtype: [each.failed, each.known, each.passed, each.horizon] for dtype, each in found.items()
+    }
+    return f" data-counts='{json.dumps(data)}'"
 
 
 def missing() -> str:
@@ -67,119 +150,50 @@ def missing() -> str:
     return f"<ul>{items}</ul>\n"
 
 
-def table() -> str:
-    """Make the board itself; a script sorts and filters it where there is one."""
-    shown, _ = board()
-    known = findings()
-    found = {each.adapter.name: cells(each, known) for each in shown}
-    schemes = sorted({scheme for some in found.values() for scheme in some})
-    head = "".join(f'<th scope="col" data-column="{name}">{name}</th>' for name in FIXED)
-    head += "".join(
-        f'<th scope="col" data-scheme="{name}"><a href="../schemes/{name}/">{name}</a></th>'
-        for name in schemes
-    )
-    body = "".join(_row(each, found[each.adapter.name], schemes) for each in shown)
-    return (
-        f'\n<div id="scoreboard-controls" role="group" aria-label="Filters" hidden></div>\n'
-        f'<p id="scoreboard-said" role="status"></p>\n'
-        f'<div class="wide"><table id="scoreboard"><caption>Checks that failed, that failed as '
-        f"known, and that passed, by implementation and scheme</caption>\n"
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n{SCRIPT}\n\n"
-    )
-
-
-def _row(kept: Kept, found: Mapping[str, Mapping[str, Counts]], schemes: Sequence[str]) -> str:
-    name = kept.adapter.name
-    measured = kept.content["measured"]
-    said = f"{measured['date'][:10]}, kit {measured['kit']}, {measured['cpu']}"
-    sums = (sum(getattr(each[ALL], word) for each in found.values()) for word in WORDS)
-    parts = [
-        f'<th scope="row" title="{html.escape(said)}">{code(name)}</th>',
-        f"<td>{html.escape(kept.version)}</td><td>{html.escape(kept.library.language)}</td>",
-        *(f'<td class="number">{number}</td>' for number in sums),
-        *(_cell(found.get(scheme)) for scheme in schemes),
-    ]
-    return (
-        f'<tr data-name="{name}" data-language="{html.escape(kept.library.language)}">'
-        f"{''.join(parts)}</tr>\n"
-    )
-
-
-def _cell(found: Mapping[str, Counts] | None) -> str:
-    """Make the cell with the counts of a scheme; one for what was not measured is empty."""
-    if found is None:
-        return "<td></td>"
-    data = {
-        dtype: [each.failed, each.known, each.passed, each.horizon] for dtype, each in found.items()
-    }
-    counts = found[ALL]
-    state = "failed" if counts.failed else "known" if counts.known else "passed"
-    words = [f"{getattr(counts, word)} {word}" for word in WORDS if getattr(counts, word)]
-    if counts.horizon:
-        words.append(f"to 2<sup>{counts.horizon.bit_length() - 1}</sup>")
-    shown = "<br>".join(words)
-    return f"<td class=\"{state}\" data-counts='{json.dumps(data)}'>{shown}</td>"
-
-
 def listed() -> str:
-    """List the findings by severity, the worst first."""
-    shown, _ = board()
-    versions = {each.adapter.name: f"{each.library.name} {each.version}" for each in shown}
-    text, last = "", ""
-    for found in findings():
-        if found.severity != last:
-            last = found.severity
-            text += heading(3, SEVERITIES[last].capitalize(), f"findings-{last}")
-        text += _finding(found, versions, f"finding-{found.id}")
+    """List the findings by severity, the worst first, with links to where they are told."""
+    text = ""
+    for severity, title in SEVERITIES.items():
+        items = "".join(
+            f'<li id="finding-{found.id}"><a href="{library.name}/#finding-{found.id}">'
+            f"{html.escape(library.title)}</a>: {prose(found.title)}</li>"
+            for found in findings()
+            if found.severity == severity
+            for library in libraries_of(found)[:1]
+        )
+        if items:
+            text += f"<p><strong>{title.capitalize()}</strong></p><ul>{items}</ul>\n"
     return text
 
 
-def changes() -> str:
-    """Show what a release changed, for libraries of which an earlier one was judged too."""
-    shown, _ = board()
-    return "".join(_changes(each, before) for each in shown if (before := earlier(each)))
-
-
-def _changes(now: Kept, before: Kept) -> str:
-    found = difference(before.report, now.report)
-    sums = [
-        (len(found.worse), "worse"),
-        (len(found.better), "better"),
-        (len(found.other), "changed"),
+def libraries_of(found: Finding) -> list[Library]:
+    """Libraries that show a finding, in the order of the table."""
+    return [
+        library
+        for library in libraries()
+        if {adapter.name for adapter in library.adapters} & set(found.adapters)
     ]
-    said = ", ".join(f"{number} {word}" for number, word in sums if number) or "no difference"
-    title = f"{code(now.adapter.name)} {before.version} to {now.version}: {said or 'no difference'}"
-    lines = fenced("\n".join(found.lines()), title="posenc diff", kind="result")
-    return (
-        f'\n<details class="golden" markdown="1"><summary>{title}</summary>\n{lines}</details>\n\n'
-    )
 
 
-def _finding(found: Finding, versions: Mapping[str, str], anchor: str) -> str:
-    where = dict.fromkeys(versions.get(name, name) for name in found.adapters)
-    title = f"{', '.join(where)}: {found.title}"
-    rows = [
-        ("what it does to a model", prose(found.means)),
-        ("releases", prose(found.since)),
-        ("expected", prose(found.expected)),
-        ("got", prose(found.got)),
-        ("reference", prose(found.reference)),
-        ("seen by", ", ".join(code(each) for each in found.checks)),
+def who_is_right(scheme: str) -> str:
+    """Make the strip of libraries that were judged on a scheme; nothing if none was."""
+    pieces = [
+        Piece(
+            by_library()[name][0].library.title,
+            state(found[scheme][ALL]),
+            f"../../scoreboard/{name}/#{scheme}",
+            words(found[scheme][ALL]),
+        )
+        for name, found in counted().items()
+        if scheme in found and not name.startswith(EXAMPLE)
     ]
-    items = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
-    return (
-        f'\n<details class="golden" id="{anchor}" markdown="1"><summary>{prose(title)}</summary>\n'
-        f"\n<dl>{items}</dl>\n{fenced(found.reproduce, 'py', 'With that library alone')}"
-        "</details>\n\n"
-    )
+    return strip(pieces, "quiet") if pieces else ""
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "scoreboard:summary": summary,
     "scoreboard:table": table,
-    "scoreboard:notes": notes,
     "scoreboard:missing": missing,
     "scoreboard:findings": listed,
-    "scoreboard:changes": changes,
     **engine_blocks.BLOCKS,
 }

@@ -14,6 +14,7 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.pages import Page
 
+from pages import REFERENCE
 from posenc_conformance.models.file import load_all
 
 ADDRESS = "assets/search/prose.json"
@@ -24,6 +25,7 @@ LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscri
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
 """Pages of which only names are taken: interfaces, and what sources of schemes' pages say too."""
+REFERENCES = f"{REFERENCE}.md"
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
 Section = tuple[str, str, str]
@@ -92,6 +94,8 @@ def add(page: Page, found: list[Section]) -> None:
     """
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
+    if page.file.src_uri.endswith(REFERENCES):
+        return  # its scheme's page leads to it
     if page.file.src_uri.startswith(NAMES_ALONE):
         found = [(anchor, title, "") for anchor, title, _ in found]
     (_, title, text), *rest = found

@@ -1,14 +1,18 @@
 """Sections that the page of every scheme has, and their order.
 
 First comes what explains the scheme, as its page tells it, with code behind the definition; then
-the reference, in one order on every page, most of it folded. A page that says nothing of its own in
-one of these sections leaves it out. A scheme without a page gets one made of these alone.
+what those need who implement or test it. What is long and generated stands on a second page, the
+reference, of which the first one keeps what it says in its own words. A page that says nothing of
+its own in one of these sections leaves it out. A scheme without a page gets one made of these
+alone.
 """
 
 import re
 
 from code_blocks import has_code
+from pages import REFERENCE
 from posenc_conformance.scheme_file.model import Scheme
+from scoreboard_blocks import judged_schemes
 
 SECTIONS = {
     "calls": ("Calls", ""),
@@ -25,22 +29,29 @@ SECTIONS = {
 }
 """Heading and first words of each, by placeholder."""
 
-FOLDED = {
+FOLDED = {"deviations": "The known mistakes"}
+"""What is shown only to those who ask for it, and under which words."""
+
+MOVED = {
     "calls": "How each call is made",
     "conventions": "The conventions, value by value",
+    "combinations": "All combinations, and who uses them",
     "goldens": "All goldens",
     "published": "The published values",
     "invariants": "The invariants, with proofs",
-    "deviations": "The known mistakes",
     "bad-inputs": "What must be refused",
 }
-"""What is shown only to those who ask for it, and under which words."""
+"""What stands on the reference page alone, and the words of the link to it."""
 
 SECTION = re.compile(r"^(?=## )", re.M)
 CODE = "## In code\n\n<!-- spec:code -->\n"
 """Stands behind the definition."""
+WHO = "## Who computes it right\n\n<!-- spec:who -->\n"
 PLACEHOLDER = re.compile(r"<!-- spec:([a-z-]+) -->")
-REFERENCE = '\n<p class="reference-begins">Reference, for those who implement or test:</p>\n\n'
+BEGINS = (
+    '\n<p class="reference-begins">For those who implement or test: '
+    '<a href="../{id}{end}/">reference of calls, conventions, goldens and invariants</a></p>\n\n'
+)
 
 
 def completed(markdown: str, scheme: Scheme) -> str:
@@ -48,7 +59,7 @@ def completed(markdown: str, scheme: Scheme) -> str:
     missing = [
         _section(name)
         for name in SECTIONS
-        if _has(scheme, name) and f"<!-- spec:{name} -->" not in markdown
+        if name not in MOVED and _has(scheme, name) and f"<!-- spec:{name} -->" not in markdown
     ]
     head, *parts = _parts("\n\n".join([markdown.rstrip(), *missing]) + "\n")
     told = [part for part in parts if _place(part) < 0]
@@ -56,8 +67,42 @@ def completed(markdown: str, scheme: Scheme) -> str:
         names = [part.partition("\n")[0] for part in told]
         behind = names.index("## Definition") + 1 if "## Definition" in names else len(names)
         told.insert(behind, CODE)
-    reference = sorted((part for part in parts if _place(part) >= 0), key=_place)
-    return "\n\n".join(part.strip() for part in (head, *told, REFERENCE, *reference)) + "\n"
+    rest = sorted((part for part in parts if _place(part) >= 0), key=_place)
+    kept = [left for part in rest if (left := _without_moved(part, scheme))]
+    if scheme.id in judged_schemes():
+        told.append(WHO)
+    begins = BEGINS.format(id=scheme.id, end=REFERENCE)
+    return "\n\n".join(part.strip() for part in (head, *told, begins, *kept)) + "\n"
+
+
+def _without_moved(part: str, scheme: Scheme) -> str:
+    """Put a link in place of what is moved; nothing is left of a section that says nothing else."""
+    moved = [name for name in PLACEHOLDER.findall(part) if name in MOVED]
+    if not moved:
+        return part
+    own = PLACEHOLDER.sub("", part).partition("\n")[2].strip()
+    for name in moved:
+        link = f"[{MOVED[name]}]({scheme.id}{REFERENCE}.md#{anchor(name)})"
+        there = link if _has(scheme, name) else ""
+        part = part.replace(f"<!-- spec:{name} -->", there)
+    return part if own else ""
+
+
+def anchor(name: str) -> str:
+    """Return the id of a section's heading."""
+    return SECTIONS[name][0].lower().replace(" ", "-")
+
+
+def reference(scheme: Scheme) -> str:
+    """Write the reference page of a scheme."""
+    text = (
+        f"---\ntitle: {scheme.title}, reference\n"
+        f"description: Calls, conventions, goldens, invariants and executed claims of the scheme "
+        f"{scheme.id}.\n---\n\n# {scheme.title}: reference\n\n"
+        f"[{scheme.title}]({scheme.id}.md) explains the scheme. This page is generated from its "
+        f"[scheme file](../spec/{scheme.path.name}).\n\n"
+    )
+    return text + "\n".join(_section(name) for name in MOVED if _has(scheme, name))
 
 
 def _parts(markdown: str) -> list[str]:

@@ -9,15 +9,30 @@ import yaml
 from markup import fenced
 
 ROOT = Path(__file__).parents[2]
+CLONED = "ADDRESS"
+"""Stands for the address that was not known when the site was built."""
 REPOSITORY = "REPO_URL"
 """The environment variable with the repository's address, as mkdocs.yml reads it."""
 
 
 def install() -> str:
-    """One line to install: from the repository if its address is known, else from a clone."""
+    """Say how to install: from the repository if its address is known, else from a clone."""
     address = os.environ.get(REPOSITORY, "")
-    what = f"git+{address}" if address else "./posenc   # a clone"
-    return fenced(f"$ pip install {what}", "console")
+    lines = [
+        f"$ git clone {CLONED} posenc   # the address of this repository",
+        "$ pip install ./posenc",
+    ]
+    if address:
+        lines = [f"$ pip install git+{address}"]
+    return fenced("\n".join(lines), "console")
+
+
+def issues() -> str:
+    """Say where an issue is opened: at the repository if its address is known."""
+    address = os.environ.get(REPOSITORY, "").rstrip("/")
+    if not address:
+        return "Open an issue or a pull request at the repository that your clone came from."
+    return f"[Open an issue]({address}/issues/new), or a pull request."
 
 
 def cite() -> str:
@@ -36,4 +51,8 @@ def cite() -> str:
     return fenced(f"@software{{posenc,\n{body}}}", "bibtex", title="BibTeX")
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"cite": cite, "install": install}
+BLOCKS: dict[str, Callable[[], str]] = {
+    "cite": cite,
+    "install": install,
+    "where:issues": issues,
+}

@@ -193,14 +193,22 @@ def place(symptom: Symptom, candidate: Candidate) -> str:
 
 
 def _describe(candidate: Candidate) -> str:
-    """Describe a candidate with its effect and with who had it."""
+    """Describe a candidate in a sentence, with who had it; the page of its scheme says the rest."""
     _, first = max(candidate.where, key=lambda each: len(each[1].links))
-    had = ", ".join(map(thread, candidate.threads))
+    had = ", ".join(map(thread, candidate.threads[:NAMED]))
+    more = len(candidate.threads) - NAMED
     return (
-        f"<strong>{code(candidate.id)}</strong>: {prose(first.description)} "
-        f"<em>{prose(first.effect)}</em> In {_places(candidate)}."
-        + (f" Who had it: {had}." if had else "")
+        f"<strong>{code(candidate.id)}</strong>: {prose(first_sentence(first.description))} "
+        f"In {_places(candidate)}."
+        + (f" Who had it: {had}{f' and {more} more' if more > 0 else ''}." if had else "")
     )
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, whole."""
+    words = " ".join(text.split())
+    ends = (end.end() for end in re.finditer(r"[.?!](?= [A-Z])", words))
+    return words[: next(ends, len(words))]
 
 
 def _places(candidate: Candidate) -> str:
@@ -223,25 +231,8 @@ def count_mistakes() -> str:
     )
 
 
-def common() -> str:
-    """List the mistakes that people have reported, most often first, whatever the scheme."""
-    found = _ranked(mistakes())
-    items = "".join(
-        f'<li id="{each.id}">{_describe(each)} Seen as: {_seen(each)}.</li>\n'
-        for each in found
-        if each.threads
-    )
-    return f'\n<ol class="candidates">\n{items}</ol>\n\n'
-
-
-def _seen(candidate: Candidate) -> str:
-    found = [each for each in symptoms() if any(each.fits(*place) for place in candidate.where)]
-    return ", ".join(f'<a href="../which-mistake/#{each.id}">{each.seen}</a>' for each in found)
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
     "count:mistakes": count_mistakes,
-    "list:common-mistakes": common,
     "list:symptom-links": chooser,
     "list:symptoms": index,
 }

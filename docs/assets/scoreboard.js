@@ -1,103 +1,77 @@
-// Sorts and filters the scoreboard. Without this file the whole table is shown as it was built.
+// Filters the scoreboard. Without this file the whole table is shown as it was built. What is chosen
+// stands in the address, so that it can be linked to.
 const WORDS = ["failed", "known", "passed"]
 const table = document.getElementById("scoreboard")
 const controls = document.getElementById("scoreboard-controls")
 const said = document.getElementById("scoreboard-said")
-const heads = [...table.tHead.rows[0].cells]
 const rows = [...table.tBodies[0].rows]
-const counts = new Map()
-for (const cell of table.querySelectorAll("[data-counts]")) counts.set(cell, JSON.parse(cell.dataset.counts))
-const schemes = heads.filter(head => head.dataset.scheme)
-const firstScheme = heads.indexOf(schemes[0])
+const pieces = rows.map(row =>
+  [...row.querySelectorAll(".piece")].map(piece => ({
+    piece,
+    scheme: new URL(piece.href).hash.slice(1),
+    counts: JSON.parse(piece.dataset.counts),
+  })),
+)
+const every = pieces.flat()
+const asked = new URLSearchParams(location.search)
+const lists = {}
 
-function choice(label, values) {
+function choice(name, label, all, values) {
   const box = document.createElement("label")
   const list = document.createElement("select")
-  for (const [value, text] of [["", "all"], ...values]) list.add(new Option(text, value))
+  for (const [value, text] of [["", all], ...values]) list.add(new Option(text, value))
+  list.value = asked.get(name) ?? ""
+  if (list.selectedIndex < 0) list.value = ""
   box.append(`${label} `, list)
   controls.append(box)
   list.addEventListener("change", show)
-  return list
+  lists[name] = list
 }
 
-function sorted(values) {
-  return [...new Set(values)].sort().map(value => [value, value])
-}
+const sorted = values => [...new Set(values)].sort().map(value => [value, value])
+const dtypes = every.flatMap(({ counts }) => Object.keys(counts)).filter(name => name !== "all")
 
-const scheme = choice("Scheme", schemes.map(head => [head.dataset.scheme, head.dataset.scheme]))
-const dtypes = [...counts.values()].flatMap(each => Object.keys(each)).filter(name => name !== "all")
-const dtype = choice("Dtype", sorted(dtypes))
-const language = choice("Language", sorted(rows.map(row => row.dataset.language)))
-const state = choice("Found", [["failed", "failures"], ["known", "known failures"], ["clean", "nothing"]])
+choice("scheme", "Scheme", "all", sorted(every.map(({ scheme }) => scheme)))
+choice("dtype", "Dtype", "all", sorted(dtypes))
+choice("language", "Language", "all", sorted(rows.map(row => row.dataset.language)))
+choice("found", "Found", "anything", [["failed", "failures"], ["known", "known failures"], ["clean", "nothing wrong"]])
 
-function fill(cell) {
-  const found = counts.get(cell)?.[dtype.value || "all"]
-  cell.className = ""
-  cell.replaceChildren()
-  if (!found) return [0, 0, 0]
-  cell.className = WORDS.find((_, n) => found[n]) ?? ""
-  const lines = WORDS.map((word, n) => found[n] && `${found[n]} ${word}`).filter(Boolean)
-  lines.forEach((line, n) => cell.append(...(n ? [document.createElement("br")] : []), line))
-  if (found[3]) {
-    const power = document.createElement("sup")
-    power.textContent = Math.floor(Math.log2(found[3]))
-    cell.append(document.createElement("br"), "to 2", power)
-  }
+// Shows a piece for the chosen dtype, and returns what it counts; nothing if it is not chosen.
+function shown({ piece, scheme, counts }) {
+  const found = counts[lists.dtype.value || "all"]
+  const chosen = found && (!lists.scheme.value || lists.scheme.value === scheme)
+  piece.parentElement.hidden = !chosen
+  if (!chosen) return null
+  const n = found.findIndex((count, n) => n < WORDS.length && count)
+  piece.className = `piece ${WORDS[n] ?? "unjudged"}`
+  piece.querySelector("span").textContent = ["✗", "!", "✓"][n] ?? "–"
+  const words = WORDS.map((word, n) => found[n] && `${found[n]} ${word}`).filter(Boolean)
+  const reach = found[3] ? ", to 2" : ""
+  const small = piece.querySelector("small")
+  small.textContent = ` ${words.join(", ")}${reach}`
+  if (reach) small.append(Object.assign(document.createElement("sup"), { textContent: Math.floor(Math.log2(found[3])) }))
   return found
 }
 
 function show() {
   let left = 0
-  for (const row of rows) {
-    const sums = [0, 0, 0]
-    let measured = false
-    schemes.forEach((head, n) => {
-      const cell = row.cells[firstScheme + n]
-      const found = fill(cell)
-      const chosen = !scheme.value || scheme.value === head.dataset.scheme
-      cell.hidden = head.hidden = !chosen
-      if (!chosen) return
-      measured ||= Boolean(cell.className)
-      sums.forEach((_, m) => (sums[m] += found[m]))
-    })
-    sums.forEach((sum, n) => (row.cells[firstScheme - 3 + n].textContent = sum))
-    const fits = { "": true, failed: sums[0] > 0, known: sums[1] > 0, clean: !sums[0] && !sums[1] }
-    row.hidden =
-      !measured || (language.value && language.value !== row.dataset.language) || !fits[state.value]
+  rows.forEach((row, n) => {
+    const found = pieces[n].map(shown).filter(Boolean)
+    const [failed, known] = [0, 1].map(k => found.some(counts => counts[k]))
+    const fits = { "": true, failed, known, clean: !failed && !known }[lists.found.value]
+    const spoken = !lists.language.value || lists.language.value === row.dataset.language
+    row.hidden = !found.length || !fits || !spoken
     left += !row.hidden
+  })
+  table.classList.toggle("counted", Boolean(lists.scheme.value))
+  said.textContent = `${left} of ${rows.length} rows`
+  const address = new URL(location)
+  for (const [name, { value }] of Object.entries(lists)) {
+    if (value) address.searchParams.set(name, value)
+    else address.searchParams.delete(name)
   }
-  tell(left)
+  history.replaceState(history.state, "", address)
 }
 
-function tell(left) {
-  said.textContent = `${left} of ${rows.length} implementations`
-}
-
-function key(row, column) {
-  const cell = row.cells[column]
-  if (column < 3) return cell.textContent.toLowerCase()
-  if (column < firstScheme) return -Number(cell.textContent)
-  const found = counts.get(cell)?.[dtype.value || "all"]
-  return found ? -(found[0] * 1e6 + found[1]) : 1
-}
-
-function sort(column) {
-  const again = heads[column].getAttribute("aria-sort") === "ascending"
-  for (const head of heads) head.removeAttribute("aria-sort")
-  heads[column].setAttribute("aria-sort", again ? "descending" : "ascending")
-  const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0) * (again ? -1 : 1)
-  rows.sort((a, b) => order(key(a, column), key(b, column)))
-  table.tBodies[0].append(...rows)
-}
-
-heads.forEach((head, column) => {
-  const button = document.createElement("button")
-  button.type = "button"
-  button.textContent = head.dataset.scheme ? "sort" : head.textContent
-  if (head.dataset.scheme) button.setAttribute("aria-label", `Sort by ${head.dataset.scheme}`)
-  else head.replaceChildren()
-  button.addEventListener("click", () => sort(column))
-  head.append(...(head.dataset.scheme ? [document.createElement("br")] : []), button)
-})
 controls.hidden = false
-tell(rows.length) // the table shows all of them as it was built
+show()

@@ -32,6 +32,18 @@ document$.subscribe(() => {
   }
 })
 
+// On paper nothing can be unfolded.
+const unfolded = []
+addEventListener("beforeprint", () => {
+  for (const each of document.querySelectorAll("article details:not([open])")) {
+    each.open = true
+    unfolded.push(each)
+  }
+})
+addEventListener("afterprint", () => {
+  for (const each of unfolded.splice(0)) each.open = false
+})
+
 // The theme puts the buttons of code into a landmark for each block, all without a name.
 new MutationObserver(records => {
   for (const { addedNodes } of records)

@@ -16,6 +16,9 @@ FAMILIES = {
 }
 """Titles of the families, in the order in which they are shown."""
 
+LISTED_IN = {"tupe": "relative"}
+"""Where a reader looks for a scheme that takes positions out of the sum of its family."""
+
 LEARNED_FIRST = (
     *("integer", "normalized", "binary", "sinusoidal", "learned", "timestep", "sincos-2d"),
     *("embedding-sum", "concatenation", "hybrid", "shaw", "transformer-xl", "deberta", "tupe"),
@@ -31,4 +34,7 @@ def by_family() -> dict[str, list[Scheme]]:
     """Schemes by family, in the order in which one learns them."""
     place = {id: number for number, id in enumerate(LEARNED_FIRST)}
     ordered = sorted(load_all(), key=lambda scheme: place.get(scheme.id, len(place)))
-    return {name: [scheme for scheme in ordered if scheme.family == name] for name in FAMILIES}
+    return {
+        name: [scheme for scheme in ordered if LISTED_IN.get(scheme.id, scheme.family) == name]
+        for name in FAMILIES
+    }

@@ -17,8 +17,8 @@ SEVERITIES = {
     "numbers": "wrong numbers",
     "state": "wrong after other calls",
     "dtype": "wrong in a short dtype",
-    "refuses": "refuses what is in order",
-    "answers": "answers what is not",
+    "refuses": "refuses valid input",
+    "answers": "accepts invalid input",
 }
 """Kinds of findings, the worst first."""
 FIELDS = {
@@ -34,6 +34,7 @@ FIELDS = {
     "got": str,
     "reference": str,
 }
+OPTIONAL = "disputed"
 HINT = "the comment at its top says what a finding holds"
 
 
@@ -56,6 +57,8 @@ class Finding:
     expected: str
     got: str
     reference: str
+    disputed: str = ""
+    """Who disputes it and where, for as long as that is open."""
 
     def shown_by(self, check: Mapping[str, Any]) -> bool:
         """Whether a check that failed is one of this finding."""
@@ -88,17 +91,18 @@ def findings(path: Path = FOLDER / "findings.yaml") -> list[Finding]:
 
 
 def _finding(where: str, raw: Any) -> Finding:
-    if not isinstance(raw, Mapping) or set(raw) != set(FIELDS):
-        given = set(raw) if isinstance(raw, Mapping) else set()
-        wrong = sorted(given ^ set(FIELDS))
+    given = set(raw) if isinstance(raw, Mapping) else set()
+    if given - {OPTIONAL} != set(FIELDS):
+        wrong = sorted((given - {OPTIONAL}) ^ set(FIELDS))
         raise UserError(f"{where} must have exactly its fields; see {', '.join(wrong)}", HINT)
-    for field, kind in FIELDS.items():
+    wanted = {**FIELDS, **({OPTIONAL: str} if OPTIONAL in given else {})}
+    for field, kind in wanted.items():
         if not isinstance(raw[field], kind) or not raw[field]:
             raise UserError(f"{where}.{field} is {raw[field]!r}", HINT)
     if raw["severity"] not in SEVERITIES:
         known = ", ".join(SEVERITIES)
         raise UserError(f"{where}.severity is {raw['severity']!r}", f"it is one of {known}")
-    texts = {field: raw[field] for field, kind in FIELDS.items() if kind is str}
+    texts = {field: raw[field] for field, kind in wanted.items() if kind is str}
     return Finding(adapters=tuple(raw["adapters"]), checks=tuple(raw["checks"]), **texts)
 
 

@@ -1,5 +1,6 @@
 /** What pasted numbers are, in words and links. */
 import { brief, element } from "./elements.js";
+import { partsOfSinusoids } from "./beginnings.js";
 import { identify } from "./identify.js";
 import { parse, refused } from "./paste.js";
 import { recognise } from "./recognise.js";
@@ -23,11 +24,19 @@ export function explanations(pasted, { schemes, models }, calls) {
   if (told.length && told.every(({ table, likely }) => likely && !table)) {
     return { told, matches: [], nearest: null };
   }
+  const { rows, units, leftOut } = pasted;
+  const part = () => (rows.length === 1 ? partsOfSinusoids(rows[0], units[0], leftOut) : []);
+  if (leftOut) {
+    return { told: told.length ? told : part().map(asTold), matches: [], nearest: null };
+  }
   // A table of cosines and sines may be that of an encoding that is added, too.
   const others = identify(pasted, schemes, calls, { near: !told.length });
   const kept = others.matches.length ? told.filter(({ likely }) => likely) : told;
-  return { told: kept, ...others };
+  const longer = kept.length || others.matches.length ? [] : part().map(asTold);
+  return { ...others, told: [...kept, ...longer], nearest: longer.length ? null : others.nearest };
 }
+
+const asTold = (/** @type {any} */ each) => ({ ...each, mistake: "", table: false, likely: true });
 
 /**
  * @param {string} text
@@ -42,7 +51,7 @@ export function answer(text, known, calls) {
   }
   const pasted = parse(text);
   if (!pasted || pasted.rows[0].length < 2) {
-    return [text.trim() ? "These are not two numbers or more, in rows of one length." : ""];
+    return [text.trim() ? "These are not two numbers or more, in rows of one length with nothing left out." : ""];
   }
   const size = `${pasted.rows.length} × ${pasted.rows[0].length} numbers. `;
   const [[first]] = pasted.rows;
@@ -57,7 +66,7 @@ export function answer(text, known, calls) {
   }
   const off = nearest
     ? ["The nearest is ", ...described(nearest), "."]
-    : ["No call that is looked at gives rows of this shape."];
+    : [pasted.leftOut ? "Print all of them." : "No call that is looked at gives rows of this shape."];
   return [element("p", {}, `${size}Nothing that this page knows gives them. `, ...off)];
 }
 

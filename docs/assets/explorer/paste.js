@@ -59,8 +59,8 @@ const isNumber = (/** @type {string} */ text) => text.trim() !== "" && Number.is
 const decimal = (/** @type {string} */ text) => (/^[-+.\de]+$/i.test(text) ? Number(text) : NaN);
 
 /**
- * @typedef {{rows: number[][], units: number[][], complex: boolean}} Pasted
- *   units are those of the last printed place, and so the most that printing can have changed
+ * @typedef {{rows: number[][], units: number[][], complex: boolean, leftOut: number}} Pasted
+ *   leftOut is how many numbers stand before those that printing left out of a single row; units are those of the last printed place, and so the most that printing can have changed
  */
 
 /**
@@ -82,6 +82,11 @@ export function parse(pasted) {
   if (!pieces.length) {
     return null;
   }
+  const gaps = [...text.matchAll(/\.\.\.|…/g)];
+  const [before, after] = text.split(/\.\.\.|…/).map((part) => (part.match(NUMBER) ?? []).length);
+  if (gaps.length > 1 || (gaps.length && (pieces.length > 1 || !before || !after))) {
+    return null;
+  }
   const width = pieces[0].length;
   const even = pieces.every((numbers) => numbers.length === width);
   if (!even && bracketed.length) {
@@ -97,6 +102,7 @@ export function parse(pasted) {
     most === 0 ? 0 : Math.max(10 ** -most, 10 ** (1 + magnitude(value(text)) - longest));
   return {
     complex,
+    leftOut: gaps.length ? before : 0,
     rows: printed.map((row) => row.map(value)),
     units: printed.map((row) => row.map((each) => (isPlain(each) ? unit(each) : ownUnit(each)))),
   };

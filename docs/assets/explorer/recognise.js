@@ -2,13 +2,17 @@
  * What people save of rotary embeddings: frequencies, and tables of their cosines and sines, as
  * libraries keep them. Where a released model has them, it is named.
  */
+import { DOUBT, USUAL, partsOfFrequencies } from "./beginnings.js";
 import { estimated, shown, solved, stretchedFrom } from "./rules.js";
 import { rotaryFrequencies } from "./waves.js";
 
 /** Positions at which a single row of a table is looked for. */
 const POSITIONS = 131_072;
 /** Bases that are tried where the numbers do not say which it is. */
-const BASES = [10_000, 500_000, 1_000_000, 150_000, 5_000_000, 10_000_000];
+const BASES = USUAL;
+/** Of fewer numbers than this, a position beyond `FAR` may be found by chance. */
+const FEW = 6;
+const FAR = 4096;
 const FLOAT32 = 2 ** -23;
 
 /** What frequencies may have been rounded to: significant bits of each. */
@@ -34,7 +38,10 @@ const progression = (N, of) => Array.from({ length: N }, (_, t) => of(t));
  * @param {any[]} models entries of models.json
  * @returns {Told[]} the likeliest first; none if these are no such numbers
  */
-export function recognise({ rows, units, complex }, models) {
+export function recognise({ rows, units, complex, leftOut }, models) {
+  if (leftOut) {
+    return partsOfFrequencies(rows[0], units[0], leftOut, models).map((each) => told(each.what, each));
+  }
   const flat = rows.length === 1 ? null : column(rows);
   if (!complex && (rows.length === 1 || flat)) {
     const row = flat ?? rows[0];
@@ -69,6 +76,7 @@ function frequencies(row, unit, models) {
   const tries = [
     () => modelled(row, unit, models, ""),
     () => plain(row, unit, usual, ""),
+    () => parts(row, unit, models),
     () => mistaken(row, unit),
     () => modelled(row, unit, models, "float16"),
     () => plain(row, unit, usual, "float16"),
@@ -84,6 +92,16 @@ function frequencies(row, unit, models) {
     }
   }
   return [];
+}
+
+/** Longer lists that these are the first numbers of, and last what they are by themselves. */
+function parts(row, unit, models) {
+  const found = partsOfFrequencies(row, unit, 0, models).map((each) => told(each.what, each));
+  if (!found.length) {
+    return [];
+  }
+  const alone = plain(row, unit, guesses(row), "");
+  return [...found, ...mistaken(row, unit), ...alone.map((each) => ({ ...each, what: each.what + DOUBT }))];
 }
 
 /** Released models that have a row of frequencies, after rounding to a dtype. */
@@ -189,7 +207,12 @@ function table(rows, units, complex, models) {
             `base ${shown(rule.base)}${rule.words ?? ""}` +
             (rule.amplitude === 1 ? "" : `, made longer by ${rule.amplitude.toPrecision(5)}`) +
             (mistake && `, but with ${mistake}`),
-          { scheme: rule.scheme, models: rule.models, table: true },
+          {
+            scheme: rule.scheme,
+            models: rule.models,
+            table: true,
+            likely: values.length > 1 || values[0].length >= FEW || place < FAR,
+          },
         ),
       );
     }

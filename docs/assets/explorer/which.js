@@ -3,6 +3,7 @@ import { element } from "./elements.js";
 
 const EXAMPLES = {
   "inv_freq of a model": "llama3",
+  "its first 8 numbers": "beginning",
   "a row of a cosine cache": "cosines",
   "slopes of 12 heads": "slopes",
   "position 1 of a table": "sinusoid",
@@ -43,6 +44,7 @@ async function example(kind) {
   const llama = models.find((each) => each.scheme === "llama3");
   at("identify-paste").value = print({
     llama3: () => llama.frequencies,
+    beginning: () => llama.frequencies.slice(0, 8),
     cosines: () => llama.frequencies.map((w) => Math.cos(7 * w)),
     slopes: () => calls.alibi_slopes(12),
     sinusoid: () => calls.sinusoidal([1], 32)[0],

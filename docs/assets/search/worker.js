@@ -12,7 +12,15 @@ const STEM = 6;
 const ENDINGS = /(?:ations?|ating|ated|ates?|ings?|ions?|ed|es|e|s)$/;
 
 /** What counts. A page that was named for a word comes before one that happens to have it. */
-const WORTH = { keyword: 1000, title: 600, begins: 400, holds: 200, word: 40, phrase: 20, text: 1 };
+const WORTH = {
+  keyword: 1000, title: 600, begins: 400, holds: 200, named: 30, word: 40, phrase: 20, text: 1,
+};
+
+/** Words of a sentence that say nothing of what somebody looks for. */
+const IDLE = new Set(
+  ("a after an and are as at be but by can do does for from get gives has have how i if in is it me my need no " +
+    "of on or should so that the then there this to use vs want was what when where which who why will with you").split(" "),
+);
 
 let index = null;
 
@@ -43,10 +51,12 @@ function stem(word) {
 /** @returns {{items: object[][]}} groups of a page and its sections, the best first */
 function search(pages, query) {
   const phrase = plain(query);
-  const words = [...new Set(phrase.split(" "))].filter(Boolean);
-  if (!words.length) {
+  const every = [...new Set(phrase.split(" "))].filter(Boolean);
+  if (!every.length) {
     return { items: [] };
   }
+  const telling = every.filter((word) => !IDLE.has(word));
+  const words = telling.length ? telling : every;
   const forms = words.map((word) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(stem(word))}`, "gu"));
   const all = pages.map((page) => found(page, phrase, words, forms)).filter(Boolean);
   const whole = all.filter((group) => group.missing === 0);
@@ -70,6 +80,7 @@ function found(page, phrase, words, forms) {
       const times = (text.match(form) ?? []).length;
       const listed = place === 0 && page.keywords.some((each) => each.match(form));
       terms[words[i]] = named + times > 0 || listed;
+      score += listed ? WORTH.named : 0;
       score += (named ? WORTH.word : 0) + WORTH.text * Math.min(times, 5);
     });
     score += heading === phrase ? WORTH.title : heading.startsWith(phrase) ? WORTH.begins : 0;

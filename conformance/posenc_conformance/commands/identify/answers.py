@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.identify.beginnings import beginnings
 from posenc_conformance.commands.identify.parts import parts_of
-from posenc_conformance.commands.identify.rotary_cache import caches, dtype_of
+from posenc_conformance.commands.identify.rotary_cache import Cache, caches, dtype_of
+from posenc_conformance.commands.identify.rules import is_usual
 from posenc_conformance.commands.identify.tables import Table, read_tables
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
@@ -22,6 +24,8 @@ from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 
+DOUBT = "a base that no released model here has: perhaps they are a part of a longer list"
+LEFT_OUT = "values are left out, and nothing usual has those that are shown"
 HIDDEN_FROM = -1e4
 """What is added to a score to hide a key is this or less."""
 
@@ -62,12 +66,19 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
     array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
     if np.all(array == array.flat[0]):
         return [], f"every value is {array.flat[0]}, which says nothing"
-    kept = caches(array, dtype_of(array, table.grain), table.grain)
+    dtype = dtype_of(array, table.grain)
+    if table.gap:
+        return beginnings(array, dtype, table.gap.grains, table.gap.after), LEFT_OUT
+    kept = caches(array, dtype, table.grain)
     right = [cache for cache in kept if not cache.mistake]
     known_ones = [cache.text for cache in right if cache.simple or cache.rule.models]
     if array.dtype.kind == "c":
         words = "not a complex cache of RoPE, the only complex array that posenc knows"
         return [cache.text for cache in kept], words
+    if not any(is_usual(cache.rule) for cache in right) and (
+        parts := beginnings(array, dtype, table.grain, 0)
+    ):
+        return [*parts, *map(_doubted, right)], ""
     found, otherwise = identify(array, known, table.grain, only_right=bool(right))
     rotary = [match for match in found if match.case.call.kind == "frequencies"]
     others = [match for match in found if match.case.call.kind != "frequencies"]
@@ -78,6 +89,10 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
         [cache.text for cache in kept] + [match.text for match in found],
     )
     return next(filter(None, ways), []), otherwise
+
+
+def _doubted(cache: Cache) -> str:
+    return f"{cache.text}\n  {DOUBT}"
 
 
 def identify(

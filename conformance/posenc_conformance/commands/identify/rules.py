@@ -15,6 +15,8 @@ from posenc_conformance.models.meaning import Group
 
 COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)
 """Bases that are tried first where an estimate is not far."""
+USUAL = (1e4, 5e5, 1e6, 1.5e5, 5e6, 1e7)
+"""Bases that released models have, the commonest first."""
 STRETCHED = (1e4, 5e5, 1e6, 1e5)
 """Bases on top of which scaling is looked for."""
 FEW = 4
@@ -120,12 +122,29 @@ def stretched(base: float, pairs: int) -> str:
 
 def released(pairs: int) -> Iterator[Rule]:
     """Find the rules of the spec's models that are not plain RoPE's."""
-    return (rule for rule in _of_models(pairs) if rule.scheme != "rope")
+    return (rule for rule in of_models(pairs) if rule.scheme != "rope")
+
+
+@lru_cache(maxsize=1)
+def widths_of_models() -> tuple[int, ...]:
+    """Return the numbers of pairs that released models turn."""
+    groups = (group for model in load_all() for group in model.meaning.groups if group.turns)
+    return tuple(dict.fromkeys(rotated(group) // 2 for group in groups))
+
+
+def is_usual(rule: Rule) -> bool:
+    """Return whether frequencies are those of a released model, or plain ones of a usual base."""
+    if rule.models:
+        return True
+    if rule.scheme != "rope":
+        return False
+    plain = (geometric(base, len(rule.frequencies)) for base in USUAL)
+    return any(np.allclose(rule.frequencies, each, rtol=1e-9, atol=0) for each in plain)
 
 
 def with_models(rule: Rule) -> Rule:
     """Return a rule with the models that turn by it."""
-    alike = (each for each in _of_models(len(rule.frequencies)) if _same(each, rule))
+    alike = (each for each in of_models(len(rule.frequencies)) if _same(each, rule))
     titles = dict.fromkeys(title for each in alike for title in each.models)
     return replace(rule, models=tuple(titles))
 
@@ -137,7 +156,8 @@ def _same(one: Rule, other: Rule) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _of_models(pairs: int) -> tuple[Rule, ...]:
+def of_models(pairs: int) -> tuple[Rule, ...]:
+    """Return the rules by which released models turn so many pairs."""
     return tuple(rule for model in load_all() for rule in _of_model(model, pairs))
 
 

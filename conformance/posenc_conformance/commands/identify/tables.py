@@ -19,7 +19,7 @@ from posenc_conformance.commands.identify.archives import (
     safetensors,
     torch_archive,
 )
-from posenc_conformance.commands.identify.text import HINT, numbers_of
+from posenc_conformance.commands.identify.text import HINT, Gap, numbers_of
 from posenc_conformance.door import demand_small, named, opened, size_of
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array
@@ -54,6 +54,8 @@ class Table:
     """Half a unit of the last decimal that is printed; 0 if it was not printed."""
     name: str = ""
     """What it is called in its file; empty if it is alone there."""
+    gap: Gap | None = None
+    """What printing left out of a row."""
     place: tuple[int, int] = (1, 1)
     """Its number among those that are looked at, from 1 on, and how many these are."""
 
@@ -157,7 +159,8 @@ def _alone(path: Path, stream: BinaryIO) -> Table:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"{path} is neither text nor named like a file of arrays", HINT) from None
-    return Table(*numbers_of(path, text))
+    numbers, grain, gap = numbers_of(path, text)
+    return Table(numbers, grain, gap=gap)
 
 
 def _sound(path: Path, table: Table) -> Table:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.arrays import Array, Floats
 
 HINT = "give a .npy, .npz, .safetensors or .pt file, or a text with one row of numbers per line"
 SHORTER = "save a thousand rows, or all of them as an .npy file"
@@ -29,13 +29,23 @@ DEEPEST = 32
 """How far brackets may be nested; no array has more axes."""
 
 
-Read = tuple[Array, float]
-"""Numbers, and half a unit of the last decimal that is printed of them."""
+@dataclass(frozen=True)
+class Gap:
+    """Where values of a row were left out: behind how many, and each value's grain."""
+
+    after: int
+    grains: Floats
+    """Half a unit of the last decimal that is printed of each."""
+
+
+Read = tuple[Array, float, Gap | None]
+"""Numbers, half a unit of the last decimal that is printed of them, and what was left out."""
 
 
 def numbers_of(path: Path, text: str) -> Read:
-    """Return the numbers of a text, and half a unit of the last decimal that is printed.
+    """Return the numbers of a text, half a unit of the last decimal, and where some are left out.
 
+    Values may be left out of a single row alone, once, in its middle.
     Raises UserError naming the line of what is no number, or of a row that is too long or short.
     """
     return _printed(path, text) if _is_printed(text) else _parsed(path, text)
@@ -122,7 +132,7 @@ class _Brackets:
 
 def _printed(path: Path, text: str) -> Read:
     """Parse a list of lists, or what Python prints of a tensor or an array."""
-    brackets, grain = _Brackets(path), 0.0
+    brackets, left_out, grains = _Brackets(path), 0, array("d")
     end = text.rfind("]") + 1
     for number, line in _lines(path, text[:end]):
         for found in TOKENS.finditer(line.removeprefix("tensor").removeprefix("array")):
@@ -132,15 +142,26 @@ def _printed(path: Path, text: str) -> Read:
             elif token == "]":
                 brackets.end(number)
             elif token in ("...", "…"):
-                raise UserError(
-                    f"{path}:{number}: values are left out",
-                    "print all of them: numpy.set_printoptions(threshold=10**6), or "
-                    "torch.set_printoptions(threshold=10**6)",
-                )
+                if left_out or len(brackets.open) != 1 or not brackets.values:
+                    raise _left_out(path, number)
+                left_out = len(brackets.values)
             else:
                 brackets.add(number, _number(path, number, token))
-                grain = max(grain, _grain(token))
-    return _integers_if(grain == 0, brackets.array()), grain
+                grains.append(_grain(token))
+    table, grain = brackets.array(), max(grains, default=0.0)
+    if not left_out:
+        return _integers_if(grain == 0, table), grain, None
+    if table.ndim > 1 or left_out == len(table):
+        raise _left_out(path, number)
+    return table, grain, Gap(left_out, np.array(grains))
+
+
+def _left_out(path: Path, line: int) -> UserError:
+    return UserError(
+        f"{path}:{line}: values are left out",
+        "print all of them: numpy.set_printoptions(threshold=10**6), or "
+        "torch.set_printoptions(threshold=10**6)",
+    )
 
 
 # What is written in rows.
@@ -169,7 +190,7 @@ def _parsed(path: Path, text: str) -> Read:
         table = table[:, 1:]  # the index that pandas writes
     else:
         grain = max(grain, index_grain)
-    return _integers_if(grain == 0, table), grain
+    return _integers_if(grain == 0, table), grain, None
 
 
 def _integers_if(written: bool, table: Array) -> Array:

@@ -1,0 +1,50 @@
+"""A feed of the findings, for those who want to know when there is a new one.
+
+A feed needs whole addresses, so it is written where the address of the site is known.
+"""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from scoreboard.cells import Finding, findings
+
+from scoreboard_blocks import by_library, libraries_of
+
+ADDRESS = "findings.xml"
+ATOM = "http://www.w3.org/2005/Atom"
+
+
+def content(site: str) -> str:
+    """Write the feed of a site as Atom: an entry for each finding, with the day of its judging."""
+    feed = ElementTree.Element("feed", xmlns=ATOM)
+    dated = [(day, each) for each in findings() if (day := judged(each))]
+    _fields(feed, id=f"{site}{ADDRESS}", title="posenc: findings in released libraries")
+    _fields(feed, updated=max(day for day, _ in dated))
+    ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "posenc"
+    ElementTree.SubElement(feed, "link", rel="self", href=f"{site}{ADDRESS}")
+    for day, found in sorted(dated, key=lambda each: each[0], reverse=True):
+        library = libraries_of(found)[0]
+        address = f"{site}scoreboard/{library.name}/#finding-{found.id}"
+        entry = ElementTree.SubElement(feed, "entry")
+        _fields(entry, id=address, title=f"{library.title}: {found.title}", updated=day)
+        ElementTree.SubElement(entry, "link", href=address)
+        _fields(entry, summary=found.means)
+    return ElementTree.tostring(feed, encoding="unicode", xml_declaration=True)
+
+
+def _fields(parent: ElementTree.Element, **texts: str) -> None:
+    for name, text in texts.items():
+        ElementTree.SubElement(parent, name).text = text
+
+
+def judged(found: Finding) -> str:
+    """Return when the library of a finding was judged; empty if no report of it is shown."""
+    some = by_library().get(libraries_of(found)[0].name, [])
+    return str(some[0].content["measured"]["date"]) if some else ""
+
+
+def write(site: Path, address: str) -> None:
+    """Put the feed and a file for search engines into a site that knows its address."""
+    (site / ADDRESS).write_text(content(address), encoding="utf-8")
+    robots = f"User-agent: *\nAllow: /\nSitemap: {address}sitemap.xml\n"
+    (site / "robots.txt").write_text(robots, encoding="utf-8")

@@ -1,0 +1,190 @@
+"""A page for each library of the scoreboard: its schemes as rows, what is wrong, how to see it."""
+
+import html
+from collections.abc import Iterable
+
+from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells
+from scoreboard.cells import findings as board_findings
+from scoreboard.kept import Kept, earlier
+from scoreboard.table import ROOT, Adapter, Library
+
+import findings
+from markup import code, fenced, heading, paragraph, prose
+from posenc_conformance.report.difference import difference
+from scoreboard_blocks import by_library, counted, libraries_of, state, words
+from strips import SIGNS, worst
+
+FOLDER = "scoreboard"
+
+
+def pages() -> dict[str, str]:
+    """Markdown of every library's page, by its address in the documentation."""
+    return {f"{FOLDER}/{name}.md": _page(some) for name, some in by_library().items()}
+
+
+def _page(some: list[Kept]) -> str:
+    library = some[0].library
+    return (
+        f"---\ntitle: {library.title}\n"
+        f"description: What {library.title} {some[0].version} computes right of positional "
+        f"encodings, scheme by scheme, judged by {library.name} on the scoreboard.\n"
+        f"keywords: [{library.name}]\n---\n\n"
+        f"# {library.title} {some[0].version}\n\n"
+        + _judged(some)
+        + _schemes(some)
+        + _found(library)
+        + _known(library)
+        + _reproduce(library, some)
+        + _history(some)
+    )
+
+
+def _judged(some: list[Kept]) -> str:
+    library, measured = some[0].library, some[0].content["measured"]
+    says = prose(f"{library.says[:1].upper()}{library.says[1:]}.") if library.says else ""
+    return paragraph(
+        f"{html.escape(library.language)}. Judged on {measured['date'][:10]} by version "
+        f"{measured['kit']} of the kit, on {html.escape(measured['cpu'])}.",
+        says,
+    ) + paragraph(
+        '<a href="../">The whole scoreboard</a>. '
+        '<a href="../../maintainers/">Is this your library?</a>'
+    )
+
+
+def _schemes(some: list[Kept]) -> str:
+    """Make a row for each scheme, with the counts of all adapters together."""
+    known = board_findings()
+    found = {each.adapter.name: cells(each, known) for each in some}
+    rows = []
+    for scheme, total in sorted(counted()[some[0].library.name].items()):
+        of = {name: each[scheme] for name, each in found.items() if scheme in each}
+        rows.append(_row(scheme, total, of))
+    columns = ("scheme", "checks", "dtypes", "adapter")
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    return (
+        heading(2, "Scheme by scheme", "schemes")
+        + paragraph(
+            "<em>To 2<sup>n</sup></em> is the position up to which angles cost less than rounding "
+            "to bfloat16 does, or where the claim ends. What the adapter does not claim is not "
+            "asked."
+        )
+        + f'\n<div class="wide"><table class="verdicts"><thead><tr>{head}</tr></thead>\n<tbody>\n'
+        f"{''.join(rows)}</tbody></table></div>\n\n"
+    )
+
+
+def _row(scheme: str, total: dict[str, Counts], of: dict[str, dict[str, Counts]]) -> str:
+    verdict = worst(state(each[ALL]) for each in of.values())
+    dtypes = ", ".join(code(name) for name in sorted(total) if name != ALL)
+    adapters = ", ".join(map(code, of))
+    return (
+        f'<tr id="{scheme}" class="{verdict}"><th scope="row">'
+        f'<a href="../../schemes/{scheme}/">{scheme}</a></th>'
+        f'<td><span aria-hidden="true">{SIGNS[verdict]}</span> {words(total[ALL])}</td>'
+        f"<td>{dtypes}</td><td>{adapters}</td></tr>\n"
+    )
+
+
+def _found(library: Library) -> str:
+    mine = [each for each in board_findings() if library in libraries_of(each)]
+    if not mine:
+        return ""
+    return heading(2, "What is wrong", "findings") + "".join(map(_finding, mine))
+
+
+def _finding(found: Finding) -> str:
+    rows = [
+        ("what it does to a model", prose(found.means)),
+        ("releases", prose(found.since)),
+        ("expected", prose(found.expected)),
+        ("got", prose(found.got)),
+        ("reference", prose(found.reference)),
+        ("seen by", ", ".join(code(each) for each in found.checks)),
+    ]
+    if found.disputed:
+        rows.insert(0, ("disputed", prose(found.disputed)))
+    items = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
+    severity = SEVERITIES[found.severity]
+    return (
+        f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
+        f"{prose(found.title)} <small>({severity})</small></summary>\n"
+        f"\n<dl>{items}</dl>\n{fenced(found.reproduce, 'py', 'With that library alone')}"
+        "</details>\n\n"
+    )
+
+
+def _known(library: Library) -> str:
+    """Show the file of known failures of each adapter, also of those without a row."""
+    judged = [
+        findings.read_known(each.known)
+        for each in (*library.adapters, *library.beside)
+        if each.known is not None
+    ]
+    if not judged:
+        return ""
+    return heading(2, "Known failures, check by check", "known") + findings.listed(judged)
+
+
+def _reproduce(library: Library, some: list[Kept]) -> str:
+    steps = [f"$ make scoreboard ONLY={library.name}"]
+    registered = [each.adapter for each in some if each.adapter.name == each.adapter.impl]
+    text = paragraph(
+        "In a clone of posenc, this installs the library into an environment of its own, with the "
+        "same pinned versions, and judges it:"
+    ) + fenced("\n".join(steps), "console")
+    if registered and library.packages:
+        text += paragraph("Or where you have the library and posenc installed:")
+        text += fenced("\n".join(f"$ pytest --impl={each.name}" for each in registered), "console")
+    if library.pinned:
+        text += paragraph("Installed was:", ", ".join(map(code, library.pinned)) + ".")
+    text += paragraph("The adapters:", ", ".join(code(place) for place in _code(some)) + ".")
+    return heading(2, "Reproduce it", "reproduce") + text
+
+
+def _code(some: list[Kept]) -> list[str]:
+    return list(dict.fromkeys(place for each in some for place in _places(each.adapter)))
+
+
+def _places(adapter: Adapter) -> Iterable[str]:
+    for path in adapter.files:
+        yield path.relative_to(ROOT).as_posix()
+
+
+def _history(some: list[Kept]) -> str:
+    """Show what a release changed, where an earlier one was judged too."""
+    changes = [_changes(each, before) for each in some if (before := earlier(each))]
+    told = "".join(changes) or paragraph(
+        f"{html.escape(some[0].version)} is the first release that was judged. When the pinned "
+        "version is raised, this report is kept, and the difference stands here."
+    )
+    return heading(2, "History", "history") + told
+
+
+def _changes(now: Kept, before: Kept) -> str:
+    found = difference(before.report, now.report)
+    sums = [
+        (len(found.worse), "worse"),
+        (len(found.better), "better"),
+        (len(found.other), "changed"),
+    ]
+    said = ", ".join(f"{number} {word}" for number, word in sums if number) or "no difference"
+    title = f"{code(now.adapter.name)} {before.version} to {now.version}: {said}"
+    lines = fenced("\n".join(found.lines()), title="posenc diff", kind="result")
+    return (
+        f'\n<details class="golden" markdown="1"><summary>{title}</summary>\n{lines}</details>\n\n'
+    )
+
+
+def where_known() -> str:
+    """List the libraries with known failures, each with a link to its page."""
+    items = "".join(
+        f'<li><a href="../{FOLDER}/{name}/#known">{html.escape(some[0].library.title)}</a></li>'
+        for name, some in by_library().items()
+        if _known(some[0].library)
+    )
+    head = f"{findings.count()} reasons are written down, in these libraries:"
+    return f"{paragraph(head)}<ul>{items}</ul>\n"
+
+
+BLOCKS = {"list:findings": where_known}

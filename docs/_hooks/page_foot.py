@@ -1,0 +1,51 @@
+"""The last line of a page: when it changed, how to cite it, and where to change it."""
+
+import html
+import subprocess
+from functools import lru_cache
+
+from mkdocs.structure.pages import Page
+
+from pages import DOCS
+
+
+@lru_cache(maxsize=1)
+def changed() -> dict[str, str]:
+    """Return the day of the last commit of each page, by its path; empty where nobody knows.
+
+    A clone without history would say the day of its only commit of every page.
+    """
+    try:
+        if _git("rev-parse", "--is-shallow-repository").strip() != "false":
+            return {}
+        log = _git("log", "--format=%x00%cs", "--name-only", "--relative", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return newest(log)
+
+
+def newest(log: str) -> dict[str, str]:
+    """Read a log of days, each behind a zero byte and before the paths that changed then."""
+    found: dict[str, str] = {}
+    for entry in log.split("\0")[1:]:
+        day, *paths = entry.split()
+        for path in paths:
+            found.setdefault(path, day)
+    return found
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=DOCS, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def foot(page: Page) -> str:
+    """Make the last line of a page."""
+    day = changed().get(page.file.src_uri)
+    parts = [f"Last changed {day}."] if day else []
+    parts.append(f'<a href="{"../" * page.url.count("/")}cite/">Cite this page</a>')
+    if page.edit_url:
+        parts.append(f'<a href="{html.escape(page.edit_url)}">Edit this page</a>')
+    return f'\n<p class="page-foot">{" ".join(parts)}</p>\n'

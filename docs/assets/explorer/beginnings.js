@@ -1,0 +1,95 @@
+/**
+ * Parts of longer lists and rows: the first numbers that somebody prints, perhaps also the last. As
+ * `posenc identify` finds them.
+ */
+import { shown } from "./rules.js";
+import { rotaryFrequencies } from "./waves.js";
+
+/** Bases that released models have, numbers of pairs, and widths of sinusoids; the usual ones first. */
+export const USUAL = [10_000, 500_000, 1_000_000, 150_000, 5_000_000, 10_000_000];
+const PAIRS = [64, 32, 128, 48, 40];
+const DIMS = [512, 768, 1024, 256, 128, 64];
+/** Positions at which a row of a sinusoid is looked for. */
+const ROWS = 2048;
+const LEAST = 3;
+const MOST = 5;
+const FLOAT32 = 2 ** -24;
+
+export const DOUBT =
+  ". No released model here has this base: perhaps they are a part of a longer list";
+
+/**
+ * Longer lists that a row may be a part of, those that most models have first.
+ * @param {number[]} row
+ * @param {number[]} unit the last printed place of each
+ * @param {number} leftOut how many stand before those that were left out; 0 if none were
+ * @param {any[]} models entries of models.json
+ * @returns {{what: string, scheme: string, models: string[]}[]}
+ */
+export function partsOfFrequencies(row, unit, leftOut, models) {
+  if (row.length < LEAST) {
+    return [];
+  }
+  const found = [];
+  for (const { frequencies, base, scheme, models: names } of usual(models)) {
+    const pairs = frequencies.length;
+    if (pairs > row.length && fits(row, unit, part(frequencies, row.length, leftOut))) {
+      const what = `${words(row.length, leftOut)} of ${pairs} frequencies, ${2 * pairs} rotated channels, base ${shown(base)}`;
+      found.push({ what, scheme, models: names });
+    }
+  }
+  return found.sort((a, b) => b.models.length - a.models.length).slice(0, MOST);
+}
+
+/** What released models have, and plain frequencies of usual widths and bases that none has. */
+function usual(models) {
+  const has = (base, pairs) =>
+    models.some((each) => each.scheme === "rope" && each.base === base && each.frequencies.length === pairs);
+  const plain = PAIRS.flatMap((pairs) =>
+    USUAL.filter((base) => !has(base, pairs)).map((base) => ({
+      scheme: "rope",
+      base,
+      frequencies: rotaryFrequencies(2 * pairs, base),
+      models: [],
+    })),
+  );
+  return [...models, ...plain];
+}
+
+function part(whole, count, leftOut) {
+  const head = leftOut || count;
+  return [...whole.slice(0, head), ...whole.slice(whole.length - (count - head))];
+}
+
+const words = (count, leftOut) =>
+  leftOut ? `the first ${leftOut} and the last ${count - leftOut}` : `the first ${count}`;
+
+const fits = (row, unit, wanted) =>
+  row.every((value, t) => Math.abs(value - wanted[t]) <= 1.0001 * unit[t] + 16 * FLOAT32 * wanted[t]);
+
+/**
+ * Rows of usual widths whose first numbers these are.
+ * @param {number[]} row
+ * @param {number[]} unit
+ * @param {number} leftOut
+ * @returns {{what: string, scheme: string, models: string[]}[]}
+ */
+export function partsOfSinusoids(row, unit, leftOut) {
+  const found = [];
+  if (row.length < LEAST || row.some((value) => Math.abs(value) > 1)) {
+    return found;
+  }
+  for (const dim of DIMS.filter((each) => each > row.length)) {
+    const channels = part(Array.from({ length: dim }, (_, c) => c), row.length, leftOut);
+    const turning = channels.map((c) => 10_000 ** (-(c - (c % 2)) / dim));
+    for (let place = 1; place < ROWS && found.length < MOST; place++) {
+      const lost = FLOAT32 * (4 + 64 * place);
+      const value = (t) => Math[channels[t] % 2 ? "cos" : "sin"](place * turning[t]);
+      if (row.every((each, t) => Math.abs(each - value(t)) <= 1.0001 * unit[t] + lost)) {
+        const what = `${words(row.length, leftOut)} of ${dim} channels at position ${place}, base 10,000`;
+        found.push({ what, scheme: "sinusoidal", models: [] });
+      }
+    }
+  }
+  return found;
+}
