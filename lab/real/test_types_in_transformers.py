@@ -64,8 +64,6 @@ ELSEWHERE = {
     "exaone4_5_text": "transformers reads it as exaone4",
     "chatglm": "transformers does not have it; read in engines that have it",
     "internlm3": "transformers does not have it; it is Llama by another name",
-    "minicpm": "transformers does not have it; it turns as Llama does",
-    "phi3_v": "transformers does not have it; its text is Phi-3",
     "internlm2": "transformers does not have it; read in the code that it is released with",
     "mimo": "transformers does not have it; it is Qwen2 by another name",
     "phi4_multimodal": "it is not made without what reads its images",

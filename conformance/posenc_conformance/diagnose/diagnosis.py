@@ -100,13 +100,15 @@ def find_fits(
     output: Floats,
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
+    largest_paired: float | None = None,
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
     If a golden prints only a part of the result, the whole result is compared all the same, because
     few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
-    the other deviations of the scheme are not tried. Pairs of all are not tried for large results,
-    nor any where nothing was rotated.
+    the other deviations of the scheme are not tried. Pairs are not tried where nothing was rotated,
+    nor for results of more than ``largest_paired`` values: if that is left out, of LARGEST_PAIRED,
+    or of any if there are few of them, by ``only``.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
@@ -117,8 +119,9 @@ def find_fits(
         return right
     if is_unturned(case, output):  # whatever two mistakes may come to that
         return []
-    few = only is not None or output.size <= LARGEST_PAIRED
-    return list(_pairs(case, fits, output, only)) if few else []
+    if largest_paired is None:
+        largest_paired = LARGEST_PAIRED if only is None else np.inf
+    return list(_pairs(case, fits, output, only)) if output.size <= largest_paired else []
 
 
 def residual_of(case: Case, output: Floats, model: Floats, of: Case | None = None) -> float:
