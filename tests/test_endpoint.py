@@ -112,4 +112,4 @@ def test_a_length_that_is_none_is_not_believed(
     ],
 )
 def test_log_probabilities_of_another_form_are_none(logprobs: object) -> None:
-    assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == []
+    assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == [[]]

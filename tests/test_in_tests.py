@@ -76,7 +76,7 @@ def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -
             "*scorecard: Right in test_mine.py::test_right*",
             "rope  * half  *float32  * 2^16+*",
             "*layout-swapped*10 of 10 failures*",
-            f"alone      pytest 'test_mine.py::test_wrong::{GOLDEN.replace('[', '[[]', 1)}'",
+            "alone      pytest 'test_mine.py::test_wrong::rope.yaml::*'",  # any worker may be first
         ]
     )
     assert result.parseoutcomes() == {"failed": 10, "passed": 16 + RIGHT + 1, "blocked": 19}

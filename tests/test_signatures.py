@@ -52,7 +52,7 @@ def test_parameters_have_their_names_and_types(said: dict[int, str]) -> None:
     for words in ("base: float =", "layout: str =", "rotary_dim: int | None =", "ndarray["):
         assert words in rope, rope
     assert "*combinations: str" in claims
-    assert "max_position: int =" in claims
+    assert "max_position: int | None =" in claims
 
 
 def test_what_is_not_a_parameter_is_an_error(said: dict[int, str]) -> None:

@@ -53,7 +53,7 @@ def details(scheme: KnownScheme) -> Iterator[str]:
         yield signature(scheme, call)
         yield from _wrapped(f"returns {call.returns}", "  ")
         for name, text in call.arguments.items():
-            yield from _wrapped(f"{name}: {text}", "  ")
+            yield from _wrapped(f"{name}: {text}{_more(call.parameters.get(name))}", "  ")
         for parameter in call.parameters.values():
             if parameter.name not in call.arguments:
                 yield from _wrapped(_parameter(parameter), "  ")
@@ -67,6 +67,12 @@ def details(scheme: KnownScheme) -> Iterator[str]:
     for axis in scheme.conventions.values():
         yield ""
         yield from _convention(axis)
+
+
+def _more(parameter: Parameter | None) -> str:
+    """Return what the description of a parameter says beyond what it is."""
+    _, mark, more = parameter.description.partition("; ") if parameter else ("", "", "")
+    return f"{mark}{more.removesuffix('.')}"
 
 
 def _parameter(parameter: Parameter) -> str:
