@@ -21,7 +21,7 @@ from posenc_conformance.errors import UserError
 
 LOOKS = re.compile(
     r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
-    r"posemb|pos_bias|t5_|rel(ative)?_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
+    r"posemb|pos_bias|t5_|(rel|relative)_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
     r"position_bucket|time_?step|time_?emb"
 )
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
