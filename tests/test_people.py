@@ -77,6 +77,8 @@ def test_figures_count_what_they_say() -> None:
     begins = {words: figure.partition(" (")[0] for words, figure in said.figures(found).items()}
     assert begins == {
         "wrong ones rejected": "3 of 4",
+        "of them named rightly": "1 of 3",
+        "shown by their pattern": "0 of 3",
         "formulas named rightly": "1 of 3",
         "near": "0 of 3",
         "wrong names": "1 of 4",

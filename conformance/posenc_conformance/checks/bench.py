@@ -16,7 +16,7 @@ from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import Blocked, NotClaimed
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, TookTooLong
 from posenc_conformance.scheme_file.model import Arguments, Value
 
 ELSEWHERE = ("domain", "odd_dim")
@@ -126,6 +126,6 @@ def _as_smallest(subject: Subject, case: Case) -> Case:
 
 def is_right(subject: Subject, case: Case) -> bool:
     """Return whether a call, in plain arrays, gives the truth."""
-    with suppress(Misbehaviour, NotClaimed):
+    with suppress(Misbehaviour, NotClaimed, TookTooLong):
         return agrees(case, ask(subject, case))
     return False

@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from posenc_conformance.checks.bench import Bench, is_right
-from posenc_conformance.checks.variations import has_result, small_and_large
+from posenc_conformance.checks.variations import has_result, small_and_large, with_leading
 from posenc_conformance.judge.arrays import Array, around, fine
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
@@ -20,6 +20,8 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed, Wrong
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
+BATCH = (2, 3)
+"""Sequences and heads of a call with both."""
 View = Callable[[Array], Array]
 """Gives an array of the same values, in other memory."""
 
@@ -48,9 +50,19 @@ def cut_inputs(bench: Bench, case: Case) -> None:
 
 
 def transposed_inputs(bench: Bench, case: Case) -> None:
-    """Check that rows may lie before heads in memory: [n, heads, d] seen as [heads, n, d]."""
-    for each in _small_and_large(bench.subject, case):
+    """Check that rows may lie before heads in memory: [n, heads, d] seen as [heads, n, d].
+
+    So do those of several sequences: [batch, n, heads, d] seen as [batch, heads, n, d].
+    """
+    for each in (*_small_and_large(bench.subject, case), *_batches(bench.subject, case)):
         _assert_read(bench, each, "with rows before heads in memory", _rows_first)
+
+
+def _batches(subject: Subject, case: Case) -> list[Case]:
+    """Return a call with a batch of heads, if it may have one and is right in plain arrays."""
+    given = with_leading(case, BATCH)
+    many = case.with_arguments(**given)
+    return [many] if given and has_result(many) and is_right(subject, many) else []
 
 
 def expanded_inputs(bench: Bench, case: Case) -> None:

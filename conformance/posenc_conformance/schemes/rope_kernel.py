@@ -225,9 +225,11 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
         yield given(case.call.name, np.array([5]), n=3, heads=heads, key_heads=key_heads)
     yield given(case.call.name, np.arange(300)[::-1] % 41, n=1, heads=1)
     if case.call.name == "rope_packed":
-        for lengths in ((2, 0, 3), (0, 2, 3), (3, 2, 0), (1, 4, 0)):  # as many, and other edges
+        # As many rows with other edges, and a long sequence behind a short one.
+        for lengths in ((2, 0, 3), (0, 2, 3), (3, 2, 0), (1, 4, 0), (3, 0, 130)):
             edges = np.concatenate([[0], np.cumsum(lengths)])
-            yield {"x": fine((2, 5, 8)), "cu_seqlens": edges, "offsets": np.array([7, 0, 40])}
+            x = fine((2, sum(lengths), 8))
+            yield {"x": x, "cu_seqlens": edges, "offsets": np.array([7, 0, 40])}
 
 
 # Invariants.
@@ -600,6 +602,7 @@ KNOWLEDGE = {
         ),
         places=positions,
         frequencies=read_frequencies,
+        tied=(("k", -3),),  # as many heads as divide those of q
         invariants={"heads-alone": heads_alone},
         deviations={
             **SHARED,
