@@ -86,7 +86,29 @@ def test_inverse_frequencies_are_named() -> None:
 def test_noise_is_not_named() -> None:
     noise = np.random.default_rng(0).normal(size=(20, 16))
     assert named(noise) == []
-    assert "nearest" in identify(noise, schemes())[1]
+    assert "nothing known comes near" in identify(noise, schemes())[1]
+
+
+def test_what_is_near_is_said() -> None:
+    shifted = table(rows=20) + 0.1 * (np.arange(16) == 3)
+    assert "nearest is sinusoidal" in identify(shifted, schemes())[1]
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (table().T, "transpose"),
+        (np.pad(table(), ((0, 0), (0, 8)), constant_values=1.0), "first 16 of 24"),
+    ],
+)
+def test_a_table_is_known_transposed_and_padded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], array: Array, words: str
+) -> None:
+    np.save(tmp_path / "table.npy", array)
+    assert main(["identify", str(tmp_path / "table.npy")]) == 0
+    said = capsys.readouterr().out
+    assert words in said
+    assert "sinusoidal, paper" in said
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "txt"])

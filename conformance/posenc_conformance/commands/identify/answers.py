@@ -30,6 +30,10 @@ HIDDEN_FROM = -1e4
 """What is added to a score to hide a key is this or less."""
 
 
+FARTHEST = 0.25
+"""What is off by more than this part of its largest value is near nothing."""
+
+
 @dataclass(frozen=True)
 class Match:
     """A call whose result the array is, with or without a known mistake."""
@@ -125,7 +129,8 @@ def identify(
     if exact or only_right:
         return exact, ""
     mistaken: list[Match] = []
-    nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
+    nothing = "nothing known comes near it" if wrong else "no call gives an array of this shape"
+    nearest: tuple[float, str] = (np.inf, nothing)
     for case, combination, output, comparison in wrong:
         with np.errstate(invalid="ignore"):
             off = _off(case, output)
@@ -135,7 +140,7 @@ def identify(
             words = found.explanations[0][1]
             left = found.residual * comparison.bound
             mistaken.append(Match(case, combination, found.deviation, words, left, found.residual))
-        if off < nearest[0]:
+        if off < min(nearest[0], FARTHEST):
             nearest = off, _nearest_text(case, combination, output, off)
     alone = [match for match in mistaken if "+" not in str(match.deviation)]
     return alone or mistaken, nearest[1]
@@ -235,12 +240,13 @@ def told_of_file(
 
 def _told(table: Table, known: Sequence[KnownScheme]) -> tuple[str, bool]:
     """Say what an array is, by as much of it as is looked at."""
-    text = f"an array of shape {in_line(table.array.shape)} is too large to be looked at"
+    texts = []
     for part in parts_of(table.array):
         found, otherwise = answers(replace(table, array=part.array), known)
         several = [f"{len(found)} explanations fit alike:"] if len(found) > 1 else []
         looked_at = [f"looked at: {part.words}"] if part.words else []
-        text = "\n".join([*looked_at, *several, *(found or [otherwise])])
+        texts.append("\n".join([*looked_at, *several, *(found or [otherwise])]))
         if found:
-            return text, True
-    return text, False
+            return texts[-1], True
+    large = f"an array of shape {in_line(table.array.shape)} is too large to be looked at"
+    return next(iter(texts), large), False

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from posenc_conformance.judge.arrays import Array
 
 LOOKED_AT = 2**20
@@ -28,6 +30,9 @@ def parts_of(array: Array) -> Iterator[Part]:
     array = array.reshape([n for n in array.shape if n != 1] or [1])
     if array.size <= LOOKED_AT:
         yield Part(array, "")
+        if array.ndim == 2 and array.dtype.kind == "f":
+            yield from _without_padding(array)
+            yield Part(array.T, "the transpose: columns for rows")
         return
     shape = array.shape
     if len(shape) > 1 and shape[-1] == shape[-2]:
@@ -41,3 +46,13 @@ def parts_of(array: Array) -> Iterator[Part]:
     if rows > 0:
         words = f"the first {rows:,} of {shape[axis]:,} rows"
         yield Part(array[(slice(None),) * axis + (slice(rows),)], words)
+
+
+def _without_padding(array: Array) -> Iterator[Part]:
+    """Yield the columns before those that are 1 or 0 throughout, as where channels do not turn."""
+    for value in (1, 0):
+        padding = np.logical_and.accumulate((array == value).all(axis=0)[::-1])
+        count = array.shape[1] - int(padding.sum())
+        if 0 < count < array.shape[1]:
+            words = f"the first {count:,} of {array.shape[1]:,} columns; the others are {value}"
+            yield Part(array[:, :count], words)

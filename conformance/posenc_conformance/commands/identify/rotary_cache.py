@@ -50,15 +50,19 @@ class Cache:
         return self.rule.simple and not self.mistake
 
     @property
+    def is_table(self) -> bool:
+        """Whether a sinusoidal table that begins at another position looks the same."""
+        return bool(self.first) and self.simple and self.form.startswith("cosines and sines, sin")
+
+    @property
     def text(self) -> str:
         """The cache in words."""
         rule, ratio = self.rule, f"{self.ratio:.2g} of what {self.dtype} allows"
         start = f", from position {self.first} on" if self.first else ""
         scaled = rule.amplitude != 1 and "frequencies" not in self.form
         longer = f", scaled by {rule.amplitude:.6g}" if scaled else ""
-        lines = [
-            f"{rule.scheme}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"
-        ]
+        what = f"{rule.scheme} or a sinusoidal table" if self.is_table else rule.scheme
+        lines = [f"{what}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"]
         if self.mistake:
             lines.append(f"  but {self.mistake}")
         if rule.models:
