@@ -4,8 +4,9 @@ Models hand over columns of a projection, heads that lie behind tokens, and grad
 expanded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import combinations
 
 import numpy as np
 
@@ -117,8 +118,7 @@ def _assert_read(bench: Bench, case: Case, what: str, view: View) -> None:
     try:
         bench.assert_correct(case, what, _seen(case, view))
     except Wrong as wrong:
-        if name := _read_as_dense(bench, case, _seen(case, view)):
-            words = f"{name} is read as if nothing lay between its elements, in row-major order"
+        if words := _read_as_dense(bench, case, _seen(case, view)):
             raise Wrong(f"{words}\n{wrong.text}", wrong.outcome, wrong.case) from None
         raise
 
@@ -129,28 +129,56 @@ def _seen(case: Case, view: View) -> ArgumentDict:
 
 
 def _read_as_dense(bench: Bench, case: Case, inputs: Arguments) -> str:
-    """Name an array whose memory, taken for a dense array, explains a result; empty if none does.
+    """Say which array is read as if it were dense, along which axes; empty if none explains it.
 
     That a call reads beyond the memory of a view is not tried.
     """
-    given = {
-        name: _dense(array).astype(case.arguments[name].dtype)
-        for name, array in _arrays(inputs).items()
-        if not array.flags.c_contiguous
-    }
     with suppress(NotClaimed):
         output = bench.invoke(case, inputs)
-        for name, array in given.items():
-            other = case.with_arguments(**{name: array})
-            if has_result(other) and other.shape == output.shape and agrees(other, output):
-                return name
+        for name, array in _arrays(inputs).items():
+            for axes, values in _denser(array):
+                other = case.with_arguments(**{name: values.astype(case.arguments[name].dtype)})
+                if has_result(other) and other.shape == output.shape and agrees(other, output):
+                    return f"{name} is read as if nothing lay between its {_apart(axes)}"
     return ""
 
 
-def _dense(array: Array) -> Array:
-    """Return what lies where a view begins, as many elements as it has, one after the other."""
-    strides = np.empty(array.shape, dtype=array.dtype).strides
-    return np.lib.stride_tricks.as_strided(array, array.shape, strides).copy()
+def _denser(array: Array) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """Yield what a view is if some of its strides are taken for those of a dense array.
+
+    Each comes with the axes, counted from the last; all of them come first, without any.
+    """
+    dense = np.empty(array.shape, dtype=array.dtype).strides
+    other = [axis for axis in range(-array.ndim, 0) if array.strides[axis] != dense[axis]]
+    last = _last(array.shape, array.strides)
+    for count in range(len(other), 0, -1):
+        for axes in combinations(other, count):
+            strides = [
+                (dense if axis in axes else array.strides)[axis] for axis in range(-array.ndim, 0)
+            ]
+            if _last(array.shape, strides) <= last:
+                every = len(axes) == len(other)
+                yield (
+                    () if every else axes,
+                    np.lib.stride_tricks.as_strided(array, array.shape, strides).copy(),
+                )
+
+
+def _last(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return where the last element lies, in bytes from the first one."""
+    return sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+
+
+def _apart(axes: tuple[int, ...]) -> str:
+    """Name what lies apart along some axes of an array, or all of them."""
+    names = [AXES[axis] for axis in axes if axis in AXES]
+    if not axes or len(names) < len(axes):
+        return "elements, in row-major order"
+    return f"{' and '.join(names)}: their stride is not read"
+
+
+AXES = {-2: "rows", -3: "heads", -4: "sequences"}
+"""What lies behind each other along the axes of an array, counted from the last."""
 
 
 def _every_second(array: Array) -> Array:

@@ -28,7 +28,9 @@ def describe_fixed(
             if _becomes(answers, name, change):
                 return words.format(name=name)
     for numbers in _candidates([case for case, _ in answers]) if wrong else ():
-        if all(_gives(numbers, *each) for each in answers):
+        # A bound that no call reaches is like any other that is farther off.
+        twice = {name: 2 * value for name, value in numbers.items()}
+        if _give(numbers, answers) and not _give(twice, answers):
             told = " and ".join(f"{name} {value:g}" for name, value in numbers.items())
             return f"{told} in every call, whatever is asked for"
     return ""
@@ -90,6 +92,10 @@ def _changed(case: Case, name: str, change: Callable[[float], float]) -> Numbers
     """Return a number of a call, if it has it, as it has become, in the type that it had."""
     number = case.arguments.get(name)
     return {} if number is None else {name: type(number)(change(number))}
+
+
+def _give(numbers: Numbers, answers: Sequence[tuple[Case, Floats]]) -> bool:
+    return all(_gives(numbers, *each) for each in answers)
 
 
 def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:
