@@ -137,12 +137,15 @@ def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None
             assert found.stride() == tuple(step // view.itemsize for step in view.strides)
 
 
-def test_a_tensor_is_a_copy_with_what_lies_between() -> None:
+@pytest.mark.parametrize("writeable", [True, False])
+def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
+    """With what lies between; what may not be written to is copied."""
     wide = np.arange(24.0).reshape(2, 12)
+    wide.flags.writeable = writeable
     found = to_torch(wide[:, 4:8])
     assert found.as_strided((2, 4), (4, 1)).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
     found.zero_()
-    assert wide.flat[5] == 5
+    assert wide.flat[5] == (0 if writeable else 5)
 
 
 def test_an_array_that_torch_has_no_strides_for_is_copied_densely() -> None:
