@@ -155,7 +155,6 @@ REFUSED = {
         "head_dim=nan",
     ),
     "head-dim-beyond-all": (CLASS + "    @claims('half', head_dim=10**30)\n" + ROPE, "at most"),
-    "max-position-of-none": (CLASS + "    @claims('half', max_position=None)\n" + ROPE, "=None"),
     "max-position-that-is-true": (
         CLASS + "    @claims('half', max_position=True)\n" + ROPE,
         "=True",

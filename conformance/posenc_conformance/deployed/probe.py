@@ -409,6 +409,10 @@ def _spelt(name: str, raw: Fields) -> str:
     return next((other for other in NAMES.get(name, ()) if other in raw), name)
 
 
+OLD_PLACES = ("rope_scaling", "rope_theta")
+"""Where all of rotation stood before there was rope_parameters."""
+
+
 def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
 
@@ -420,13 +424,15 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     if found["model_type"] not in ROTARY or found.get("alibi"):
         return found
     style = ROTARY[found["model_type"]]
-    if "rope_parameters" in found or "rotary_dim" in found:  # GPT-J keeps its own form
+    if "rope_parameters" in found:
+        return {name: value for name, value in found.items() if name not in OLD_PLACES}
+    if "rotary_dim" in found and "rope_theta" not in found:  # GPT-J keeps its own form
         return found
     block = dict(found.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))
     block["rope_theta"] = _taken(found, ("rope_theta", "rotary_emb_base"), style.base)
     share = _taken(found, ("partial_rotary_factor", "rotary_pct"), style.partial)
-    if share != 1:
+    if share != 1 or style.partial != 1:  # what is left out is the type's own share
         block["partial_rotary_factor"] = share
     original = found.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
