@@ -207,7 +207,7 @@ ODD = {
     "hexadecimal": ("0x1F 0x2A", "0x1F"),
     "two-points": ("1.2.3 0.5", "1.2.3"),
     "underscores": ("1_000 2_000", "1_000"),
-    "values-left-out": ("[0.0, 1.0, ..., 0.5, 0.25]", "left out"),
+    "values-left-out": ("[0.0, ..., 1.0, ..., 0.5, 0.25]", "left out"),
     "ellipsis": ("0.8415 0.5403 …", "left out"),
     "a-very-long-number": ("0.5 " + "1" * 10**5 + "x", "digits"),
     "a-very-long-text": ("0.5 " * 2**18, "characters"),

@@ -275,4 +275,5 @@ def test_no_part_is_seen_where_there_is_none(name: str, said_of_texts: dict[str,
 def test_what_is_left_out_elsewhere_is_refused(text: str, page_schemes: list[Any]) -> None:
     with pytest.raises(UserError, match="left out"):
         of_command(text)
-    assert identified(page_schemes, text) == [None]
+    (found,) = identified(page_schemes, text)
+    assert "left out" in found["refused"]

@@ -23,7 +23,6 @@ const ELSEWHERE = "Paste fewer rows, or give a file to posenc identify.";
 /** What must not be skipped, because the rest would be taken for the whole; and what to do. */
 const ODD = [
   [/\d{400}/, () => "A number has more than 400 digits."],
-  [/\.\.\.|…/, () => "Values are left out (…). Print all of them."],
   [/(?<![\w.])nan(?![\w.])/i, () => "NaN is among the numbers, which no encoding gives."],
   [/(?<![\w.-])inf(?:inity)?(?![\w.])/i, () => "Infinity is among the numbers; only a mask's −inf is read."],
 ];
@@ -36,6 +35,9 @@ const ODD = [
 export function refused(pasted) {
   if (pasted.length > LONGEST) {
     return `More than ${LONGEST.toLocaleString("en")} characters are not read. ${ELSEWHERE}`;
+  }
+  if (isLeftOutElsewhere(pasted)) {
+    return "Values are left out (…) elsewhere than once within a row. Print all of them.";
   }
   const odd = ODD.find(([pattern]) => pattern.test(pasted));
   if (odd) {
@@ -51,6 +53,12 @@ export function refused(pasted) {
     return `${start} is no number that is read. Write numbers as 0.5, -2 or 1e-7, with blanks or commas between them.`;
   }
   return "";
+}
+
+/** Whether printing left out more than one stretch of numbers, or one at an end. */
+function isLeftOutElsewhere(/** @type {string} */ pasted) {
+  const parts = pasted.split(/\.\.\.|…/);
+  return parts.length > 2 || (parts.length === 2 && !parts.every((part) => /\d/.test(part)));
 }
 
 const isNumber = (/** @type {string} */ text) => text.trim() !== "" && Number.isFinite(decimal(text));
