@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
-from posenc_conformance.judge.arrays import PRECISE, Floats, round_to
+from posenc_conformance.judge.arrays import DTYPES, PRECISE, Floats, round_to
 from posenc_conformance.judge.case import Case
 
 SHORT = ("bfloat16", "float16")
+FEWEST = 8
+"""Fewest values from which it is said by what all are multiplied."""
 
 
 def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
@@ -20,7 +22,9 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
             return f"every value is rounded to {dtype}"
     factors = [_factor(*each) for each in answers]
-    if not factors or any(each is None for each in factors):
+    if not any(factors) or sum(output.size for _, output in answers) < FEWEST:
+        return ""
+    if any(each is None for each in factors):
         return ""
     factor = float(np.median([each for each in factors if each is not None]))
     models = [(case, output, factor * case.truth) for case, output in answers]
@@ -41,6 +45,8 @@ def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
 
 def _factor(case: Case, output: Floats) -> float | None:
     """Estimate by what a result is multiplied, from its largest value; None if nothing tells."""
+    if case.dtype not in DTYPES:
+        return None
     truth = np.where(case.judged & np.isfinite(case.truth), case.truth, 0.0)
     place = np.unravel_index(np.abs(truth).argmax(), truth.shape) if truth.size else ()
     if not truth.size or not truth[place] or not np.isfinite(output[place]):
