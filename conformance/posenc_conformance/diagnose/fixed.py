@@ -44,7 +44,11 @@ def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
     known = [*usual, *(case.arguments for case in cases)]
     sets = chain.from_iterable(combinations(names, size) for size in range(1, MOST + 1))
     for some in sets:
-        asked = {tuple(case.arguments.get(name) for name in some) for case in cases}
+        asked = {
+            tuple(case.arguments[name] for name in some)
+            for case in cases
+            if case.arguments.keys() >= {*some}
+        }
         found = dict.fromkeys(tuple(each.get(name) for name in some) for each in known)
         if len(asked) < 2:  # it is not seen whether they are constants
             continue
@@ -99,8 +103,9 @@ def _give(numbers: Numbers, answers: Sequence[tuple[Case, Floats]]) -> bool:
 
 
 def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:
-    """Return whether a result is that of the call with these numbers."""
-    other = case.with_arguments(**numbers)
+    """Return whether a result is that of the call with these numbers, as far as it has them."""
+    given = {name: value for name, value in numbers.items() if name in case.arguments}
+    other = case.with_arguments(**given)
     if not any(predict_case(other, "")) or other.shape != case.shape:
         return False
     return residual_of(case, output, other.truth, other) <= 1
