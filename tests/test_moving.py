@@ -249,7 +249,7 @@ def test_without_scripts_the_first_picture_stands_alone(
 
 
 def test_pages_without_such_a_figure_load_nothing_of_it(site: Path) -> None:
-    with_figure = {f"{name.partition('#')[0]}index.html" for name in FIGURES}
+    with_figure = {f"{name.partition('#')[0]}index.html".lstrip("/") for name in FIGURES}
     found = {
         path.relative_to(site).as_posix()
         for path in site.rglob("*.html")
