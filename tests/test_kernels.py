@@ -62,7 +62,10 @@ MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
     "five too late": (lambda p: p + 5, ("5 later", "positions-shifted")),
     "every second not turned": (lambda p: np.where(rows(p) % 2, 0, p), ("rows stand at 0, 0",)),
     "one head not turned": (lambda p: np.where(heads(p) == 1, 0, p), ("1), rows st", "(1,), rows")),
-    "no row turned": (np.zeros_like, ("nothing is rotated", "unrotated", "copy-changed")),
+    "no row turned": (
+        np.zeros_like,
+        ("nothing is rotated", "position 0", "unrotated", "copy-changed"),
+    ),
 }
 
 
