@@ -1,7 +1,7 @@
 """Which other numbers a call is asked with: those that a claim has, and that a result can tell."""
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks.variations import has_result, twins, with_other_numbers
+from posenc_conformance.checks.variations import twins, with_other_numbers
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
@@ -73,12 +73,27 @@ def test_the_opening_call_has_other_numbers() -> None:
     assert with_other_numbers(subject, case) is case
 
 
+@dataclass
+class Answered:
+    """What of a call tells whether it has a result."""
+
+    given: Array | type[Exception]
+    dtype: str
+    shape: tuple[int, ...]
+    has_result: ClassVar[Any] = Case.has_result
+
+    @property
+    def truth(self) -> Array:
+        """The result, or what the definition raises instead of one."""
+        if isinstance(self.given, type):
+            raise self.given
+        return self.given
+
+
 def found(values: Any, dtype: str, shape: tuple[int, ...] | None = None) -> bool:
     """Whether a call has this as its result."""
     truth = np.array(values, np.float64)
-    case: Any = SimpleNamespace(truth=truth, dtype=dtype, shape=truth.shape)
-    case.shape = truth.shape if shape is None else shape
-    return has_result(case)
+    return bool(Answered(truth, dtype, truth.shape if shape is None else shape).has_result)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +121,4 @@ def test_a_result_has_the_shape_that_it_must_have() -> None:
 
 @pytest.mark.parametrize("reason", [TypeError, ValueError, IndexError])
 def test_what_the_definition_refuses_has_no_result(reason: type[Exception]) -> None:
-    class Refused(SimpleNamespace):
-        @property
-        def truth(self) -> Array:
-            raise reason
-
-    case: Any = Refused(dtype="float32", shape=())
-    assert not has_result(case)
+    assert not Answered(reason, "float32", ()).has_result

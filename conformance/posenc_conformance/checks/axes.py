@@ -15,7 +15,6 @@ from posenc_conformance.checks.variations import (
     DRAWN,
     MANY,
     draw_cases,
-    has_result,
     many_and_equal,
     many_batches,
     sizes_of,
@@ -180,7 +179,7 @@ def _shows(case: Case, wanted: str) -> bool:
     array = case.arguments[wanted].copy()
     array.reshape(-1)[MANY:] = array.flat[0]
     other = case.with_arguments(**{wanted: array})
-    return not has_result(other) or not np.array_equal(other.truth, case.truth, equal_nan=True)
+    return not other.has_result or not np.array_equal(other.truth, case.truth, equal_nan=True)
 
 
 def _work(axes: Axes, case: Case) -> int:
@@ -217,7 +216,7 @@ def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
     if not numbers or max(numbers[RESULT], sum(numbers.values()) - numbers[RESULT]) > most:
         return False
     with suppress(TypeError, ValueError, IndexError):
-        return _keys_suffice(case) and subject.claimed(case) and has_result(case)
+        return _keys_suffice(case) and subject.claimed(case) and case.has_result
     return False
 
 

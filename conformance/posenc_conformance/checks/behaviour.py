@@ -18,7 +18,6 @@ from posenc_conformance.checks.variations import (
     at,
     at_switches,
     batched_arrays,
-    has_result,
     large,
     large_twins,
     many_and_equal,
@@ -148,7 +147,7 @@ def small_integers(bench: Bench, case: Case) -> None:
     that wrong answers are told as bad input that was not refused.
     """
     for kind in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"):
-        other = next((each for each in _up_to(case, np.iinfo(kind)) if has_result(each)), case)
+        other = next((each for each in _up_to(case, np.iinfo(kind)) if each.has_result), case)
         inputs = other.inputs
         whole = {name: value for name, value in inputs.items() if _is_integer(value)}
         if all(np.array_equal(value.astype(kind), value) for value in whole.values()):
@@ -206,7 +205,7 @@ def _with_floats(case: Case) -> dict[str, Array]:
 def _assert_scaled(bench: Bench, case: Case, name: str, many: float) -> None:
     """Check a call with one array so many times as large, if it has as many finite results."""
     other = case.with_arguments(**{name: many * case.arguments[name]})
-    if has_result(other) and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
+    if other.has_result and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
         bench.assert_correct(other, f"with {name} {many:.6g} times as large")
 
 
@@ -366,7 +365,7 @@ def sizes(bench: Bench, case: Case) -> None:
     usual = chain(sizes_of(case), many_and_equal(case), reshaped(subject, case))
     for change in chain(usual, at_switches(subject, case)):
         other = case.with_arguments(**change)
-        if not has_result(other):  # as where more channels turn than there are
+        if not other.has_result:  # as where more channels turn than there are
             continue
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from posenc_conformance.checks.smoke import smallest_case
-from posenc_conformance.checks.variations import amount_of, draw_cases, has_result
+from posenc_conformance.checks.variations import amount_of, draw_cases
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask, find_changes, hold
@@ -121,7 +121,7 @@ def _as_smallest(subject: Subject, case: Case) -> Case:
     smallest = smallest_case(subject, case.dtype)
     more = {n: each for n, each in case.arguments.items() if n not in smallest.arguments}
     both = smallest.with_arguments(**more).with_conventions(**case.conventions)
-    return both if has_result(both) and not agrees(both, smallest.truth) else case
+    return both if both.has_result and not agrees(both, smallest.truth) else case
 
 
 def is_right(subject: Subject, case: Case) -> bool:

@@ -9,10 +9,9 @@ from itertools import islice
 from math import prod
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from posenc_conformance.judge.arrays import DTYPES, Array, fine
+from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.scope import SWITCHES, Scope
@@ -66,13 +65,13 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     for change in changes:
         other = case.with_arguments(**change)
         is_new = any(_is_new(value, given.get(name)) for name, value in change.items())
-        if is_new and has_result(other):  # a number of heads may have to fit arrays
+        if is_new and other.has_result:  # a number of heads may have to fit arrays
             yield from _covered(subject, other)
     yield from twins(subject, case)
     yield from elsewhere(subject, case)
     for combination, scopes in subject.siblings.items():
         other = case.with_conventions(**case.call.combinations[combination].conventions)
-        if has_result(other) and any(scope.covers(other) for scope in scopes):
+        if other.has_result and any(scope.covers(other) for scope in scopes):
             yield other
     for dtype in subject.dtypes:
         if dtype != case.dtype:
@@ -133,9 +132,9 @@ def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
 
 def _tells(case: Case, other: Case) -> bool:
     """Return whether the result of a case tells it from another case of the same shape."""
-    if not has_result(case) or case.shape != other.shape:
+    if not case.has_result or case.shape != other.shape:
         return False
-    return not has_result(other) or not agrees(case, other.truth)
+    return not other.has_result or not agrees(case, other.truth)
 
 
 def with_other_numbers(subject: Subject, case: Case) -> Case:
@@ -147,22 +146,10 @@ def with_other_numbers(subject: Subject, case: Case) -> Case:
         if np.ndim(value) == 0:
             for other in _other_values(subject, name, value):
                 twin = case.with_arguments(**{name: other})
-                if has_result(twin) and twin.shape == case.shape and subject.admit(twin):
+                if twin.has_result and twin.shape == case.shape and subject.admit(twin):
                     case = twin
                     break
     return case
-
-
-def has_result(case: Case) -> bool:
-    """Return whether the definition has a result for these arguments that the dtype can hold."""
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            truth = case.truth
-    except (TypeError, ValueError, IndexError):
-        return False
-    most = float(ml_dtypes.finfo(DTYPES[case.dtype]).max) if case.dtype in DTYPES else np.inf
-    size = np.abs(truth, where=np.isfinite(truth), out=np.zeros(truth.shape))
-    return truth.shape == case.shape and bool(size.max(initial=0) <= most)
 
 
 def _other_values(subject: Subject, name: str, value: Any) -> Iterator[Any]:
@@ -204,7 +191,7 @@ def large(subject: Subject, case: Case) -> Case | None:
     Where only a scheme knows how to make a call large, it is the largest of the scheme's sizes.
     """
     for each in _larger(case):
-        if subject.admit(each) and has_result(each):
+        if subject.admit(each) and each.has_result:
             return each
     return None
 
@@ -235,7 +222,7 @@ def above_first(subject: Subject, case: Case) -> Case | None:
     """
     other = case.with_arguments(**_enlarged(case, CAPACITIES[-1]))
     is_large = other.shape != case.shape and subject.admit(other)
-    return other if is_large and has_result(other) else None
+    return other if is_large and other.has_result else None
 
 
 def others_above(subject: Subject, case: Case) -> Iterator[Case]:
@@ -253,7 +240,7 @@ def others_above(subject: Subject, case: Case) -> Iterator[Case]:
     if {"q_len", "k_len"} <= given.keys():
         changes.append({"q_len": given["q_len"] + 1})
     for change in changes:
-        if has_result(other := case.with_arguments(**change)):
+        if (other := case.with_arguments(**change)).has_result:
             yield from _covered(subject, other)
 
 
@@ -283,7 +270,7 @@ def _enlarged(case: Case, rows: int) -> ArgumentDict:
 
 def many_and_equal(case: Case) -> Iterator[ArgumentDict]:
     """Yield arguments with many heads, batches or distances, and with equal axes, pair by pair."""
-    return (change for change in _many_and_equal(case) if has_result(case.with_arguments(**change)))
+    return (change for change in _many_and_equal(case) if case.with_arguments(**change).has_result)
 
 
 def _many_and_equal(case: Case) -> Iterator[ArgumentDict]:
@@ -314,7 +301,7 @@ def at_switches(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
         for size in sizes:
             for count in (size - 1, size, size + 1):
                 change = WITH[name](case, count)
-                if change and has_result(case.with_arguments(**change)):
+                if change and case.with_arguments(**change).has_result:
                     yield change
 
 
@@ -408,7 +395,7 @@ def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
         return
     first = given[name][..., :1] if name == "positions" else given[name]
     for step in (0, 1, 8, 0):
-        if has_result(case.with_arguments(**one, **{name: first + step})):
+        if case.with_arguments(**one, **{name: first + step}).has_result:
             yield {**one, name: first + step}
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from posenc_conformance.checks.bench import Bench, is_right
-from posenc_conformance.checks.variations import has_result, small_and_large, with_leading
+from posenc_conformance.checks.variations import small_and_large, with_leading
 from posenc_conformance.judge.arrays import Array, around, fine
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
@@ -63,7 +63,7 @@ def _batches(subject: Subject, case: Case) -> list[Case]:
     """Return a call with a batch of heads, if it may have one and is right in plain arrays."""
     given = with_leading(case, BATCH)
     many = case.with_arguments(**given)
-    return [many] if given and has_result(many) and is_right(subject, many) else []
+    return [many] if given and many.has_result and is_right(subject, many) else []
 
 
 def expanded_inputs(bench: Bench, case: Case) -> None:
@@ -75,7 +75,7 @@ def expanded_inputs(bench: Bench, case: Case) -> None:
     for words, values in (("their first axis", _first_of), ("all axes", _one_of)):
         given = {name: values(case.arguments[name]) for name in names}
         other = case.with_arguments(**given)
-        if has_result(other):
+        if other.has_result:
             inputs: ArgumentDict = dict(other.inputs)
             inputs |= {name: _expanded(inputs[name], values is _one_of) for name in names}
             with suppress(*([Refusal] if values is _one_of else [])):  # of channels as well
@@ -138,7 +138,7 @@ def _read_as_dense(bench: Bench, case: Case, inputs: Arguments) -> str:
         for name, array in _arrays(inputs).items():
             for axes, values in _denser(array):
                 other = case.with_arguments(**{name: values.astype(case.arguments[name].dtype)})
-                if has_result(other) and other.shape == output.shape and agrees(other, output):
+                if other.has_result and other.shape == output.shape and agrees(other, output):
                     return f"{name} is read as if nothing lay between its {_apart(axes)}"
     return ""
 

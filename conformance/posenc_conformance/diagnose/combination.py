@@ -1,9 +1,9 @@
 """Other combinations of a specification, which give what an implementation returns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from posenc_conformance.diagnose.diagnosis import residual_of
-from posenc_conformance.diagnose.mistakes import BASES, apply_constant, predict_case
+from posenc_conformance.diagnose.diagnosis import is_result_of
+from posenc_conformance.diagnose.mistakes import BASES, apply_constant
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 
@@ -45,17 +45,10 @@ def describe_combination(
 
 def _gives(name: str, base: float | None, case: Case, output: Floats) -> bool:
     """Return whether a result is that of another combination."""
-    return any(residual_of(case, output, of.truth, of) <= 1 for of in _others(name, base, case))
-
-
-def _others(name: str, base: float | None, case: Case) -> Iterator[Case]:
-    """Yield the call of another combination, if it has a result of the same shape."""
-    conventions = case.call.combinations[name].conventions
-    other: Case | None = case.with_conventions(**conventions)
+    other: Case | None = case.with_conventions(**case.call.combinations[name].conventions)
     if other is not None and base is not None:
         other = apply_constant(other, ("base", base))
-    if other is not None and any(predict_case(other, "")) and other.shape == case.shape:
-        yield other
+    return other is not None and is_result_of(case, output, other)
 
 
 def _either(names: Sequence[str]) -> str:

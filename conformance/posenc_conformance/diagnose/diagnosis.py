@@ -140,6 +140,13 @@ def residual_of(case: Case, output: Floats, model: Floats, of: Case | None = Non
         return float(error_ratio(difference, allowed).max())
 
 
+def is_result_of(case: Case, output: Floats, other: Case) -> bool:
+    """Return whether a result is that of another call, if that has one of the same shape."""
+    if not other.has_result or other.shape != case.shape:
+        return False
+    return residual_of(case, output, other.truth, other) <= 1
+
+
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
     """Return the words for all mistakes that would give another result than the truth.
 

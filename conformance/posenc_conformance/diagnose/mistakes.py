@@ -100,7 +100,7 @@ def apply_constant(case: Case, constant: Constant) -> Case | None:
 
 def _defined(case: Case) -> Case | None:
     """Return a case, or None if its call has no result."""
-    return case if any(predict_case(case, "")) else None
+    return case if case.has_result else None
 
 
 def rounded_angles(

@@ -30,7 +30,6 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.mistakes import apply_constant
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
@@ -106,10 +105,10 @@ class Probe:
         if len(constants) > 1 or elsewhere.constants[0] is None:
             return None
         other = apply_constant(self.case, elsewhere.constants[0])
-        if (
-            other is None
-            or (residual := residual_of(self.case, self.output, other.truth, other)) > 1
-        ):
+        if other is None:
+            return None
+        residual = residual_of(self.case, self.output, other.truth, other)
+        if residual > 1:
             return None
         return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
 
@@ -258,7 +257,7 @@ def _describe_one(subject: Subject, case: Case, output: Floats) -> str:
         return ""
     small = run_probes(subject, case.dtype)
     right = [(each.case, each.output) for each in small.answers]
-    if said := describe_rows([few]) or recover([few], right):
+    if said := recover([few], right):
         return said
     here = [fit for fit in find_fits(case, output) if fit.fits and not fit.of_state]
     return f"in this call, and not in others: {here[0].explanation}" if here else ""

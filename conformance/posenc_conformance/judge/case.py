@@ -6,6 +6,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from posenc_conformance.errors import UserError
@@ -99,6 +100,18 @@ class Case:
         key = (reference, self._arguments_key, tuple(keywords.items()))
         (truth,) = TRUTHS.of(key, found)
         return truth
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the definition has a result for these arguments that the dtype can hold."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                truth = self.truth
+        except (TypeError, ValueError, IndexError):
+            return False
+        most = float(ml_dtypes.finfo(DTYPES[self.dtype]).max) if self.dtype in DTYPES else np.inf
+        size = np.abs(truth, where=np.isfinite(truth), out=np.zeros(truth.shape))
+        return truth.shape == self.shape and bool(size.max(initial=0) <= most)
 
     @cached_property
     def terms(self) -> ErrorTerms:

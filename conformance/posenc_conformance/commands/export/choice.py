@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from posenc_conformance.adapters.resolve import FARTHEST
 from posenc_conformance.checks.golden import golden_case
-from posenc_conformance.judge.arrays import DTYPES, Flags
+from posenc_conformance.judge.arrays import Flags
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
-from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
@@ -208,7 +206,7 @@ def _candidates(
             continue
         candidate = Candidate(golden.id, "", group, other, printed, False, False)
         small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_EXPORTED
-        if small and _has_result(other):
+        if small and other.has_result:
             asked.append(golden.arguments)
             yield candidate
 
@@ -232,16 +230,6 @@ def _form(case: Case) -> frozenset[tuple[str, str]]:
         (name, value.dtype.kind if isinstance(value, np.ndarray) else "")
         for name, value in case.arguments.items()
     )
-
-
-def _has_result(case: Case) -> bool:
-    """Return whether the conventions define a result, of numbers that the dtype can hold."""
-    try:
-        sizes = np.abs(np.where(case.shown, case.truth, 0))
-    except ValueError:
-        return False
-    held = case.dtype in EXACT or sizes.max(initial=0) < ml_dtypes.finfo(DTYPES[case.dtype]).max
-    return bool(sizes.shape == case.shape and held)
 
 
 def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:

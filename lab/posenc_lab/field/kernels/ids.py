@@ -1,6 +1,6 @@
 """Position ids, of padded, packed and cached batches and of images; M-RoPE's rotation."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from posenc_lab.field.kernels.machine import (
 )
 from posenc_lab.field.kernels.rows import NARROW
 from posenc_lab.field.pieces import omega
+
+Side = Literal["left", "right"]
 
 
 def padded(fault: str = "", kind: Any = np.int64) -> Answer:
@@ -88,8 +90,8 @@ def packed(fault: str = "", kind: Any = np.int64) -> Answer:
         if fault == "counted_through":
             return rows
         known = np.unique(starts) if fault == "sequence_by_unique_starts" else starts
-        side = "left" if fault == "edge_to_the_sequence_before" else "right"
-        number = np.searchsorted(known, rows, side=side) - 1  # type: ignore[call-overload]
+        side: Side = "left" if fault == "edge_to_the_sequence_before" else "right"
+        number = np.searchsorted(known, rows, side=side) - 1
         ids = rows - starts[np.maximum(number, 0)]
         if fault == "restart_after_the_first_alone":
             ids = np.where(rows < lengths[:1].sum(), rows, rows - lengths[:1].sum())

@@ -461,13 +461,13 @@ class Detached(Neox):
 
 class _TurnsGradientsForward(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, cos, sin):  # type: ignore[no-untyped-def]
+    def forward(ctx, x, cos, sin):  # type: ignore[no-untyped-def]  # as PyTorch has it
         ctx.save_for_backward(cos, sin)
         x1, x2 = x.chunk(2, dim=-1)
         return torch.cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin), dim=-1)
 
     @staticmethod
-    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]  # as PyTorch has it
         cos, sin = ctx.saved_tensors
         g1, g2 = gradient.chunk(2, dim=-1)
         return torch.cat((g1 * cos - g2 * sin, g2 * cos + g1 * sin), dim=-1), None, None
@@ -475,7 +475,7 @@ class _TurnsGradientsForward(torch.autograd.Function):
 
 class _TurnsGradientsBack(_TurnsGradientsForward):
     @staticmethod
-    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]  # as PyTorch has it
         cos, sin = ctx.saved_tensors
         g1, g2 = gradient.chunk(2, dim=-1)
         return torch.cat((g1 * cos + g2 * sin, g2 * cos - g1 * sin), dim=-1), None, None
