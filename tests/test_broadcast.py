@@ -19,26 +19,26 @@ Bias = Callable[[Array], Array]
 
 RIGHT: dict[str, tuple[str, Bias]] = {
     "one row": ("first-key", lambda bias: bias[:, -1:]),
-    "one row, from the last key": ("last-key", lambda bias: bias[:, :1]),
+    "one row, from the last key": ("last-key", lambda bias: bias[:, -1:]),
     "one row in a batch": ("key-from-1", lambda bias: bias[None, :, -1:]),
     "every row": ("symmetric", lambda bias: bias),
     "every row in a batch": ("symmetric", lambda bias: bias[None]),
     "one row, if there are many keys": (
         "first-key",
-        lambda bias: bias[:, :1] if bias.shape[-1] > 9 else bias,
+        lambda bias: bias[:, -1:] if bias.shape[-1] > 9 else bias,
     ),
 }
 WRONG: dict[str, tuple[str, Bias]] = {
     "the last row": ("symmetric", lambda bias: bias[:, -1:]),
     "the last row of a causal bias": ("causal", lambda bias: bias[:, -1:]),
-    "one row, a key late": ("first-key", lambda bias: np.roll(bias, 1, axis=-1)[:, :1]),
-    "one head": ("first-key", lambda bias: bias[:1, :1]),
+    "one row, a key late": ("first-key", lambda bias: np.roll(bias, 1, axis=-1)[:, -1:]),
+    "one head": ("first-key", lambda bias: bias[:1, -1:]),
     "no heads": ("first-key", lambda bias: bias[0]),
     "heads summed": ("first-key", lambda bias: bias.sum(axis=0)),
     "one key": ("first-key", lambda bias: bias[..., -1:]),
-    "heads for queries": ("first-key", lambda bias: bias[:, 0]),
+    "heads for queries": ("first-key", lambda bias: bias[:, -1]),
     "two batches": ("first-key", lambda bias: np.stack([bias, bias])),
-    "columns": ("first-key", lambda bias: bias[:, :1].swapaxes(-1, -2)),
+    "columns": ("first-key", lambda bias: bias[:, -1:].swapaxes(-1, -2)),
     "one row of few": (
         "symmetric",
         lambda bias: bias[:, -1:] if bias.shape[-1] > 9 else bias,

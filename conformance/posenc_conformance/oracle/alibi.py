@@ -27,23 +27,24 @@ def alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
 
     def value(index: tuple[int, ...]) -> mpmath.mpf | None:
         head, row, key = index
+        if conventions["form"] != "symmetric" and key > k_len - q_len + row:
+            return None
         steps = distance(row, key, q_len, k_len, conventions["form"])
-        return None if steps is None else slope(head, heads, conventions["head_rule"]) * steps
+        return slope(head, heads, conventions["head_rule"]) * steps
 
     return value
 
 
-def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int | None:
-    """Return what the slope is multiplied by, or None where a mask hides the key."""
+def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int:
+    """Return what the slope is multiplied by; in the causal form 0 for a key after the query."""
     query = k_len - q_len + row
-    steps = {
-        "causal": key - query,
+    return {
+        "causal": min(key - query, 0),
         "symmetric": min(key - query, query - key),
         "first-key": key,
         "last-key": key + 1 - k_len,
         "key-from-1": key + 1,
     }[form]
-    return None if form == "causal" and steps > 0 else steps
 
 
 def alibi_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
@@ -57,7 +58,7 @@ def alibi_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         terms = (
             mpmath.mpf(float(gradient[index[0], row, key]))
-            * (distance(row, key, q_len, k_len, conventions["form"]) or 0)
+            * distance(row, key, q_len, k_len, conventions["form"])
             for row in range(q_len)
             for key in range(k_len)
         )

@@ -283,10 +283,14 @@ other_forms = other_conventions("form", "matches the {value} form; {claimed} was
 
 
 def form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another form, or the causal one without its mask."""
+    """Predict another form, with its mask and without."""
     yield from other_forms(case, got)
-    bias = slope_of_each_head(case)[:, None, None] * -lags(case)
-    yield Prediction("matches m (j - i) on both sides of the query", bias)
+    slopes, claimed = slope_of_each_head(case)[:, None, None], case.conventions["form"]
+    for form in case.scheme.conventions["form"].values:
+        if form not in (claimed, "causal"):
+            words = f"matches the {form} form; {claimed} was claimed"
+            yield Prediction(words, slopes * distances(case, str(form)))
+    yield Prediction("matches m (j - i) on both sides of the query", slopes * -lags(case))
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:

@@ -52,6 +52,12 @@ class LabmlNnAdapter:
         """``get_positional_encoding``."""
         return rows_of(lambda length: self._table(dim, length)[:, 0], positions)
 
+    @claims("key-from-1", dtype="float32")
+    def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Any:
+        """``get_alibi_biases`` of the last rows of a causal mask."""
+        mask = self._mask(k_len)[k_len - q_len :, :, 0]
+        return self._alibi.get_alibi_biases(heads, mask).permute(2, 0, 1)
+
     @claims("interpolated")
     def alibi_slopes(self, heads: int) -> Any:
         """``get_slopes``."""

@@ -66,9 +66,9 @@ def alibi_bias(
     heads, q_len, k_len : int
         q_len is at most k_len, which is at most 2**53.
     form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
-        ``m * (j - i)`` for keys up to the query and minus infinity after it; ``-m * |i - j|`` for
-        all keys; ``m * j``; ``m * (j - (k_len - 1))``; or ``m * (j + 1)``. The last three do not
-        depend on the query: under a causal softmax they equal the first.
+        ``-m * |i - j|`` for all keys if symmetric. The others are for a causal softmax, under which
+        they are equal, and minus infinity after the query: ``m * (j - i)``, ``m * j``,
+        ``m * (j - (k_len - 1))`` or ``m * (j + 1)`` up to it.
     head_rule : "interpolated" or "uniform"
         As in :func:`alibi_slopes`.
     dtype : dtype
@@ -84,10 +84,9 @@ def alibi_bias(
         If an argument is out of its domain.
     """
     slopes = _slopes(arguments.integer("heads", heads, 1), head_rule)
-    distance = _distances(q_len, k_len, form)
-    bias = _times(slopes, distance)
-    if form == "causal":
-        bias = np.where(distance > 0, -np.inf, bias)
+    bias = _times(slopes, _distances(q_len, k_len, form))
+    if form != "symmetric":
+        bias = np.where(_distances(q_len, k_len, "causal") > 0, -np.inf, bias)
     return bias.astype(dtype)
 
 
@@ -97,8 +96,8 @@ def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDAr
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`alibi_bias` returned. What a causal mask hides is not
-        looked at.
+        Gradient with respect to what :func:`alibi_bias` returned. In the causal form, what the
+        mask hides is not looked at; the others have the same distance for a key in every row.
     form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
         As in :func:`alibi_bias`.
 

@@ -6,7 +6,7 @@ import { choice, lengths, whole } from "../arguments.js";
 
 /** What the slope m of a head is multiplied with, for key j, query i and k_len keys. */
 const FORMS = {
-  causal: (/** @type {number} */ j, /** @type {number} */ i) => (j > i ? -Infinity : j - i),
+  causal: (/** @type {number} */ j, /** @type {number} */ i) => j - i,
   symmetric: (/** @type {number} */ j, /** @type {number} */ i) => -Math.abs(j - i),
   "first-key": (/** @type {number} */ j) => j,
   "last-key": (/** @type {number} */ j, /** @type {number} */ _i, /** @type {number} */ k_len) =>
@@ -55,7 +55,11 @@ export function alibi_bias(
     Array.from({ length: q_len }, (_, query) =>
       Array.from(
         { length: k_len },
-        (_, key) => slope * distance(key, k_len - q_len + query, k_len),
+        (_, key) => {
+          const place = k_len - q_len + query;
+          const is_hidden = form !== "symmetric" && key > place;
+          return is_hidden ? -Infinity : slope * distance(key, place, k_len);
+        },
       ),
     ),
   );

@@ -164,6 +164,30 @@ class KeysNumberedFromOne:
 
 
 @right
+class CountsWhatTheMaskShows:
+    """Slopes times the running sum of a causal mask, so that hidden keys repeat the last number."""
+
+    @claims("key-from-1", dtype=FLOATS)
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Array:
+        mask = np.tril(np.ones((q_len, k_len)), k_len - q_len)
+        wide: Any = np.float64 if dtype == "float64" else np.float32
+        numbers = mask.cumsum(axis=-1).astype(wide)
+        return (np.array(halving(heads), dtype=wide)[:, None, None] * numbers).astype(KINDS[dtype])
+
+
+@right
+class MaskedFromTheFirstKey:
+    """Slopes times the number of the key, and the causal mask added to them at once."""
+
+    @claims("first-key", "last-key", dtype=FLOATS)
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, form: str, dtype: str) -> Array:
+        numbers = np.arange(k_len, dtype=np.float64) - (k_len - 1) * (form == "last-key")
+        bias = np.array(halving(heads))[:, None, None] * numbers
+        hidden = np.triu(np.full((q_len, k_len), -np.inf), k_len - q_len + 1)
+        return (bias + hidden).astype(KINDS[dtype])
+
+
+@right
 class DecodingStep:
     """One query, eight heads, and the answer as Python's lists."""
 
