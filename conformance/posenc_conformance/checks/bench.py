@@ -7,7 +7,7 @@ from itertools import islice
 
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import amount_of, draw_cases
-from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.diagnose.explain import Explain, require_agreement
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask, find_changes, hold
 from posenc_conformance.judge.case import Case
@@ -54,11 +54,18 @@ class Bench:
         self.calls += 1
         return found
 
-    def assert_correct(self, case: Case, what: str, inputs: Arguments | None = None) -> None:
+    def assert_correct(
+        self,
+        case: Case,
+        what: str,
+        inputs: Arguments | None = None,
+        explain: Explain | None = None,
+    ) -> None:
         """Check that a claimed case, given in inputs of an unusual form, has the true result.
 
         Raises Blocked if the plain call is wrong already: then this would say nothing new. A call
-        that the implementation declines is not judged.
+        that the implementation declines is not judged. ``explain`` says what is wrong with another
+        result, if that is not to be looked for among the known mistakes.
         """
         require_plainly_right(self.subject, case.dtype)
         if not self.subject.admit(case):
@@ -70,7 +77,7 @@ class Bench:
         if output.shape != case.shape:
             raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
         known = self.subject if inputs is None else None  # which is asked again in plain arrays
-        require_agreement(known, case, output, what)
+        require_agreement(known, case, output, what, explain)
 
 
 def require_plainly_right(subject: Subject, dtype: str) -> None:

@@ -4,7 +4,7 @@ Models hand over columns of a projection, heads that lie behind tokens, and grad
 expanded.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 
@@ -12,19 +12,26 @@ import numpy as np
 
 from posenc_conformance.checks.bench import Bench, is_right
 from posenc_conformance.checks.variations import small_and_large, with_leading
-from posenc_conformance.judge.arrays import Array, around, fine
+from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
+from posenc_conformance.judge.arrays import Array, Floats, around, fine
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.misbehaviour import Refusal
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import NotClaimed, Wrong
+from posenc_conformance.judge.verdict import Wrong
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 BATCH = (2, 3)
 """Sequences and heads of a call with both."""
 View = Callable[[Array], Array]
 """Gives an array of the same values, in other memory."""
+Inputs = Callable[[Case], ArgumentDict]
+"""Makes what a call is given."""
+IN_MEMORY = (
+    "the result depends on how its inputs lie in memory: the same values, dense in memory, are "
+    "answered rightly"
+)
 
 
 def strided_inputs(bench: Bench, case: Case) -> None:
@@ -33,12 +40,12 @@ def strided_inputs(bench: Bench, case: Case) -> None:
     No model hands over every second channel, so that an exception, which nobody overlooks, will do.
     """
     with suppress(Refusal):
-        _assert_read(bench, case, "with strided inputs", _every_second)
+        _assert_read(bench, case, "with strided inputs", _seen(_every_second))
 
 
 def column_major_inputs(bench: Bench, case: Case) -> None:
     """Check that matrices in column-major order, another order in memory, are read right."""
-    _assert_read(bench, case, "with inputs in column-major order", np.asfortranarray)
+    _assert_read(bench, case, "with inputs in column-major order", _seen(np.asfortranarray))
 
 
 def cut_inputs(bench: Bench, case: Case) -> None:
@@ -47,7 +54,7 @@ def cut_inputs(bench: Bench, case: Case) -> None:
     The channels of a row follow each other then, and other numbers lie between rows.
     """
     for each in _small_and_large(bench.subject, case):
-        _assert_read(bench, each, "with columns cut from a wider array", _columns)
+        _assert_read(bench, each, "with columns cut from a wider array", _seen(_columns))
 
 
 def transposed_inputs(bench: Bench, case: Case) -> None:
@@ -56,7 +63,7 @@ def transposed_inputs(bench: Bench, case: Case) -> None:
     So do those of several sequences: [batch, n, heads, d] seen as [batch, heads, n, d].
     """
     for each in (*_small_and_large(bench.subject, case), *_batches(bench.subject, case)):
-        _assert_read(bench, each, "with rows before heads in memory", _rows_first)
+        _assert_read(bench, each, "with rows before heads in memory", _seen(_rows_first))
 
 
 def _batches(subject: Subject, case: Case) -> list[Case]:
@@ -76,10 +83,11 @@ def expanded_inputs(bench: Bench, case: Case) -> None:
         given = {name: values(case.arguments[name]) for name in names}
         other = case.with_arguments(**given)
         if other.has_result:
-            inputs: ArgumentDict = dict(other.inputs)
-            inputs |= {name: _expanded(inputs[name], values is _one_of) for name in names}
+            view = _all_expanded if values is _one_of else _first_expanded
             with suppress(*([Refusal] if values is _one_of else [])):  # of channels as well
-                bench.assert_correct(other, f"with inputs expanded along {words}", inputs)
+                _assert_read(
+                    bench, other, f"with inputs expanded along {words}", _seen(view, names)
+                )
 
 
 def can_be_cut(case: Case) -> bool:
@@ -113,40 +121,54 @@ def _small_and_large(subject: Subject, case: Case) -> list[Case]:
     return [each for each in some if each is case or is_right(subject, each)]
 
 
-def _assert_read(bench: Bench, case: Case, what: str, view: View) -> None:
-    """Check that a call reads views of its arrays as it reads the arrays."""
-    try:
-        bench.assert_correct(case, what, _seen(case, view))
-    except Wrong as wrong:
-        if words := _read_as_dense(bench, case, _seen(case, view)):
-            raise Wrong(f"{words}\n{wrong.text}", wrong.outcome, wrong.case) from None
-        raise
+def _assert_read(
+    bench: Bench, case: Case, what: str, seen: Inputs, inputs: ArgumentDict | None = None
+) -> None:
+    """Check that a call reads views of its arrays as it reads the arrays.
+
+    ``inputs`` are those that ``seen`` has made of the call, if they are looked at afterwards.
+
+    If it reads those right, what is wrong is how it goes through memory, and no mistake of the
+    formula.
+    """
+
+    def explain(asked: Case, output: Floats) -> Diagnosis:
+        if not is_right(bench.subject, asked):
+            return diagnose(asked, output)
+        return Diagnosis((), otherwise=_read_otherwise(asked, seen(asked), output) or IN_MEMORY)
+
+    bench.assert_correct(case, what, seen(case) if inputs is None else inputs, explain)
 
 
-def _seen(case: Case, view: View) -> ArgumentDict:
-    inputs: ArgumentDict = dict(case.inputs)
-    return inputs | {name: view(array) for name, array in _arrays(inputs).items()}
+def _seen(view: View, names: Collection[str] | None = None) -> Inputs:
+    """Make what makes views of the inputs of a call: of those named, or of all arrays."""
+
+    def inputs(case: Case) -> ArgumentDict:
+        given: ArgumentDict = dict(case.inputs)
+        some = _arrays(given) if names is None else names
+        return given | {name: view(given[name]) for name in some}
+
+    return inputs
 
 
-def _read_as_dense(bench: Bench, case: Case, inputs: Arguments) -> str:
+def _read_otherwise(case: Case, inputs: Arguments, output: Floats) -> str:
     """Say which array is read as if it were dense, along which axes; empty if none explains it.
 
-    That a call reads beyond the memory of a view is not tried.
+    Or by the strides of another array. That a call reads beyond the memory of a view is not tried.
     """
-    with suppress(NotClaimed):
-        output = bench.invoke(case, inputs)
-        for name, array in _arrays(inputs).items():
-            for axes, values in _denser(array):
-                other = case.with_arguments(**{name: values.astype(case.arguments[name].dtype)})
-                if other.has_result and other.shape == output.shape and agrees(other, output):
-                    return f"{name} is read as if nothing lay between its {_apart(axes)}"
+    arrays = _arrays(inputs)
+    for name, array in arrays.items():
+        for words, values in (*_denser(array), *_as_others(name, arrays)):
+            other = case.with_arguments(**{name: values.astype(case.arguments[name].dtype)})
+            if other.has_result and other.shape == output.shape and agrees(other, output):
+                return f"{name} is read {words}"
     return ""
 
 
-def _denser(array: Array) -> Iterator[tuple[tuple[int, ...], Array]]:
+def _denser(array: Array) -> Iterator[tuple[str, Array]]:
     """Yield what a view is if some of its strides are taken for those of a dense array.
 
-    Each comes with the axes, counted from the last; all of them come first, without any.
+    All of its strides come first.
     """
     dense = np.empty(array.shape, dtype=array.dtype).strides
     other = [axis for axis in range(-array.ndim, 0) if array.strides[axis] != dense[axis]]
@@ -157,11 +179,26 @@ def _denser(array: Array) -> Iterator[tuple[tuple[int, ...], Array]]:
                 (dense if axis in axes else array.strides)[axis] for axis in range(-array.ndim, 0)
             ]
             if _last(array.shape, strides) <= last:
-                every = len(axes) == len(other)
-                yield (
-                    () if every else axes,
-                    np.lib.stride_tricks.as_strided(array, array.shape, strides).copy(),
-                )
+                between = _apart(() if len(axes) == len(other) else axes)
+                yield f"as if nothing lay between its {between}", _with_strides(array, strides)
+
+
+def _as_others(name: str, arrays: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
+    """Yield what a view is if it is read by the strides of another array, as far as its memory."""
+    array = arrays[name]
+    last = _last(array.shape, array.strides)
+    for other, strides in ((each, array.strides) for each, array in arrays.items()):
+        usual = len(strides) == array.ndim and strides != array.strides
+        if (
+            usual
+            and arrays[other].itemsize == array.itemsize
+            and _last(array.shape, strides) <= last
+        ):
+            yield f"by the strides of {other}", _with_strides(array, strides)
+
+
+def _with_strides(array: Array, strides: Sequence[int]) -> Array:
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides).copy()
 
 
 def _last(shape: Sequence[int], strides: Sequence[int]) -> int:
@@ -199,6 +236,14 @@ def _columns(array: Array) -> Array:
     return view
 
 
+def _middle(array: Array) -> Array:
+    """Make rows within more rows, and the middle third of their columns."""
+    *leading, rows, dim = array.shape
+    view = fine((*leading, rows + 2, 3 * dim)).astype(array.dtype)[..., 1:-1, dim : 2 * dim]
+    view[...] = array
+    return view
+
+
 def _rows_first(array: Array) -> Array:
     """Put the last axis but one before the one before it, in memory alone."""
     if array.ndim < 3:
@@ -214,11 +259,16 @@ def _one_of(array: Array) -> Array:
     return np.full_like(array, array.flat[0])
 
 
-def _expanded(array: Array, along_all: bool) -> Array:
-    """Return the same values with a stride of 0 along the first axis, or along all."""
-    strides = [0] * array.ndim if along_all else [0, *array.strides[1:]]
-    kept = array.reshape(-1)[:1].copy() if along_all else array[:1].copy()
-    return np.lib.stride_tricks.as_strided(kept, array.shape, strides)
+def _first_expanded(array: Array) -> Array:
+    """Return the same values with a stride of 0 along the first axis."""
+    return np.lib.stride_tricks.as_strided(array[:1].copy(), array.shape, (0, *array.strides[1:]))
+
+
+def _all_expanded(array: Array) -> Array:
+    """Return the same values with a stride of 0 along all axes."""
+    return np.lib.stride_tricks.as_strided(
+        array.reshape(-1)[:1].copy(), array.shape, [0] * array.ndim
+    )
 
 
 def neighbours_untouched(bench: Bench, case: Case) -> None:
@@ -227,14 +277,11 @@ def neighbours_untouched(bench: Bench, case: Case) -> None:
     The rest of the tensor must stay as it was.
     """
     name = case.changed_argument
-    inputs = case.inputs
-    *leading, rows, dim = inputs[name].shape
-    wide = fine((*leading, rows + 2, 3 * dim)).astype(inputs[name].dtype)
-    view = wide[..., 1:-1, dim : 2 * dim]
-    view[...] = inputs[name]
-    before = around(view)
-    bench.assert_correct(case, "with x in the middle of a larger array", inputs | {name: view})
-    if around(view) != before:
+    seen = _seen(_middle, [name])
+    inputs = seen(case)
+    before = around(inputs[name])
+    _assert_read(bench, case, "with x in the middle of a larger array", seen, inputs)
+    if around(inputs[name]) != before:
         raise Wrong(f"the call wrote outside of its input {name}\n{call_line(case)}")
 
 

@@ -16,13 +16,16 @@ from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
+Explain = Callable[[Case, Floats], Diagnosis]
+"""Says what is wrong with a result."""
+
 
 def require_agreement(
     subject: Subject | None,
     case: Case,
     given: Array,
     title: str,
-    explain: Callable[[Case, Floats], Diagnosis] | None = None,
+    explain: Explain | None = None,
     page: str = "",
 ) -> Outcome:
     """Return the outcome of a right result; raise Wrong, with an explanation, for another.

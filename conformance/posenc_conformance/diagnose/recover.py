@@ -9,6 +9,8 @@ import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.fixed import describe_fixed, describe_inverted
+from posenc_conformance.diagnose.given import describe_given
+from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.turning import describe_turning
 from posenc_conformance.diagnose.values import describe_values
@@ -47,13 +49,15 @@ def recover(
     speak.
     """
     return (
-        describe_rows(answers)
+        describe_rows(answers, right)
         or describe_combination(answers, right)
         or describe_fixed(answers, right)
         or describe_turning(answers, right)
         or _recover_formula(answers, right)
         or describe_inverted(answers)
+        or describe_given(answers, right)
         or describe_values(answers)
+        or describe_places(answers)
     )
 
 
@@ -234,9 +238,9 @@ def _multiples(read: Sequence[PairFrequencies]) -> str:
     shares = _parts(read, "asked")
     if not shares or max(abs(each - 1) for each in shares) < 2 * NEAR:
         return ""
-    low, high = min(shares), max(shares)
-    what = "an axis" if read[0].of_axis else "a call"
-    return f"the pairs of {what} all turn alike, at {low:.4g} to {high:.4g} of what they should"
+    low, high = (f"{each:.4g}" for each in (min(shares), max(shares)))
+    what, more = "an axis" if read[0].of_axis else "a call", f" to {high}" * (low != high)
+    return f"the pairs of {what} all turn alike, at {low}{more} of what they should"
 
 
 def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:

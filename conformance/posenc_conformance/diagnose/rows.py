@@ -14,6 +14,8 @@ from posenc_conformance.judge.error_model import right_rows
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row stands at a position of its own."""
+IDS = "position-ids"
+"""Kind of calls whose results are positions."""
 FEWEST = 3
 """Fewest rows from which it is said where they stand."""
 MOST = 256
@@ -29,8 +31,14 @@ SHOWN = 6
 """So many rows are shown."""
 
 
-def describe_rows(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words at which positions the rows of wrong results stand; empty if nobody can tell."""
+def describe_rows(
+    answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
+    """Say in words at which positions the rows of wrong results stand; empty if nobody can tell.
+
+    Position ids are positions themselves: those that a call gives, and those that it should give.
+    What would make other answers wrong that are right is told of some calls alone.
+    """
     if answers and all(is_unturned(*each) for each in answers):
         return "nothing is rotated: every row is as it was given"
     both = []
@@ -39,14 +47,24 @@ def describe_rows(answers: Sequence[tuple[Case, Floats]]) -> str:
         if asked is None or rows is None or np.array_equal(asked, rows):
             return ""  # also where it is wrong in another way
         both.append((asked, rows))
-    if max((rows.shape[-1] for _, rows in both), default=0) < FEWEST:
+    is_read = all(case.call.kind == IDS for case, _ in answers)
+    if not is_read and sum(rows.size for _, rows in both) < FEWEST:
         return ""
     for words, rule in RULES.items():
         if all(np.array_equal(rule(asked), rows) for asked, rows in both):
-            return words
-    if all(_is_multiple(asked, rows) for asked, rows in both):  # or frequencies are multiplied
+            others = sum(_would_show(rule, case) for case, _ in right)
+            some = f"in {len(both)} of {len(both) + others} small calls, "
+            return f"{some}{words}; others are right" if others else words
+    # Otherwise frequencies may be multiplied as well.
+    if not is_read and all(_is_multiple(asked, rows) for asked, rows in both):
         return ""
-    return _each(*max(both, key=lambda pair: pair[1].size))
+    return _alike(both) or _each(*max(both, key=lambda pair: pair[1].size))
+
+
+def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:
+    """Return whether a rule puts rows of a call elsewhere than they were asked to stand."""
+    asked = asked_rows(case)
+    return asked is not None and not np.array_equal(rule(asked), asked)
 
 
 def is_unturned(case: Case, output: Floats) -> bool:
@@ -69,6 +87,8 @@ def asked_rows(case: Case) -> Ints | None:
 
     None if rows have no position of their own, or positions are no whole numbers.
     """
+    if case.call.kind == IDS:
+        return case.truth.astype(np.int64) if case.truth.ndim and case.truth.size else None
     known, given = case.knowledge.places, case.arguments.get("positions")
     if case.call.kind not in BY_ROWS or len(case.shape) < 2:
         return None
@@ -91,6 +111,8 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
     asked = asked_rows(case)
     if asked is None or output.shape != case.shape:
         return None
+    if case.call.kind == IDS:
+        return output.astype(np.int64)
     if case.dtype not in PRECISE and output.shape[-1] < CHANNELS_OF_SHORT_DTYPES:
         return None
     found = asked.copy()
@@ -161,6 +183,16 @@ def _heads(asked: Ints) -> Ints:
     return np.broadcast_to(np.arange(asked.shape[-2])[:, None], asked.shape)
 
 
+def _of_one(asked: Ints, sequence: int) -> Ints:
+    """Put every sequence where one of them should stand; a single one stays where it is."""
+    return asked if asked.ndim < 2 else _all(asked, asked[sequence])
+
+
+def _farthest(asked: Ints) -> int:
+    """Return the number of the sequence that reaches the largest position."""
+    return int(asked.reshape(len(asked), -1).max(axis=1).argmax())
+
+
 def _all(asked: Ints, part: Ints) -> Ints:
     return np.broadcast_to(part, asked.shape)
 
@@ -168,6 +200,11 @@ def _all(asked: Ints, part: Ints) -> Ints:
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
         _numbers
+    ),
+    "every sequence stands where the first one should": lambda asked: _of_one(asked, 0),
+    "every sequence stands where the last one should": lambda asked: _of_one(asked, -1),
+    "every sequence stands where the one that is farthest on should": lambda asked: _of_one(
+        asked, _farthest(asked)
     ),
     "every row stands at position 0": np.zeros_like,
     "positions begin at 0 again in each stretch: what a cache holds is not counted": _by_stretch,
@@ -181,7 +218,6 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     ),
     "every row stands where the first one should": lambda asked: _all(asked, asked[..., :1]),
     "every row stands where the last one should": lambda asked: _all(asked, asked[..., -1:]),
-    "every sequence stands where the first one should": lambda asked: _all(asked, asked[:1]),
     "every row stands at the number of its head": _heads,
     "each head stands one later than the one before it": lambda asked: asked + _heads(asked),
     "positions are put in order, and rows are not": lambda asked: np.sort(asked, axis=-1),
@@ -192,17 +228,25 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 """What may have become of positions, in words, and what that makes of those that were asked for."""
 
 
-def _each(asked: Ints, found: Ints) -> str:
-    """Say where each of the first rows stands that stands elsewhere than it was asked to."""
+def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
+    """Say by which number the rows of all results stand elsewhere; empty if there is none."""
+    asked = np.concatenate([each.reshape(-1) for each, _ in both])
+    found = np.concatenate([each.reshape(-1) for _, each in both])
     last, off = found.max(), found - asked
     for length in 2 ** np.arange(int(last).bit_length(), int(asked.max()).bit_length()):
         if np.array_equal(found, asked % length):
             return f"positions begin at 0 again after each {length}"
     if np.array_equal(found, np.minimum(asked, last)):
         return f"positions beyond {last} are taken for {last}"
-    if (off == off.flat[0]).all():
-        way = "later" if off.flat[0] > 0 else "earlier"
-        return f"every row stands {abs(int(off.flat[0]))} {way} than it should"
+    if (off == off[0]).all():
+        way = "later" if off[0] > 0 else "earlier"
+        return f"every row stands {abs(int(off[0]))} {way} than it should"
+    return ""
+
+
+def _each(asked: Ints, found: Ints) -> str:
+    """Say where each of the first rows stands that stands elsewhere than it was asked to."""
+    off = found - asked
     leading = tuple(int(each) for each in np.argwhere(off)[0][:-1])
     where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
     some = np.flatnonzero(off[leading])[:SHOWN]

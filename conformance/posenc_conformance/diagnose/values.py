@@ -36,8 +36,10 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
-    """Return whether a result has values of a shorter dtype, and is right as one of it."""
-    if case.dtype not in PRECISE or not np.array_equal(round_to(output, dtype), output):
+    """Return whether a result has values of a shorter dtype, not all 0, and is right as one."""
+    if case.dtype not in PRECISE or not output.any():
+        return False
+    if not np.array_equal(round_to(output, dtype), output):
         return False
     short = case.with_fields(dtype=dtype)
     return residual_of(short, output, case.truth) <= 1

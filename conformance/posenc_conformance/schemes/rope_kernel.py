@@ -176,7 +176,9 @@ def arguments(trial: Trial) -> ArgumentDict:
     n = trial.pick.one_of(LENGTHS)
     batch = trial.choose("batch", (2, 1, 3)) if "batch" in call.parameters else 2
     gap = max(0, min(GAP, (trial.scope.max_position - n) // batch))
-    starts = trial.position(n + batch * gap) + gap * np.arange(batch)[::-1]
+    # The first sequence may be that which is farthest on, or another one.
+    apart = np.roll(np.arange(batch)[::-1], trial.pick.integer(0, batch - 1))
+    starts = trial.position(n + batch * gap) + gap * apart
     if call.name == "rope_packed" and not trial.pick.integer(0, 1):
         starts = 0 * starts
     heads, key_heads = trial.pick.one_of(_head_counts(trial))
@@ -340,9 +342,11 @@ def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sequences after the first left as they were, or never written."""
-    x = case.arguments["x"]
-    whole = at(case, positions(case))
+    x, where = case.arguments["x"], positions(case)
+    whole = at(case, where)
     for words, rest in (("left as they were", x), ("never written", 0 * x)):
+        if rest is x and not where[:1].any():  # it is not seen that the first one is turned
+            continue
         output = np.concatenate([whole[:1], rest[1:]])
         yield Prediction(f"matches the first sequence, the others {words}", output)
         if x.shape[2] == 1:

@@ -75,10 +75,12 @@ def judge_implementation(each: Implementation) -> Said:
 def recovered(bad: Sequence[Verdict]) -> list[str]:
     """What was read from results, or else the first line of each failure; the most frequent first.
 
-    A failure's text begins with what it says of the result. That no mistake fits says nothing.
+    A failure's text begins with what it says of the result. That no mistake fits says nothing,
+    unless it says besides what is left of an earlier call.
     """
     found = [one.outcome.recovered or one.text.strip().partition("\n")[0] for one in bad]
-    return [text for text, _ in Counter(found).most_common() if not text.startswith(NOTHING)]
+    told = [text.removeprefix(f"{NOTHING}; ") for text in found]
+    return [text for text, _ in Counter(told).most_common() if not text.startswith(NOTHING)]
 
 
 def naming(each: Implementation, told: Sequence[str], *, known: bool, rejected: bool) -> str:
