@@ -1,0 +1,89 @@
+"""Where what a result has should stand: of another head, row, key or channel, read from results."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.kinds import KINDS
+
+LARGEST = 64
+"""Of a longer axis it is not tried which places were taken for which."""
+FEWEST = 2
+"""Fewest values at a place by which it is known."""
+SHOWN = 4
+"""So many places are shown."""
+PLURALS = {"query": "queries", "leading index": "leading indices"}
+
+
+def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words which places of wrong results have what others should; empty if none do."""
+    if not answers:
+        return ""
+    names = KINDS[answers[0][0].call.kind].axes
+    axes = [(-1 - back, name) for back, name in enumerate(reversed(names))]
+    for axis, name in (*reversed(axes), (-len(names) - 1, "leading index")):
+        read = [read_places(case, output, axis) for case, output in answers]
+        known = [each for each in read if each is not None]
+        if known and len(known) == len(read):
+            return _words(name, max(known, key=len))
+    return ""
+
+
+def read_places(case: Case, output: Floats, axis: int) -> Ints | None:
+    """Find for each place along an axis the one that should hold what it has.
+
+    None unless there is one for every place, another one for at least one, and what that has is
+    not the same number throughout.
+    """
+    if output.shape != case.shape or output.ndim < -axis or not output.size:
+        return None
+    count = output.shape[axis]
+    if not 1 < count <= LARGEST or output.size < FEWEST * count:
+        return None
+    got, truth, bound, judged = (
+        np.moveaxis(np.broadcast_to(each, case.shape), axis, 0).reshape(count, -1)
+        for each in (output, case.truth, case.bound, case.judged)
+    )
+    found = np.arange(count)
+    for place in range(count):
+        seen = judged[place]
+        allowed = np.maximum(bound[:, seen], bound[place, seen])
+        with np.errstate(invalid="ignore"):  # what a mask hides is infinite
+            fits = (np.abs(truth[:, seen] - got[place, seen]) <= allowed).all(axis=1)
+        if fits[place]:
+            continue
+        if not fits.any() or np.ptp(got[place, seen]) == 0:
+            return None
+        others = np.flatnonzero(fits)
+        found[place] = others[np.abs(others - place).argmin()]
+    return found if (found != np.arange(count)).any() else None
+
+
+def _words(name: str, found: Ints) -> str:
+    """Say which places have what others should."""
+    for words, rule in _rules(len(found)):
+        if np.array_equal(found, rule):
+            return f"every {name} has what {words} should"
+    other = np.flatnonzero(found != np.arange(len(found)))
+    if not other[1:].size:
+        return f"{name} {other[0]} has what {name} {found[other[0]]} should"
+    here, there = (", ".join(map(str, each[:SHOWN])) for each in (other, found[other]))
+    more = ", …" if len(other) > SHOWN else ""
+    names = PLURALS.get(name, f"{name}s")
+    return f"{names} {here}{more} have what {names} {there}{more} should"
+
+
+def _rules(count: int) -> Iterator[tuple[str, Ints]]:
+    """Yield words for what is taken for each place, and its number."""
+    places = np.arange(count)
+    yield "the first one", np.zeros_like(places)
+    yield "the last one", np.full_like(places, count - 1)
+    yield "the next one", np.roll(places, -1)
+    yield "the one before it", np.roll(places, 1)
+    yield "its mirror image, from the end,", places[::-1]
+    for size in range(2, count):
+        yield f"the first of each {size}", places // size * size
+        yield f"that of its number divided by {size}", places // size
+        yield f"one of the first {size}, again and again,", places % size
