@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.held import Held, Spread, broadcast_result
@@ -15,7 +17,7 @@ from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
-from posenc_lab.judging import schemes
+from posenc_lab.judging import failed, judge, schemes
 
 
 class Turning:
@@ -225,3 +227,32 @@ def test_options_of_a_call_that_are_left_open_are_passed() -> None:
     assert keywords["layout"] == "half"
     assert it.offers({"rotation": "partial"})
     assert not it.offers({"rotation": "whole"})
+
+
+class Even:
+    """MusicGen's table as its authors' code has it, which refuses odd channels."""
+
+    @claims("musicgen", odd_dim="refuse")
+    def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: Any) -> Array:
+        assert dim % 2 == 0
+        given: Any = {"layout": "cos-sin", "denominator": "d/2-1", "single_pair": "refuse"}
+        return posenc.sinusoidal(positions, dim, base=base, dtype=dtype, **given)
+
+
+class Cut:
+    """Claims another meaning of odd channels than the combination has."""
+
+    @claims("musicgen", odd_dim="cut")
+    def sinusoidal(self, positions: Array, dim: int, **rest: Any) -> Array:
+        raise NotImplementedError
+
+
+def test_odd_channels_may_be_refused_where_a_combination_gives_them_a_meaning() -> None:
+    verdicts = judge(Even())
+    assert len(verdicts) > 20
+    assert not failed(verdicts)
+
+
+def test_odd_channels_have_no_other_meaning_than_that_of_the_combination() -> None:
+    with pytest.raises(UserError, match="odd_dim is 'zero'"):
+        subjects(Cut(), schemes())

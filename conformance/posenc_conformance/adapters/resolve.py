@@ -18,6 +18,8 @@ from posenc_conformance.scheme_file.model import Call, Combination, Convention, 
 
 FARTHEST = 2**53
 """Up to here float64 holds every whole number."""
+REFUSE = "refuse"
+"""Value of ``odd_dim`` for code that refuses an odd number of channels."""
 LONGEST_AXIS = 2**16
 """Longest axis that a claim may name: the kit makes an array of this length."""
 MOST_VALUES = 2**12
@@ -70,15 +72,10 @@ def _of_method(
     scopes: dict[str, list[Scope]] = {}
     for claim in claims:
         chosen, scope = _meaning(scheme, call, claim, method)
-        _check_open(scheme, call, chosen, scope, keywords, method)
-        for combination in chosen:
-            fixed = {
-                name: (value,)
-                for name, value in combination.conventions.items()
-                if scheme.conventions[name].optional
-            }
-            merged = replace(scope, options={**scope.options, **fixed})
-            scopes.setdefault(combination.name, []).append(merged)
+        merged = {each.name: _under(scheme, call, scope, each, method) for each in chosen}
+        _check_open(scheme, call, chosen, merged, keywords, method)
+        for name, each in merged.items():
+            scopes.setdefault(name, []).append(each)
     return [
         Subject(
             scheme,
@@ -93,6 +90,36 @@ def _of_method(
         for name in call.combinations
         if name in scopes
     ]
+
+
+def _under(
+    scheme: KnownScheme,
+    call: Call,
+    scope: Scope,
+    combination: Combination,
+    method: Callable[..., Any],
+) -> Scope:
+    """Return what a claim covers of a combination, which may fix optional conventions.
+
+    If the code refuses odd channels where the combination gives them a meaning, even ones are
+    claimed. Raises UserError for any other value than the one that the combination fixes.
+    """
+    fixed = {
+        name: value
+        for name, value in combination.conventions.items()
+        if scheme.conventions[name].optional
+    }
+    for name, value in fixed.items():
+        claimed = scope.options.get(name, (value,))
+        if name == "odd_dim" and claimed == (REFUSE,) and value != REFUSE:
+            scope = replace(scope, even_dim=True)
+        elif claimed != (value,):
+            raise UserError(
+                f"{_where(method)}: {call.name}() claims {combination.name!r}, where {name} is "
+                f"{value!r}, but also {name}={', '.join(map(repr, claimed))}",
+                f"drop {name}, or claim another combination",
+            )
+    return replace(scope, options={**scope.options, **{n: (each,) for n, each in fixed.items()}})
 
 
 def _meaning(
@@ -376,7 +403,7 @@ def _check_open(
     scheme: KnownScheme,
     call: Call,
     chosen: Sequence[Combination],
-    scope: Scope,
+    scopes: Mapping[str, Scope],
     keywords: frozenset[str] | None,
     method: Callable[..., Any],
 ) -> None:
@@ -387,13 +414,15 @@ def _check_open(
     for combination in chosen:
         for name, value in combination.conventions.items():
             choices.setdefault(name, set()).add(value)
-    for name, values in scope.options.items():
-        choices.setdefault(name, set()).update(values)
+    for each in scopes.values():
+        for name, values in each.options.items():
+            choices.setdefault(name, set()).update(values)
     open_ = [
         name
         for name, values in choices.items()
         if len(values) > 1 and scheme.conventions[name].passed
     ]
+    scope = next(iter(scopes.values()))  # which differ in their options alone
     for name, parameter in call.parameters.items():
         wanted = all(value in scope.options.get(axis, ()) for axis, value in parameter.when.items())
         if parameter.passed and wanted and len(scope.parameters.get(name, (0, 0))) > 1:

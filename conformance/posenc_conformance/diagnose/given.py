@@ -21,6 +21,8 @@ SHORT = ("bfloat16", "float16")
 LARGEST = 2**12
 """Of a larger result no model is computed: there are many."""
 ENDS = {"first": slice(0, 1), "last": slice(-1, None)}
+PAIRS = ["q_len", "k_len"]
+FROM_ZERO = "queries stand at 0, 1, 2, …, although keys come before them"
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ def _changes(case: Case) -> Iterator[Change]:
         if array.size:
             for words, other in _others(array, _axes(case, name), case.dtype in PRECISE):
                 yield Change(f"{name} {words}", {name: other})
+        if array.ndim > 2 and _axes(case, name)[-2:] == PAIRS and array.shape[-2] < array.shape[-1]:
+            missing = [(0, 0)] * (array.ndim - 2)
+            missing += [(0, array.shape[-1] - array.shape[-2]), (0, 0)]
+            yield Change(FROM_ZERO, {name: np.pad(array, missing)})
     for one, two in combinations(case.arguments, 2):
         if _may_be_exchanged(case, one, two):
             swapped = {one: case.arguments[two], two: case.arguments[one]}

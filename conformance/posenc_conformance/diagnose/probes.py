@@ -56,6 +56,8 @@ MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
 LARGEST_READ = 2**15
 """Results of more values are not read whole."""
+LARGEST_PRINTED = 2**17
+"""Goldens of more values are not asked whether a name fits them as well."""
 DRAWN = 4
 """So many calls are drawn, besides the simplest."""
 
@@ -155,6 +157,17 @@ class ProbeResults:
             found.setdefault((fit.deviation, tuple(constants)), fit)
         return found
 
+    def by_likelihood(self, fits: Iterable[Fit]) -> list[Fit]:
+        """Put those first whose words explain the most wrong answers."""
+
+        def count(fit: Fit) -> int:
+            names = self.by_name([fit])
+            return sum(
+                fit.mistake in each.words.get(name, ()) for each in self.wrong for name in names
+            )
+
+        return sorted(fits, key=count, reverse=True)
+
     def words_of(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
         """Map the name of each mistake to all the words of its models."""
         some = [(name, fit.mistake) for fit in fits for name in self.by_name([fit])]
@@ -222,7 +235,8 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
             [], otherwise if said else _describe_kept(subject, case, output, otherwise), said
         )
     ids = {id for name, _ in names for id in name.split("+")}
-    this = Probe(case, output, True, seen.by_name(find_fits(case, output, only=ids)))
+    likely = seen.by_likelihood(find_fits(case, output, only=ids))
+    this = Probe(case, output, True, seen.by_name(likely))
     fits = [fit for name in names if (fit := this.explained(name, seen.first_fits[name]))]
     return to_diagnosis(fits[:1])
 
@@ -230,8 +244,8 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
 def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     """Find what explains one wrong result, where small questions are answered rightly.
 
-    It must speak for the rest: no right answer refutes it, and it explains at least half of the
-    goldens that are wrong.
+    It must speak for the rest: no right answer refutes it, and it explains the goldens that are
+    wrong, but for large ones.
     """
     small = run_probes(subject, case.dtype)
     return [
@@ -239,7 +253,7 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
         for fit in find_fits(case, output)
         if not any(each.refutes(fit) for each in small.answers)
         and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.mistake)
-        and not _elsewhere(subject, case.dtype, fit)
+        and ("+" in fit.deviation or all(_explained_goldens(subject, case.dtype, fit)))
     ]
 
 
@@ -301,7 +315,7 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
     if 2 * most <= len(seen.wrong):
         return []
     if len({id for id, _ in equal}) > 1:
-        more = ask_all(subject, _goldens(subject, dtype)).counts
+        more = ask_all(subject, _goldens(subject, dtype, LARGEST_PAIRED)).counts
         best = max(more.get(name, 0) for name in equal)
         return [name for name in equal if more.get(name, 0) == best]
     return equal
@@ -320,8 +334,8 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
 
 @once_per_subject
 def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
-    """Ask for the results of small goldens, and return those that can be judged."""
-    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype))
+    """Ask for the results of goldens that are not large, and return those that can be judged."""
+    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
     return [(case, output) for case, output in found if output is not None]
 
 
@@ -438,9 +452,10 @@ def _probes(subject: Subject, dtype: str) -> Iterator[Case]:
             yield case
 
 
-def _goldens(subject: Subject, dtype: str) -> Iterator[Case]:
+def _goldens(subject: Subject, dtype: str, largest: int) -> Iterator[Case]:
+    """Yield claimed goldens whose results have no more values than the largest."""
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
             case = case_described_by(subject.scheme, golden, dtype)
-            if subject.covers(case) and prod(case.shape) <= LARGEST_PAIRED:
+            if subject.covers(case) and prod(case.shape) <= largest:
                 yield case

@@ -26,6 +26,8 @@ class Scope:
     """Whether the result has its mask in it."""
     broadcast: bool = False
     """Whether the result may leave out that it repeats along an axis."""
+    even_dim: bool = False
+    """Whether odd channels are left out, although the combination gives them a meaning."""
     switches: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Sizes at which the implementation takes another way, by what is counted."""
 
@@ -41,6 +43,7 @@ class Scope:
                 if name in chosen
             )
             and all(case.parameter(name) in (None, *some) for name, some in self.parameters.items())
+            and not (self.even_dim and case.shape[-1] % 2)
             and (self.when is None or self.when.holds(case))
         )
 

@@ -55,7 +55,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield every length; many keys a side, and gaps longer than a block of threads."""
     yield from lengths_sizes()
-    for window, dilation in ((64, 2), (2, 130), (256, 1)):
+    for window, dilation in ((64, 2), (2, 130), (256, 1), (2, 5), (4, 7), (2, 8), (3, 33)):
         yield {"q_len": 3, "k_len": LONG, "window": window, "dilation": dilation}
 
 

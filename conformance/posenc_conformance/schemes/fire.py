@@ -390,10 +390,11 @@ def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict keys after the query taken along, as if they were the query's own."""
-    inputs = with_bias(first_layer(case, network_input(case)[0]))
-    output = gathered(case.arguments["gradient"], inputs)
-    yield Prediction("matches keys after the query taken along", output)
+    """Predict keys after the query taken along, as if they were its own, or by their distance."""
+    by_distance = psi(case, np.abs(lags(case))) / divisor(case, queries(case))
+    for a in (network_input(case)[0], by_distance):
+        output = gathered(case.arguments["gradient"], with_bias(first_layer(case, a)))
+        yield Prediction("matches keys after the query taken along", output)
 
 
 KNOWLEDGE = {
