@@ -72,7 +72,10 @@ def _of_method(
     scopes: dict[str, list[Scope]] = {}
     for claim in claims:
         chosen, scope = _meaning(scheme, call, claim, method)
-        merged = {each.name: _under(scheme, call, scope, each, method) for each in chosen}
+        merged = {
+            each.name: _under(scheme, call, scope, each, method, is_alone=len(chosen) == 1)
+            for each in chosen
+        }
         _check_open(scheme, call, chosen, merged, keywords, method)
         for name, each in merged.items():
             scopes.setdefault(name, []).append(each)
@@ -98,11 +101,14 @@ def _under(
     scope: Scope,
     combination: Combination,
     method: Callable[..., Any],
+    *,
+    is_alone: bool,
 ) -> Scope:
     """Return what a claim covers of a combination, which may fix optional conventions.
 
     If the code refuses odd channels where the combination gives them a meaning, even ones are
-    claimed. Raises UserError for any other value than the one that the combination fixes.
+    claimed. Raises UserError if the value that the combination fixes is not among those claimed,
+    and the claim is of this combination alone: of several it may be meant for those that fix none.
     """
     fixed = {
         name: value
@@ -113,7 +119,7 @@ def _under(
         claimed = scope.options.get(name, (value,))
         if name == "odd_dim" and claimed == (REFUSE,) and value != REFUSE:
             scope = replace(scope, even_dim=True)
-        elif claimed != (value,):
+        elif value not in claimed and is_alone:
             raise UserError(
                 f"{_where(method)}: {call.name}() claims {combination.name!r}, where {name} is "
                 f"{value!r}, but also {name}={', '.join(map(repr, claimed))}",

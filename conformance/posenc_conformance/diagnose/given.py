@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import is_result_of
+from posenc_conformance.diagnose.diagnosis import differs, is_result_of
 from posenc_conformance.judge.arrays import DTYPES, PRECISE, Array, Floats, round_to
 from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.forms import forms_of
@@ -40,7 +40,8 @@ def describe_given(wrong: Answered, right: Answered) -> str:
         return ""
     first, output = max(wrong, key=lambda each: each[1].size)
     for change in _changes(first):
-        fits = is_result_of(first, output, first.with_arguments(**change.arguments))
+        other = first.with_arguments(**change.arguments)
+        fits = is_result_of(first, output, other) and differs(first, other.truth)
         if fits and all(_gives(change.words, *each) for each in answers):
             return change.words
     return ""

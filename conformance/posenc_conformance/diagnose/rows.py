@@ -17,7 +17,7 @@ BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 IDS = "position-ids"
 """Kind of calls whose results are positions."""
 FEWEST = 3
-"""Fewest rows from which it is said where they stand."""
+"""Fewest rows, or positions that are asked for, from which it is said where rows stand."""
 MOST = 256
 """Most positions that are tried."""
 NEAR = 9
@@ -39,7 +39,9 @@ def describe_rows(
     Position ids are positions themselves: those that a call gives, and those that it should give.
     What would make other answers wrong that are right is told of some calls alone.
     """
-    if answers and all(is_unturned(*each) for each in answers):
+    if not answers:
+        return ""
+    if all(is_unturned(*each) for each in answers):
         return "nothing is rotated: every row is as it was given"
     both = []
     for case, output in answers:
@@ -48,7 +50,7 @@ def describe_rows(
             return ""  # also where it is wrong in another way
         both.append((asked, rows))
     is_read = all(case.call.kind == IDS for case, _ in answers)
-    if not is_read and sum(rows.size for _, rows in both) < FEWEST:
+    if not is_read and _distinct([asked for asked, _ in both]) < FEWEST:
         return ""
     for words, rule in RULES.items():
         if all(np.array_equal(rule(asked), rows) for asked, rows in both):
@@ -59,6 +61,12 @@ def describe_rows(
     if not is_read and all(_is_multiple(asked, rows) for asked, rows in both):
         return ""
     return _alike(both) or _each(*max(both, key=lambda pair: pair[1].size))
+
+
+def _distinct(asked: Sequence[Ints]) -> int:
+    """Count the positions that are asked for: in one sequence after the other, or in all."""
+    every = np.unique(np.concatenate([rows.reshape(-1) for rows in asked]))
+    return max([len(every), *(int(rows.shape[-1]) for rows in asked)])
 
 
 def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:

@@ -91,16 +91,26 @@ def explained_by_earlier(
 def is_fresh_right(subject: Subject, case: Case) -> bool:
     """Return whether a new instance of an adapter's class, asked this call alone, is right.
 
-    It is not if there is no class that can be made without arguments, as the kit makes it.
+    It is not if there is no such class.
+    """
+    with suppress(Exception):
+        fresh = made_anew(subject)
+        return fresh is not None and agrees(case, fresh.run(case))
+    return False
+
+
+def made_anew(subject: Subject) -> Subject | None:
+    """Make the subject of a new instance of an adapter's class, which nobody has asked anything.
+
+    None if there is no class that can be made without arguments, as the kit makes it.
     """
     method = subject.method
     if not isinstance(method, MethodType) or isinstance(method.__self__, type):
-        return False
+        return None
     with suppress(Exception):
         made = MethodType(method.__func__, type(method.__self__)())
-        fresh = replace(subject, method=made, history=History())
-        return agrees(case, fresh.run(case))
-    return False
+        return replace(subject, method=made, history=History())
+    return None
 
 
 def shows_in_next_call(subject: Subject, case: Case, names: tuple[str, ...]) -> bool:

@@ -54,9 +54,29 @@ def to_torch(array: Any) -> Any:
     values = np.asarray(array)
     if not values.flags.writeable or not _has_strides_of_torch(values):
         values = _copied_as_it_lies(values)
-    if values.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(values)
+    is_short = values.dtype == ml_dtypes.bfloat16
+    whole, start = _memory_of(values)
+    # Of the whole memory, so that a view begins elsewhere than its storage, as views of torch do.
+    tensor = torch.from_numpy(whole.view(np.int16) if is_short else whole)
+    if whole is not values:
+        steps = [step // values.itemsize for step in values.strides]
+        tensor = tensor.reshape(-1).as_strided(values.shape, steps, start // values.itemsize)
+    return tensor.view(torch.bfloat16) if is_short else tensor
+
+
+def _memory_of(array: Array) -> tuple[Array, int]:
+    """Return the array that a view looks into, and where in it the view begins, in bytes.
+
+    That is the array itself if it is no view, or one of an array of another dtype, or of one that
+    is not in row-major order.
+    """
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    if whole.dtype != array.dtype or not whole.flags.c_contiguous:
+        return array, 0
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return whole, start
 
 
 def _copied_as_it_lies(array: Array) -> Array:
@@ -67,9 +87,14 @@ def _copied_as_it_lies(array: Array) -> Array:
     size = array.itemsize
     if not array.size or not _has_strides_of_torch(array):
         return np.array(array, order="C")
-    last = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+    last = last_of(array.shape, array.strides)
     memory = np.lib.stride_tricks.as_strided(array, (last // size + 1,), (size,)).copy()
     return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+
+
+def last_of(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return where the last element of an array lies from the first one, in units of strides."""
+    return sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def _has_strides_of_torch(array: Array) -> bool:
@@ -79,9 +104,8 @@ def _has_strides_of_torch(array: Array) -> bool:
 
 def placed(values: Array, strides: Sequence[int]) -> Array:
     """Copy values into memory of their own, with strides that count elements."""
-    last = sum((n - 1) * step for n, step in zip(values.shape, strides, strict=True))
     steps = [step * values.itemsize for step in strides]
-    memory = np.zeros(last + 1, values.dtype)
+    memory = np.zeros(last_of(values.shape, strides) + 1, values.dtype)
     view = np.lib.stride_tricks.as_strided(memory, values.shape, steps)
     view[...] = values
     return view
@@ -157,13 +181,10 @@ def around(array: Array) -> bytes:
     The elements of the view count as 0. The result is empty for an array that is no view, or a view
     of one that is not in row-major order.
     """
-    whole = array
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    if whole is array or not whole.flags.c_contiguous:
+    whole, start = _memory_of(array)
+    if whole is array:
         return b""
     copy = whole.copy().reshape(-1).view(np.uint8)
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     view: Array = np.ndarray(array.shape, array.dtype, copy, start, array.strides)
     view[...] = 0
     return copy.tobytes()

@@ -392,9 +392,9 @@ def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
 def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict keys after the query taken along, as if they were its own, or by their distance."""
     by_distance = psi(case, np.abs(lags(case))) / divisor(case, queries(case))
-    for a in (network_input(case)[0], by_distance):
+    for words, a in (("", network_input(case)[0]), (", by their distance", by_distance)):
         output = gathered(case.arguments["gradient"], with_bias(first_layer(case, a)))
-        yield Prediction("matches keys after the query taken along", output)
+        yield Prediction(f"matches keys after the query taken along{words}", output)
 
 
 KNOWLEDGE = {

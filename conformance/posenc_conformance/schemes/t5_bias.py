@@ -248,7 +248,7 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 def other_distance(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another max_distance."""
     asked = case.arguments.get("max_distance", 128)
-    for distance in (32, 64, 127, 128, 129, 256, 512, 1024):
+    for distance in dict.fromkeys((32, 64, 127, 128, 129, 256, 512, 1024, asked // 2, 2 * asked)):
         if distance != asked:
             yield from predict_case(
                 case.with_arguments(max_distance=distance),

@@ -68,12 +68,21 @@ ALIASED = ("earlier result", "shares memory", "same memory", "written over", "ov
 STATE = ("an earlier call", "earlier calls", "first call", "counts its calls")
 RANDOM = ("deterministic", "differ from run to run", "run to run")
 ZEROS = ("got 0", "0 instead", "zeros", "left out", "not written")
-STANDS = ("stands? (at|where)", "turned by position")
+STANDS = (
+    "stands? (at|where)",
+    "turned by position",
+    "positions (begin|follow|beyond|are)",
+    "(later|earlier) than it should",
+    "counted twice",
+    "by their numbers",
+)
 CHANNELS = "channels? (that|beyond|of another|left|not)"
 COLUMN = "(other|another|next|wrong|first) columns?"
 DISTANCES = "distances? (of|are|no|cut)"
-HEAD = "(by its|other|another|next|wrong|each|as many) heads?"
-KEY = "keys? of (a|another) tile"
+HEAD = (
+    "(by its|other|another|next|wrong|each|as many) heads?|heads? .*(has|have) what|axis of heads"
+)
+KEY = "keys? of (a|another) tile|keys? .*(has|have) what"
 KEYS = "keys (are|that|not)"
 LAST = "last (row|key|block|tile|sequence)"
 PAIRS = "pairs? (of|that|with|are)"
