@@ -491,7 +491,12 @@ def test_configurations_as_they_are_released_are_read(
         ),
         ({**LLAMA, "partial_rotary_factor": 0.01}, "partial_rotary_factor", "1 of 128 channels"),
         (
-            {**LLAMA, "rope_scaling": LLAMA3, "partial_rotary_factor": 0.5},
+            {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.01},
+            "partial_rotary_factor",
+            "an even number",
+        ),
+        (
+            {**LLAMA, "model_type": "phi", "rope_scaling": LLAMA3, "partial_rotary_factor": 0.5},
             "partial_rotary_factor",
             "no known model",
         ),
@@ -536,7 +541,7 @@ def test_configurations_as_they_are_released_are_read(
         (
             {**LLAMA, "model_type": "gptj", "rotary_dim": 64, "partial_rotary_factor": 0.25},
             "rotary_dim",
-            "partial_rotary_factor is 0.25 of 128",
+            "32 channels of 128 follow",
         ),
     ],
 )

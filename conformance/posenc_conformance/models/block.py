@@ -47,6 +47,13 @@ def block(config: Configuration, kind: str) -> FieldDict:
             "rope_scaling", "rope_parameters is given too, and says something else", "keep one"
         )
     per_kind = isinstance(new, Mapping) and any(name in LAYER_KINDS for name in new)
+    if new and per_kind is not style.blocks:
+        many, one = "a block for each kind of layers", "one block for all layers"
+        raise config.wrong(
+            "rope_parameters",
+            f"it has {many if per_kind else one}; of {config.type} {many if style.blocks else one} "
+            "is known",
+        )
     if per_kind:
         found, field = _of_kind(config, kind, new)
     elif new is not None:
@@ -136,6 +143,12 @@ def _base_name(config: Configuration, local: bool) -> str:
 
 
 def _type(config: Configuration, found: FieldDict, field: str) -> str:
+    if ROTARY[config.type].blocks and found.get("rope_type") is None and found.get("type"):
+        raise config.wrong(
+            f"{field}.type",
+            f"it is {found['type']!r}, which some releases of transformers read and others do not",
+            "write rope_type, which all of them read",
+        )
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")

@@ -78,8 +78,9 @@ def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
         return rotated(config, len(names))
     if config.type == "granitemoehybrid" and config.get("position_embedding_type") != "rope":
         return [False for _ in names]
-    if unrotated is not None and len(set(names)) > 1:
-        return [name != unrotated for name in names]
+    if unrotated is not None:
+        whole = ROTARY[config.type].turns_without_window and window(config, "sliding") is None
+        return [whole or name != unrotated for name in names]
     return [name not in WITHOUT_POSITIONS for name in names]
 
 
@@ -120,15 +121,19 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
+    width = int(size * (style.partial if share is None else share))
     given = config.get("rotary_dim")
-    if given is not None:
-        if share is not None and int(size * share) != given:
-            raise config.wrong(
-                "rotary_dim", f"it is {given}, but partial_rotary_factor is {share} of {size}"
-            )
+    if given is not None and share is None and "rotary_dim" in style.reads.split():
         width = config.whole("rotary_dim")
-    else:
-        width = int(size * (style.partial if share is None else share))
+    elif given not in (None, width):
+        raise config.wrong(
+            "rotary_dim", f"it is {given}, but {width} channels of {size} follow from other fields"
+        )
+    if width != size and not (style.cuts or style.partial != 1):
+        raise config.wrong(
+            "partial_rotary_factor" if given is None else "rotary_dim",
+            f"{width} of {size} channels would be rotated, but {config.type} rotates whole heads",
+        )
     if width % 2 or not 0 < width <= size:
         name = "head_dim" if share is None and given is None else "partial_rotary_factor"
         raise config.wrong(

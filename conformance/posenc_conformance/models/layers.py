@@ -274,6 +274,10 @@ def head_dim(config: Configuration) -> int:
     if config.get("head_dim") is not None:
         return config.whole("head_dim")
     known = ROTARY[config.type].head_dim
+    if known is not None and "head_dim" in config.fields and divided(config) != known:
+        raise config.wrong(
+            "head_dim", f"it is null, which may stand for {known} or for {divided(config)} channels"
+        )
     if known is not None:
         return known
     return divided(config)
