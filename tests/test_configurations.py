@@ -634,3 +634,51 @@ def test_a_head_whose_size_is_null_is_refused_where_that_may_mean_two_sizes() ->
     assert derived({**small("mistral"), "head_dim": None}) == derived(small("mistral"))
     same = {**small("seed_oss"), "hidden_size": 512}
     assert derived({**same, "head_dim": None}) == derived(same)
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+
+
+@pytest.mark.parametrize("type", ["modernbert", "gemma3_text", "olmo3"])
+def test_what_is_not_read_where_kinds_of_layers_have_blocks_is_refused(type: str) -> None:
+    assert derived({**small(type), "rope_scaling": YARN}).groups
+    name = "original_max_position_embeddings"
+    outside = {each: value for each, value in YARN.items() if each != name}
+    assert f": {name}: " in refused({**small(type), "rope_scaling": outside, name: 1024})
+    assert "truncate" in refused({**small(type), "rope_scaling": {**YARN, "truncate": False}})
+
+
+def test_a_temperature_is_refused_of_who_does_not_read_it() -> None:
+    block = {**YARN, "llama_4_scaling_beta": 0.1}
+    said = refused({**small("deepseek_v3"), "rope_scaling": block})
+    assert "llama_4_scaling_beta" in said
+    assert derived({**small("deepseek_v3"), "rope_scaling": {**block, "llama_4_scaling_beta": 0}})
+    (group,) = derived({**small("ministral3"), "rope_scaling": block}).groups
+    assert group.temperature is not None
+
+
+def test_sections_that_take_turns_are_said_by_two_names() -> None:
+    type = "qwen3_omni_moe_text"
+    block = {"rope_type": "default", "mrope_section": [12, 10, 10]}
+    for name in ("interleaved", "mrope_interleaved"):
+        given = {**small(type), "rope_scaling": {**block, name: True}}
+        assert derived(given) == derived(small(type))
+        assert f": {name}: " in refused({**given, "rope_scaling": {**block, name: False}})
+        assert f": {name}: " in refused({**small("qwen3"), "rope_scaling": {name: True}})
+
+
+def test_other_words_for_what_is_read_and_what_is_not() -> None:
+    whole = {"model_type": "granite_speech", "window_size": 15, "text_config": small("granite")}
+    assert derived(whole) == derived(small("granite"))
+    assert ": window_size: " in refused({**whole, "model_type": "several"})
+    hunyuan = {**small("hunyuan_v1_dense"), "use_rotary_pos_emb": True}
+    assert derived(hunyuan) == derived(small("hunyuan_v1_dense"))
+    assert ": use_rotary_pos_emb: " in refused({**hunyuan, "use_rotary_pos_emb": False})
+    assert ": longchat_condense_ratio: " in refused(
+        {**small("llama"), "longchat_condense_ratio": 8}
+    )
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    said = refused({**small("phi3"), "sliding_window": [512] * 1000})
+    assert len(said) < 300

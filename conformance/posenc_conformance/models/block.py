@@ -10,7 +10,7 @@ from posenc_conformance.models.layers import LAYER_KINDS
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
     for name, fields in {
-        "default": "mrope_section mrope_interleaved",
+        "default": "mrope_section mrope_interleaved interleaved",
         "linear": "factor",
         "dynamic": "factor original_max_position_embeddings",
         "yarn": "factor original_max_position_embeddings attention_factor beta_fast beta_slow "
@@ -23,7 +23,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
 }
 """Fields of rope_scaling and rope_parameters, by what their type is called now."""
 
-SECTIONS = ("mrope_section", "mrope_interleaved")
+SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
 """Fields that say how pairs are shared out among three axes."""
 NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
@@ -125,6 +125,10 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
     """
     name = "original_max_position_embeddings"
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
+        if ROTARY[config.type].blocks and name not in found and config.get(name) is not None:
+            raise config.wrong(
+                name, f"it stands outside of {field}, where {config.type} is not read with it"
+            )
         _add_outer(config, found, field, name, name)
         return
     given, whole = config.get(name), config.get("max_position_embeddings")
@@ -176,6 +180,16 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     if found.get("alpha") is not None:
         _demand_alpha(config, found, field)
         allowed = BESIDE_ALPHA
+    if ROTARY[config.type].blocks and found.get("truncate", True) is not True:
+        raise config.wrong(
+            f"{field}.truncate",
+            f"it is {found['truncate']!r}, which transformers does not read in {config.type}",
+        )
+    warm = found.get("llama_4_scaling_beta")
+    if warm and config.type != "ministral3":
+        raise config.wrong(
+            f"{field}.llama_4_scaling_beta", f"it is known for ministral3 only, not {config.type}"
+        )
     for name, value in found.items():
         if name in EVERYWHERE or name in allowed or value is None:
             continue

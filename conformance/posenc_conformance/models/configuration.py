@@ -60,6 +60,9 @@ STYLES: Mapping[str, tuple[str, str]] = {
 
 HINT = "correct it, or remove what does not belong there"
 
+OF_SOUND = ("window_size",)
+"""Fields beside Granite's text that say how its sound is taken together."""
+
 Fields = Mapping[str, Any]
 """Fields of a configuration, or of a part of it, by their names."""
 FieldDict = dict[str, Any]
@@ -252,6 +255,8 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
             continue
         if name in IGNORED or (name in SWITCHES and not value) or inner.get(name) == value:
             continue
+        if name in OF_SOUND and "granite_speech" in str(raw.get("model_type")):
+            continue
         raise UserError(
             f"{where}: {name}: it stands beside {text}, where the same is not said",
             f"what is meant for the text belongs into {text}",
@@ -267,13 +272,12 @@ def _demand_layout(config: Configuration) -> None:
         given = config.get(name)
         if given is not None and given != (layout == "interleaved"):
             raise config.wrong(name, f"it is {given}, but the layout of {config.type} is {layout}")
-    if config.get("rotary", True) is not True:
-        raise config.wrong("rotary", "it is not true; nothing is known of such a model")
+    for name in ("rotary", "use_rotary_pos_emb", "original_rope"):
+        if config.get(name, True) is not True:
+            raise config.wrong(name, "it is not true; nothing is known of such a model")
     usual, known = STYLES.get(config.type, ("", ""))
     if config.type in STYLES and config.get("position_embedding_type", usual) != known:
         raise config.wrong("position_embedding_type", f"only {known!r} is known here")
-    if config.get("original_rope", True) is not True:
-        raise config.wrong("original_rope", "it is not true; nothing is known of such a model")
     blocks = [config.get(name) for name in ("rope_parameters", "rope_scaling")]
     if ROTARY[config.type].scaled_by_default and blocks == [None, None]:
         raise config.wrong("rope_parameters", "it is missing, and models of this type scale")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import NOT_WITH_SECTIONS, block
+from posenc_conformance.models.block import NOT_WITH_SECTIONS, SECTIONS, block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -158,8 +158,9 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
         parameters["rotary_dim"] = width
     if style.sections is not None:
         return _sections(config, settings, width, partial, parameters)
-    if settings.get("mrope_section"):
-        raise config.wrong("mrope_section", f"{config.type} has no sections")
+    for name in SECTIONS:
+        if settings.get(name):
+            raise config.wrong(name, f"{config.type} has no sections")
     if type == "default":
         return "rope", "rope", config.layout, partial, parameters
     if type == "yarn":
@@ -250,10 +251,11 @@ def _sections(
         raise config.wrong(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
         )
-    if settings.get("mrope_interleaved", known.interleaved) is not known.interleaved:
-        raise config.wrong(
-            "mrope_interleaved", f"it is not {known.interleaved}, as in all known {config.type}"
-        )
+    for name in ("mrope_interleaved", "interleaved"):
+        if settings.get(name, known.interleaved) is not known.interleaved:
+            raise config.wrong(
+                name, f"it is not {known.interleaved}, as in all known {config.type}"
+            )
     given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
     combination = "qwen3-vl" if known.interleaved else "qwen2-vl"
     return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
