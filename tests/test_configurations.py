@@ -682,3 +682,23 @@ def test_other_words_for_what_is_read_and_what_is_not() -> None:
 def test_a_long_value_is_shown_in_part() -> None:
     said = refused({**small("phi3"), "sliding_window": [512] * 1000})
     assert len(said) < 300
+
+
+LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
+
+
+@pytest.mark.parametrize("type", ["minicpm", "phi3_v"])
+def test_a_type_whose_code_knows_few_kinds_of_scaling(type: str) -> None:
+    block = {"type": "longrope", **LISTS, "original_max_position_embeddings": 1024}
+    given = {**small(type), "rope_scaling": block}
+    (group,) = derived(given).groups
+    assert (group.scheme, group.parameters["factor"]) == ("longrope", 4)
+    assert group == derived({**small("phi3"), "rope_scaling": block}).groups[0]
+    assert "ignores it" in refused({**given, "rope_scaling": {**block, "factor": 8.0}})
+    assert "not known of" in refused({**small(type), "rope_scaling": YARN})
+
+
+def test_keys_that_are_chosen_by_blocks_are_refused() -> None:
+    for name in ("sparse_config", "mixer_types"):
+        assert f": {name}: " in refused({**small("minicpm"), name: {"topk": 64}})
+    assert derived({**small("minicpm"), "sparse_config": None}) == derived(small("minicpm"))

@@ -67,6 +67,9 @@ class Rotary:
     """Whether ``alpha`` in a block of the type ``dynamic`` makes the base larger for good."""
     scaled_by_default: bool = False
     """Whether positions are scaled if the configuration has no block that says how."""
+    types: tuple[str, ...] = ()
+    """What ``rope_type`` may be, where the code of a type knows few; it reads no other factor of
+    LongRoPE then than what follows from the two contexts."""
     reads: str = ""
     """Fields about positions that are read beside those that are read of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -242,6 +245,7 @@ ROTARY: Mapping[str, Rotary] = {
     ),
     "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
     "mimo": Rotary(layers="switched", reads=QWEN),
+    "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope")),
     "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
@@ -281,6 +285,7 @@ ROTARY: Mapping[str, Rotary] = {
     "persimmon": Rotary(partial=0.5),
     "phi": Rotary(partial=0.5),
     "phi3": Rotary(cuts=True, reads=WINDOW),
+    "phi3_v": Rotary(types=("default", "longrope"), reads=WINDOW),
     "phi4_multimodal": Rotary(cuts=True, reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
     "qwen2": Rotary(layers="switched", reads=QWEN),

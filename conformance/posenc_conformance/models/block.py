@@ -166,6 +166,13 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
         raise config.wrong(
             f"{field}.rope_type", f"{type!r} is not known", f"known are {', '.join(IN_A_BLOCK)}"
         )
+    of_type = ROTARY[config.type].types
+    if of_type and type not in of_type:
+        raise config.wrong(
+            f"{field}.rope_type",
+            f"{type!r} is not known of {config.type}",
+            f"known are {', '.join(of_type)}",
+        )
     return type
 
 

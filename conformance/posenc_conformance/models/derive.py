@@ -311,8 +311,11 @@ def _longrope(
     original = _original(config, settings)
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
+    follows = normalise_numbers(whole / original)
+    if ROTARY[config.type].types and factor not in (None, follows):
+        raise config.wrong("rope_scaling.factor", f"it is {factor}, but {config.type} ignores it")
     if factor is None:
-        factor = normalise_numbers(whole / original)
+        factor = follows
     parameters |= {"factor": factor, "original_max_position_embeddings": original}
     for inner, name in (("short_factor", "short_factors"), ("long_factor", "long_factors")):
         values = settings.get(inner)

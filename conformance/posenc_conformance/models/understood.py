@@ -13,7 +13,7 @@ ABOUT_POSITIONS = re.compile(
     r"context|seq_len|sequence_len|max_seq|layer_types|layers_block|block_types|attn_type|"
     r"attention_type|attn_layer|attention_layer|attn_config|full_attn|full_attention|"
     r"pattern|interval|hybrid|per_layer_|linear_attn|block_configs|nope|bidirection|causal|cross_attention|"
-    r"condense|mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
+    r"condense|mixer|sparse_config|mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
 )
 """Names of fields that seem to bear on positions: on what turns, by how much, or who sees whom."""
 
