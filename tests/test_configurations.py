@@ -702,3 +702,14 @@ def test_keys_that_are_chosen_by_blocks_are_refused() -> None:
     for name in ("sparse_config", "mixer_types"):
         assert f": {name}: " in refused({**small("minicpm"), name: {"topk": 64}})
     assert derived({**small("minicpm"), "sparse_config": None}) == derived(small("minicpm"))
+
+
+def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> None:
+    listed = {"layer_types": ["sliding_attention"] * 8}
+    assert "sliding_window is null" in refused(
+        {**small("mistral"), **listed, "sliding_window": None}
+    )
+    said = refused({**small("qwen3"), **listed, "sliding_window": 64})
+    assert "use_sliding_window is not true" in said
+    on = {"sliding_window": 64, "use_sliding_window": True}
+    assert derived({**small("qwen3"), **listed, **on}).groups[0].window == 64

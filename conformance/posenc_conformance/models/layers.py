@@ -61,7 +61,9 @@ def kinds(config: Configuration) -> list[str]:
             says[0], f"it is {config.get(says[0])!r}, but layer_types says something else"
         )
     if "sliding" in stated and _window(config) is None:
-        raise config.wrong("layer_types", "it names sliding layers, but sliding_window is null")
+        off = config.get("sliding_window") is not None
+        why = "use_sliding_window is not true" if off else "sliding_window is null"
+        raise config.wrong("layer_types", f"it names sliding layers, but {why}")
     return stated
 
 
