@@ -713,3 +713,14 @@ def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> N
     assert "use_sliding_window is not true" in said
     on = {"sliding_window": 64, "use_sliding_window": True}
     assert derived({**small("qwen3"), **listed, **on}).groups[0].window == 64
+
+
+def test_a_pattern_of_none_stands_where_there_is_no_window() -> None:
+    """As transformers writes it of EXAONE 4.0 1.2B."""
+    none = {"sliding_window": None, "sliding_window_pattern": 0}
+    (group,) = derived({**small("exaone4"), **none}).groups
+    assert (group.turns, group.window) == (True, None)
+    for type in ("exaone4", "gemma3_text"):
+        assert ": sliding_window_pattern: " in refused(
+            {**small(type), "sliding_window": 64, "sliding_window_pattern": 0}
+        )

@@ -153,7 +153,7 @@ FIELDS: Mapping[str, Kind] = {
     "rotary_dim": integer(CHANNELS),
     "share_att_key": FLAG,
     "sliding_window": integer(LENGTH),
-    "sliding_window_pattern": either(integer(LAYERS), TEXT),
+    "sliding_window_pattern": either(integer(LAYERS, 0), TEXT),
     "use_bidirectional_attention": either(FLAG, TEXT),
     "use_mrope": FLAG,
     "use_rotary_pos_emb": FLAG,

@@ -82,6 +82,8 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
     every = every or style.pattern
     if _window(config) is None:
         return None
+    if config.get("sliding_window_pattern") == 0:
+        raise config.wrong("sliding_window_pattern", "it is 0, although there is a window")
     if every is None:
         return ["sliding"] * count
     if isinstance(every, str):  # L for local, G for global; the last layer is global
