@@ -515,3 +515,212 @@ def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> N
         if field == "layers_block_type":
             del fields["layer_types"]
         assert f"config.json: {field}: " in refused(fields)
+
+
+# What transformers does not read in a type, or reads otherwise than its neighbours.
+
+
+@pytest.mark.parametrize("type", ["olmo", "llama", "afmoe", "cohere2", "llama4_text", "gpt_oss"])
+def test_a_share_of_a_head_is_refused_of_who_rotates_it_whole(type: str) -> None:
+    given = small(type)
+    assert derived({**given, "partial_rotary_factor": 1.0}) == derived(given)
+    assert "rotates whole heads" in refused({**given, "partial_rotary_factor": 0.5})
+    assert ": rotary_pct: " in refused({**given, "rotary_pct": 0.5})
+    assert ": rotary_dim: " in refused({**given, "rotary_dim": 32})
+    if "rope_scaling" not in given:
+        block = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+        assert "rotates whole heads" in refused({**given, "rope_parameters": block})
+
+
+@pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "gpt_neox_japanese"])
+def test_a_share_of_a_head_is_read_of_who_cuts_it(type: str) -> None:
+    (group,) = derived({**small(type), "partial_rotary_factor": 0.75}).groups
+    assert group.parameters["rotary_dim"] == 48
+    assert derived({**small(type), "partial_rotary_factor": 0.75, "rotary_dim": 48}).groups
+    assert ": rotary_dim: " in refused({**small(type), "rotary_dim": 40})
+
+
+def test_names_of_one_type_are_refused_in_others() -> None:
+    assert derived({**small("gpt_neox"), "rotary_pct": 0.5, "rotary_emb_base": 5000}).groups
+    for name, value in (("rotary_emb_base", 5000), ("kv_channels", 32)):
+        assert f": {name}: " in refused({**small("qwen2"), name: value})
+
+
+ONE_BLOCK = {"rope_type": "default", "rope_theta": 30000.0}
+BLOCKS = {"full_attention": ONE_BLOCK, "sliding_attention": {**ONE_BLOCK, "rope_theta": 7000.0}}
+
+
+@pytest.mark.parametrize("type", ["olmo", "llama", "gemma2", "qwen3", "gpt_oss"])
+def test_blocks_for_kinds_of_layers_are_refused_of_who_has_one(type: str) -> None:
+    given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
+    assert derived({**given, "rope_parameters": ONE_BLOCK}).groups
+    assert ": rope_parameters: " in refused({**given, "rope_parameters": BLOCKS})
+
+
+@pytest.mark.parametrize("type", ["gemma3_text", "gemma3n_text", "olmo3", "modernbert", "mellum"])
+def test_one_block_is_refused_of_who_has_blocks_for_kinds_of_layers(type: str) -> None:
+    assert derived({**small(type), "rope_parameters": BLOCKS}).groups
+    assert ": rope_parameters: " in refused({**small(type), "rope_parameters": ONE_BLOCK})
+
+
+@pytest.mark.parametrize(
+    ("type", "window", "turned"),
+    [
+        ("afmoe", 64, 0),
+        ("cohere2", 64, 0),
+        ("cohere2", None, 0),
+        ("exaone4", 64, 0),
+        ("exaone4", None, 8),
+    ],
+)
+def test_full_layers_alone_are_turned_only_where_nothing_could_slide(
+    type: str, window: int | None, turned: int
+) -> None:
+    whole = {**small(type), "layer_types": ["full_attention"] * 8, "sliding_window": window}
+    found = derived(whole)
+    assert sum(len(group.layers) for group in found.groups if group.turns) == turned
+
+
+@pytest.mark.parametrize("type", ["gpt_oss", "apertus", "cwm", "ministral3"])
+def test_no_scaling_is_refused_of_who_scales_by_default(type: str) -> None:
+    for nothing in ({"rope_scaling": None}, {"rope_parameters": None}):
+        given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
+        assert ": rope_parameters: it is missing" in refused({**given, **nothing})
+
+
+# The type of the text, if it is not named.
+
+
+@pytest.mark.parametrize(
+    ("whole", "text"),
+    [
+        ("llava", "llama"),
+        ("gemma3", "gemma3_text"),
+        ("qwen3_vl_moe", "qwen3_vl_moe_text"),
+        ("internvl", "qwen2"),
+        ("mistral3", "mistral"),
+        ("kimi_k25", "deepseek_v3"),
+    ],
+)
+def test_a_text_without_a_type_has_that_of_the_whole(whole: str, text: str) -> None:
+    inner = {name: each for name, each in small(text).items() if name != "model_type"}
+    assert derived({"model_type": whole, "text_config": inner}) == derived(small(text))
+
+
+def test_a_text_within_another_part_has_the_type_of_the_whole() -> None:
+    text = "qwen3_omni_moe_text"
+    inner = {name: each for name, each in small(text).items() if name != "model_type"}
+    whole = {"model_type": "qwen3_omni_moe", "thinker_config": {"text_config": inner}}
+    assert derived(whole) == derived(small(text))
+
+
+def test_a_text_whose_type_is_not_specified_or_not_known_is_refused() -> None:
+    inner = {name: each for name, each in small("llama").items() if name != "model_type"}
+    said = refused({"model_type": "minimax_m3_vl", "text_config": inner})
+    assert "minimax_m3_vl_text" in said
+    assert "it is missing" in refused({"model_type": "new_thing", "text_config": inner})
+
+
+@pytest.mark.parametrize("type", ["gemma3_text", "gemma3n_text", "olmo3", "modernbert"])
+def test_a_key_that_releases_of_transformers_read_differently_is_refused(type: str) -> None:
+    given = small(type)
+    assert derived({**given, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}).groups
+    said = refused({**given, "rope_scaling": {"type": "linear", "factor": 2.0}})
+    assert ": rope_scaling.type: " in said
+
+
+def test_a_head_whose_size_is_null_is_refused_where_that_may_mean_two_sizes() -> None:
+    assert ": head_dim: " in refused({**small("seed_oss"), "head_dim": None})
+    assert derived({**small("mistral"), "head_dim": None}) == derived(small("mistral"))
+    same = {**small("seed_oss"), "hidden_size": 512}
+    assert derived({**same, "head_dim": None}) == derived(same)
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+
+
+@pytest.mark.parametrize("type", ["modernbert", "gemma3_text", "olmo3"])
+def test_what_is_not_read_where_kinds_of_layers_have_blocks_is_refused(type: str) -> None:
+    assert derived({**small(type), "rope_scaling": YARN}).groups
+    name = "original_max_position_embeddings"
+    outside = {each: value for each, value in YARN.items() if each != name}
+    assert f": {name}: " in refused({**small(type), "rope_scaling": outside, name: 1024})
+    assert "truncate" in refused({**small(type), "rope_scaling": {**YARN, "truncate": False}})
+
+
+def test_a_temperature_is_refused_of_who_does_not_read_it() -> None:
+    block = {**YARN, "llama_4_scaling_beta": 0.1}
+    said = refused({**small("deepseek_v3"), "rope_scaling": block})
+    assert "llama_4_scaling_beta" in said
+    assert derived({**small("deepseek_v3"), "rope_scaling": {**block, "llama_4_scaling_beta": 0}})
+    (group,) = derived({**small("ministral3"), "rope_scaling": block}).groups
+    assert group.temperature is not None
+
+
+def test_sections_that_take_turns_are_said_by_two_names() -> None:
+    type = "qwen3_omni_moe_text"
+    block = {"rope_type": "default", "mrope_section": [12, 10, 10]}
+    for name in ("interleaved", "mrope_interleaved"):
+        given = {**small(type), "rope_scaling": {**block, name: True}}
+        assert derived(given) == derived(small(type))
+        assert f": {name}: " in refused({**given, "rope_scaling": {**block, name: False}})
+        assert f": {name}: " in refused({**small("qwen3"), "rope_scaling": {name: True}})
+
+
+def test_other_words_for_what_is_read_and_what_is_not() -> None:
+    whole = {"model_type": "granite_speech", "window_size": 15, "text_config": small("granite")}
+    assert derived(whole) == derived(small("granite"))
+    assert ": window_size: " in refused({**whole, "model_type": "several"})
+    hunyuan = {**small("hunyuan_v1_dense"), "use_rotary_pos_emb": True}
+    assert derived(hunyuan) == derived(small("hunyuan_v1_dense"))
+    assert ": use_rotary_pos_emb: " in refused({**hunyuan, "use_rotary_pos_emb": False})
+    assert ": longchat_condense_ratio: " in refused(
+        {**small("llama"), "longchat_condense_ratio": 8}
+    )
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    said = refused({**small("phi3"), "sliding_window": [512] * 1000})
+    assert len(said) < 300
+
+
+LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
+
+
+@pytest.mark.parametrize("type", ["minicpm", "phi3_v"])
+def test_a_type_whose_code_knows_few_kinds_of_scaling(type: str) -> None:
+    block = {"type": "longrope", **LISTS, "original_max_position_embeddings": 1024}
+    given = {**small(type), "rope_scaling": block}
+    (group,) = derived(given).groups
+    assert (group.scheme, group.parameters["factor"]) == ("longrope", 4)
+    assert group == derived({**small("phi3"), "rope_scaling": block}).groups[0]
+    assert "ignores it" in refused({**given, "rope_scaling": {**block, "factor": 8.0}})
+    assert "not known of" in refused({**small(type), "rope_scaling": YARN})
+
+
+def test_keys_that_are_chosen_by_blocks_are_refused() -> None:
+    for name in ("sparse_config", "mixer_types"):
+        assert f": {name}: " in refused({**small("minicpm"), name: {"topk": 64}})
+    assert derived({**small("minicpm"), "sparse_config": None}) == derived(small("minicpm"))
+
+
+def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> None:
+    listed = {"layer_types": ["sliding_attention"] * 8}
+    assert "sliding_window is null" in refused(
+        {**small("mistral"), **listed, "sliding_window": None}
+    )
+    said = refused({**small("qwen3"), **listed, "sliding_window": 64})
+    assert "use_sliding_window is not true" in said
+    on = {"sliding_window": 64, "use_sliding_window": True}
+    assert derived({**small("qwen3"), **listed, **on}).groups[0].window == 64
+
+
+def test_a_pattern_of_none_stands_where_there_is_no_window() -> None:
+    """As transformers writes it of EXAONE 4.0 1.2B."""
+    none = {"sliding_window": None, "sliding_window_pattern": 0}
+    (group,) = derived({**small("exaone4"), **none}).groups
+    assert (group.turns, group.window) == (True, None)
+    for type in ("exaone4", "gemma3_text"):
+        assert ": sliding_window_pattern: " in refused(
+            {**small(type), "sliding_window": 64, "sliding_window_pattern": 0}
+        )

@@ -3,6 +3,7 @@
 import json
 import struct
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from posenc_conformance.models.configuration import configuration, read_configur
 from posenc_conformance.models.cost import POSITIONS, cost
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import SCHEMA, Model, load_all, load_model, paths
-from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.frequencies import frequencies, rotated
 from posenc_conformance.models.meaning import (
     Group,
     Meaning,
     case_of,
+    rows_of,
     scheme_of,
     unwritten,
     written,
@@ -162,7 +164,7 @@ def test_known_mistakes_can_be_made(model: Model) -> None:
 def test_goldens_catch_mistakes(model: Model) -> None:
     """Of those that change what is computed; temperatures and logits are no call's result."""
     for mistake, concerned in applicable(model.meaning, model.configuration):
-        if mistake.id in ("temperature-missing", "score-factor-missing"):
+        if mistake.id.startswith(("temperature-", "score-factor-")):
             continue
         for right, wrong in concerned.values():
             if right.call is not None and right.scheme != "alibi":
@@ -489,7 +491,12 @@ def test_configurations_as_they_are_released_are_read(
         ),
         ({**LLAMA, "partial_rotary_factor": 0.01}, "partial_rotary_factor", "1 of 128 channels"),
         (
-            {**LLAMA, "rope_scaling": LLAMA3, "partial_rotary_factor": 0.5},
+            {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.01},
+            "partial_rotary_factor",
+            "an even number",
+        ),
+        (
+            {**LLAMA, "model_type": "phi", "rope_scaling": LLAMA3, "partial_rotary_factor": 0.5},
             "partial_rotary_factor",
             "no known model",
         ),
@@ -534,7 +541,7 @@ def test_configurations_as_they_are_released_are_read(
         (
             {**LLAMA, "model_type": "gptj", "rotary_dim": 64, "partial_rotary_factor": 0.25},
             "rotary_dim",
-            "partial_rotary_factor is 0.25 of 128",
+            "32 channels of 128 follow",
         ),
     ],
 )
@@ -617,6 +624,39 @@ def test_what_temperatures_and_factors_of_logits_cost() -> None:
     deepseek = next(model for model in MODELS if model.id == "deepseek-v3")
     factor = (0.1 * np.log(40) + 1) ** 2
     assert dict(costs_of(deepseek, 128))["score-factor-missing"] == pytest.approx(1 - 1 / factor)
+
+
+def of_every_kind() -> list[Group]:
+    """A group of each scheme, combination and options that some model has, and of mistakes."""
+    found: dict[str, Group] = {}
+    for model in MODELS:
+        own = [group for group in model.meaning.groups if group.turns]
+        made = [
+            wrong
+            for _, concerned in applicable(model.meaning, model.configuration)
+            for _, wrong in concerned.values()
+            if wrong.turns
+        ]
+        for group in (*own, *made):
+            kind = (group.scheme, group.combination, dict(group.options), rotated(group))
+            found.setdefault(repr(kind), group)
+    return [*found.values()]
+
+
+def test_three_heads_say_how_every_channel_is_turned() -> None:
+    for group in of_every_kind():
+        size = int(group.parameters["head_dim"])
+        x, where = np.eye(size)[:, None], rows_of(group, np.array([77]))
+        whole = case_of(group, {"x": x, "positions": where}).truth[:, 0, :].T
+        still = {"head_dim": size, "base": 10000, "proportion": 0}
+        plain = replace(group, scheme="p-rope", call="p_rope", combination="half")
+        plain = replace(plain, options={}, parameters=still, score_factor=None, temperature=None)
+        found = cost(plain, replace(group, score_factor=None, temperature=None), 77)
+        assert found.error == pytest.approx(np.abs(whole - np.eye(size)).max(), rel=1e-12)
+        assert found.loss is not None
+        if group.reach is None or group.reach >= 77:
+            kept = np.diagonal(case_of(group, {"x": x, "positions": 0 * where}).truth[:, 0, :])
+            assert 1 - found.loss == pytest.approx(np.trace(whole * kept) / size, abs=1e-12)
 
 
 def test_a_key_is_no_further_behind_than_a_query_sees() -> None:

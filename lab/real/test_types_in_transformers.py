@@ -65,6 +65,8 @@ ELSEWHERE = {
     "chatglm": "transformers does not have it; read in engines that have it",
     "internlm3": "transformers does not have it; it is Llama by another name",
     "internlm2": "transformers does not have it; read in the code that it is released with",
+    "minicpm": "transformers does not have it; read in the code that it is released with",
+    "phi3_v": "transformers does not have it; read in the code that it is released with",
     "mimo": "transformers does not have it; it is Qwen2 by another name",
     "phi4_multimodal": "it is not made without what reads its images",
     "qwen2_5_vl": "its text has a type of its own",

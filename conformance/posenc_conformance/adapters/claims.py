@@ -86,11 +86,11 @@ def claims(
         and just above each size are asked besides the usual ones.
     restrictions
         What else limits the claim, each with one value or a list. For an engine's ``rotary``,
-        ``bias`` or ``encoding``, this is ``models``: ids of the models that it can be asked for,
-        or their names on Hugging Face; every model if left out. For other calls it is a convention
-        (``layout="half"``), an optional ability (``rotation="partial"``) or a parameter that cannot
-        be chosen freely (``base=10000.0``). The method must accept, by keyword, whatever is left
-        open.
+        ``scores``, ``bias`` or ``encoding``, this is ``models``: ids of the models that it can be
+        asked for, or their names on Hugging Face; every model if left out. For other calls it is a
+        convention (``layout="half"``), an optional ability (``rotation="partial"``) or a parameter
+        that cannot be chosen freely (``base=10000.0``). The method must accept, by keyword,
+        whatever is left open.
 
     Raises
     ------

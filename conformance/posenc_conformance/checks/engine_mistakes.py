@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.checks.engine_questions import SHORT, Question, questions, seen, turned_at
+from posenc_conformance.checks.engine_questions import (
+    SHORT,
+    TURNING,
+    Question,
+    questions,
+    turned_at,
+)
 from posenc_conformance.diagnose.diagnosis import (
     Diagnosis,
     Fit,
@@ -23,7 +29,6 @@ from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.sample import can_be_taken_apart, sample
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.error_model import agrees, compare
@@ -31,7 +36,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed
 from posenc_conformance.models.configuration import Fields
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import (
     BIAS_MISSING,
     EARLY,
@@ -45,6 +50,7 @@ from posenc_conformance.models.mistakes import (
     Mistake,
     changed_numbers,
     short_tables,
+    unturned,
 )
 
 ROWS_OF_PAIRS = 4
@@ -87,7 +93,8 @@ class WrongEngine:
             other = misread.respelled(config)
             if other == config or misread.mistake not in (None, found.deviation):
                 continue
-            if _agrees(self._asked_with(config=other), case) and self._reads_all_of(other, case):
+            engine = self._asked_with(config=other)
+            if _agrees(engine, self.question, case) and self._reads_all_of(other, case):
                 yield misread.id, misread.words
                 return
 
@@ -96,13 +103,14 @@ class WrongEngine:
 
         Who ignores a field may be right about some layers alone.
         """
-        if self.question.call != "rotary":
+        call, model = self.question.call, self.question.model
+        if call not in TURNING:
             return True
-        model = self.question.model
         return all(
             _agrees(
                 self._asked_with(config=config, layer=group.layers[0]),
-                questions(model, group, "rotary")[0].of(group, case.dtype),
+                first := questions(model, group, call)[0],
+                first.of(group, case.dtype),
             )
             for group in model.meaning.groups
             if group.turns
@@ -119,12 +127,12 @@ class WrongEngine:
         if found.deviation != LONG or self.question.id != "within":
             return
         for each in questions(self.question.model, self.question.group, self.question.call):
-            if each.id == SHORT and _agrees(self.subject, each.of(each.group, case.dtype)):
+            if each.id == SHORT and _agrees(self.subject, each, each.of(each.group, case.dtype)):
                 yield EARLY, EARLY_WORDS.format(case.largest_position + 1)
 
     def _described(self, case: Case, output: Floats) -> str:
         """Say in words where rows stand, or how fast pairs turn; empty if nobody can tell."""
-        if self.question.call != "rotary":
+        if self.question.call not in TURNING:
             return ""
         return describe_rows([(case, output)]) or recover([(case, output)]) or self._turning(case)
 
@@ -138,9 +146,10 @@ class WrongEngine:
         starts = dict.fromkeys((0, first if first < READABLE else 0))
         for start in starts:
             given = turned_at(self.question.group, [start + each for each in CLOSE])
-            near = seen(case_of(self.question.group, given)).with_fields(dtype=dtype)
+            question = replace(self.question, arguments=given)
+            near = question.of(question.group, dtype)
             try:
-                output = ask(self.subject, near).astype(np.float64)
+                output = question.ask(self.subject, near).astype(np.float64)
             except (Misbehaviour, NotClaimed):
                 continue
             if not agrees(near, output):
@@ -148,9 +157,9 @@ class WrongEngine:
         return ""
 
 
-def _agrees(subject: Subject, case: Case) -> bool:
+def _agrees(subject: Subject, question: Question, case: Case) -> bool:
     try:
-        return agrees(case, ask(subject, case))
+        return agrees(case, question.ask(subject, case))
     except (Misbehaviour, NotClaimed):
         return False
 
@@ -164,14 +173,14 @@ def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
         def predicted(case: Case, got: Floats, mistake: Mistake = mistake) -> Iterator[Prediction]:
             for made in _ways(mistake, own, question):
                 words = f"matches {mistake.what}{changed_numbers(own, made)}"
-                yield from predict_case(_of_group(case, made), words)
+                yield from predict_case(_of_group(question, case, made), words)
 
         found[mistake.id] = predicted
     if question.model.meaning.context.original:
         found[SHORT_TABLES] = _short_tables(question.model.meaning.context.original)
     if question.call == "bias":
         found[BIAS_MISSING] = _no_bias
-        found[OF_A_RANK] = _slopes_of_a_rank(own)
+        found[OF_A_RANK] = _slopes_of_a_rank(question, own)
     return found
 
 
@@ -187,11 +196,13 @@ def _ways(mistake: Mistake, group: Group, question: Question) -> Iterator[Group]
     for made in mistake.ways(group, model.meaning, model.configuration):
         if made.call is not None:
             yield made
+        elif question.call == "scores":  # whose queries are multiplied all the same
+            yield unturned(made, question.group)
 
 
 def _pairs_in_reading(question: Question, case: Case, output: Floats) -> list[Fit]:
     """Find the first two mistakes in reading that give a result, one made after the other."""
-    if question.call != "rotary":
+    if question.call not in TURNING:
         return []
     own = _own(question)
     for first, second, between, made in _twice(question, own):
@@ -199,7 +210,7 @@ def _pairs_in_reading(question: Question, case: Case, output: Floats) -> list[Fi
             f"matches {first.what}{changed_numbers(own, between)}, "
             f"and {second.what}{changed_numbers(between, made)}"
         )
-        name, wrong = f"{first.id}+{second.id}", _of_group(case, made)
+        name, wrong = f"{first.id}+{second.id}", _of_group(question, case, made)
 
         def predicted(
             case: Case, got: Floats, words: str = words, wrong: Case = wrong
@@ -264,7 +275,7 @@ def _no_bias(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches no bias at all", np.zeros(case.shape))
 
 
-def _slopes_of_a_rank(group: Group) -> DeviationModel:
+def _slopes_of_a_rank(question: Question, group: Group) -> DeviationModel:
     """Make a model of machines each of which computes slopes for its own heads alone."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -274,16 +285,14 @@ def _slopes_of_a_rank(group: Group) -> DeviationModel:
                 continue
             part = replace(group, parameters={**group.parameters, "heads": heads // ranks})
             words = f"matches slopes for {heads // ranks} heads, as often as {heads} heads need"
-            yield Prediction(words, np.tile(_of_group(case, part).truth, (ranks, 1, 1)))
+            yield Prediction(words, np.tile(_of_group(question, case, part).truth, (ranks, 1, 1)))
 
     return predicted
 
 
-def _of_group(case: Case, group: Group) -> Case:
+def _of_group(question: Question, case: Case, group: Group) -> Case:
     """Return the case of another group, with the same inputs."""
-    inputs = ("x", "positions", "q_len", "k_len")
-    given = {name: value for name, value in case.arguments.items() if name in inputs}
-    found = case_of(group, given).with_fields(dtype=case.dtype)
+    found = question.of(group, case.dtype)
     return (
         found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
     )

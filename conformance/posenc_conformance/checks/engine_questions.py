@@ -2,16 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import lattice
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.arrays import Array, lattice
+from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.knowledge import CallKnowledge, Knowledge, KnownScheme
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Context, Group, case_of, rows_of
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.models.mistakes import longer
+from posenc_conformance.scheme_file.model import Arguments, Scheme
 
+TURNING = ("rotary", "scores")
+"""Methods that are asked about layers that turn, and layers beside them that do not."""
 HEADS = 2
 USUAL_LENGTH = 4096
 """Length of texts for a configuration that does not say one."""
@@ -19,6 +27,13 @@ BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
 SHORT = "short"
 """The question about a text that is far from every border."""
+STEPS = "steps"
+"""The question about queries whose temperature rises: also at both sides of where it does."""
+RISES = (1, 2, 5)
+"""The steps at which that is asked."""
+SCALED = 4
+"""A key may be made longer, and a query multiplied by a factor, that by another, and all rounded to
+the dtype: so many more units of rounding are granted for scores than for what is rotated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +48,41 @@ class Question:
 
     def of(self, group: Group, dtype: str) -> Case:
         """Make the case of this or another group in a dtype, which holds lattices exactly."""
-        return seen(case_of(group, self.arguments).with_fields(dtype=dtype))
+        case = case_of(group, self.arguments).with_fields(dtype=dtype)
+        return _scored(case, group) if self.call == "scores" else seen(case)
+
+    def ask(self, subject: Subject, case: Case) -> Array:
+        """Put the question to an engine; the case says the shape and dtype of its answer.
+
+        Scores are asked for with keys that are 1 in one channel and stand at position 0, where
+        nothing is turned. So they are the channels of what has become of the queries.
+
+        Raises Misbehaviour and Declined as :func:`judge.asking.ask` does.
+        """
+        if self.call != "scores":
+            return ask(subject, case)
+        given = case.with_fields(arguments=self.arguments).inputs
+        size, positions = case.shape[-1], given["positions"]
+        keys = np.broadcast_to(np.eye(size, dtype=given["x"].dtype), (HEADS, size, size))
+        asked = {
+            "q": given["x"],
+            "k": keys.copy(),
+            "q_positions": positions,
+            "k_positions": np.zeros((*positions.shape[:-1], size), positions.dtype),
+        }
+        output = ask(subject, case, asked)
+        subject.require_form(case, output)
+        return output
 
 
 def questions(model: Model, group: Group, call: str) -> list[Question]:
     """List what is asked about a group of layers."""
-    asked = {"rotary": _of_rotary, "bias": _of_bias, "encoding": _of_encoding}[call]
+    asked = {
+        "rotary": _of_rotary,
+        "scores": _of_scores,
+        "bias": _of_bias,
+        "encoding": _of_encoding,
+    }[call]
     return [
         Question(model, group, id, call, arguments)
         for id, arguments in asked(model.meaning.context, group).items()
@@ -65,6 +109,23 @@ def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _of_scores(context: Context, group: Group) -> dict[str, dict[str, Any]]:
+    """Ask as of what is rotated; if there is a temperature, also at both sides of where it rises.
+
+    All of that is one question then, since a few rows look like many mistakes.
+    """
+    found = _of_rotary(context, group)
+    warm = group.temperature
+    if warm is None:
+        return found
+    rises = [step * warm.interval - warm.first for step in RISES]
+    rows = {place + side for place in rises for side in (-1, 0)}
+    end = context.extended or USUAL_LENGTH
+    rows = {each for each in rows if each < end}
+    rows.update(int(each) for asked in found.values() for each in asked["positions"])
+    return {STEPS: turned_at(group, sorted(rows))}
+
+
 def turned_at(group: Group, rows: Sequence[int]) -> dict[str, Any]:
     """Return what is passed to have rows of a group turned that stand at some positions."""
     size = int(group.parameters["head_dim"])
@@ -80,6 +141,39 @@ def _of_bias(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 def _of_encoding(context: Context, group: Group) -> dict[str, dict[str, Any]]:
     last = int(group.parameters["rows"]) - 1
     return {"rows": {"positions": np.array([0, 1, *BETWEEN, last])}}
+
+
+def _scored(case: Case, group: Group) -> Case:
+    """Return a rotary case with its rows multiplied by what the scores of queries there are."""
+    where = np.atleast_2d(case.arguments["positions"])[0]
+    factors = np.array([longer(group) * multiplier(group, int(place)) for place in where])
+    x = case.arguments["x"] * factors[:, None]
+    return replace(
+        case.with_fields(arguments={**case.arguments, "x": x}), scheme=_with_room(case.scheme)
+    )
+
+
+@lru_cache(maxsize=32)
+def _with_room(scheme: KnownScheme) -> KnownScheme:
+    """Return the scheme with the error that scores may have beside that of what is rotated.
+
+    Channels that are not rotated are multiplied all the same, and so need not be exact.
+    """
+
+    def find(own: Scheme) -> Knowledge:
+        return {name: _of_channels(each) for name, each in scheme.find_knowledge(own).items()}
+
+    accuracy = replace(scheme.accuracy, rounding=scheme.accuracy.rounding + SCALED)
+    return replace(scheme, accuracy=accuracy, find_knowledge=find)
+
+
+def _of_channels(known: CallKnowledge) -> CallKnowledge:
+    def terms(case: Case) -> ErrorTerms:
+        found = known.error_terms(case)
+        own = np.abs(case.arguments["x"])
+        return ErrorTerms(np.where(found.scale > 0, found.scale, own), found.angle)
+
+    return replace(known, error_terms=terms)
 
 
 def seen(case: Case) -> Case:

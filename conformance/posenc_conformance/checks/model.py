@@ -10,10 +10,9 @@ from posenc_conformance.adapters.claims import Claim, claims_on
 from posenc_conformance.adapters.resolve import check_range, keywords_of
 from posenc_conformance.checks import Check, Extent, Options, variant
 from posenc_conformance.checks.engine_mistakes import WrongEngine
-from posenc_conformance.checks.engine_questions import Question, questions, seen
+from posenc_conformance.checks.engine_questions import TURNING, Question, questions, seen
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.errors import UserError, location_of
-from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.kinds import ENGINE
@@ -23,7 +22,7 @@ from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
 from posenc_conformance.models.layers import WITHOUT_POSITIONS
-from posenc_conformance.models.meaning import LENGTH, Group, case_of, length_of
+from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import unturned
 from posenc_conformance.scheme_file.model import Call, Parameter
 
@@ -50,6 +49,7 @@ def require_engine(adapter: object) -> None:
         raise UserError(
             f"{type(adapter).__name__} claims nothing about models, so none can be judged",
             "put @claims(models=[...]) above rotary(x, positions, *, config, layer), "
+            "scores(q, k, q_positions, k_positions, *, config, layer), "
             "bias(q_len, k_len, *, config, layer) or encoding(positions, *, config)",
         )
 
@@ -134,7 +134,7 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
 
 def _groups(model: Model, call: str) -> list[Group]:
     """Return the groups of a model that a method is asked about: each computes something."""
-    if call == "rotary":
+    if call in TURNING:
         return turned_groups(model)
     scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
     return [group for group in model.meaning.groups if group.scheme == scheme]
@@ -163,6 +163,7 @@ def _engine(model: Model, group: Group, call: str) -> Engine:
 def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
     """Yield a check per question about a group, and dtype; then one that asks every layer."""
     groups = {}
+    claimed = [subject.engine.call for subject in subjects if subject.engine]
     for subject in subjects:
         assert subject.engine is not None
         call = subject.engine.call
@@ -181,17 +182,22 @@ def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
                     question: Question = question,
                     case: Case = case,
                 ) -> Outcome:
-                    return _judge(subject, question, case)
+                    return _judge(subject, question, case, claimed)
 
                 id = f"{question.id}[{variant(subject)}-{dtype}]"
                 yield Check(LEVEL, id, subject, dtype, run, Extent.of(case))
-    rotary = [each for (call, _), each in groups.items() if call == "rotary"]
-    if len(rotary) > 1:
+    for name in TURNING:
+        some = [each for (call, _), each in groups.items() if call == name]
+        if len(some) > 1:
 
-        def each_layer(subject: Subject, options: Options) -> Outcome:
-            return _layers(model, rotary)
+            def each_layer(
+                subject: Subject,
+                options: Options,
+                some: Sequence[tuple[Group, Subject]] = some,
+            ) -> Outcome:
+                return _layers(model, some)
 
-        yield Check(LEVEL, "layers[rotary]", rotary[0][1], None, each_layer)
+            yield Check(LEVEL, f"layers[{name}]", some[0][1], None, each_layer)
 
 
 def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -202,19 +208,19 @@ def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
             for question in questions(model, group, call):
                 for dtype in dtypes[call]:
                     yield f"{question.id}[{call}-{group.id}-{dtype}]"
-        if call == "rotary" and len(groups) > 1:
-            yield "layers[rotary]"
+        if call in TURNING and len(groups) > 1:
+            yield f"layers[{call}]"
 
 
-def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
+def _judge(subject: Subject, question: Question, case: Case, claimed: Sequence[str]) -> Outcome:
     """Ask a question, and compare the result with what the spec says of the model.
 
     Raises Wrong with the mistake in reading the configuration that explains it, if there is one.
     """
-    case, left_out = _within_claim(subject, case)
+    question, case, left_out = _within_claim(subject, question, case)
     title = _title(question)
     try:
-        output = ask(subject, case)
+        output = question.ask(subject, case)
     except Misbehaviour as problem:
         raise Wrong(f"{title}: {problem}") from None
     values = output.astype(np.float64)
@@ -222,25 +228,29 @@ def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
         if agrees(form, values):
             case = form
     explain, page = WrongEngine(subject, question).explain, page_of(question.model)
-    left_out = "; ".join(filter(None, (left_out, _beside(question))))
+    left_out = "; ".join(filter(None, (left_out, _beside(question, claimed))))
     return replace(require_agreement(None, case, values, title, explain, page), left_out=left_out)
 
 
-def _beside(question: Question) -> str:
-    """Say what the model multiplies queries and logits by, which no method here returns."""
+def _beside(question: Question, claimed: Sequence[str]) -> str:
+    """Say what the model multiplies queries and logits by, if no claimed method returns it."""
     group = question.group
+    if "scores" in claimed:
+        return ""
     what = {
         "queries": group.temperature is not None,
         "logits": group.score_factor is not None,
     }
     named = [name for name, there in what.items() if there]
-    return f"what {' and '.join(named)} alone are multiplied by" if named else ""
+    what_is_left = f"what {' and '.join(named)} alone are multiplied by"
+    return f"{what_is_left}, since scores() is not claimed" if named else ""
 
 
 def _title(question: Question) -> str:
     group = question.group
     place = f"layer {group.layers[0]} ({group.id})" if group.layers else f"the {group.id}"
-    return f"{question.id}: {question.call}() for {place} of {question.model.title}"
+    keys = " with keys at position 0, each 1 in one channel," if question.call == "scores" else ""
+    return f"{question.id}: {question.call}(){keys} for {place} of {question.model.title}"
 
 
 def page_of(model: Model) -> str:
@@ -248,8 +258,10 @@ def page_of(model: Model) -> str:
     return f"posenc model {model.path.stem if model.path.suffix == '.yaml' else model.path}"
 
 
-def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
-    """Leave out positions that are not claimed; return the case, and words for what is left out.
+def _within_claim(subject: Subject, question: Question, case: Case) -> tuple[Question, Case, str]:
+    """Leave out positions that are not claimed.
+
+    Returns the question, its case, and words for what is left out.
 
     Raises NotClaimed if nothing is left.
     """
@@ -260,14 +272,14 @@ def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
         left_out = f"positions beyond {largest:,}, which are not claimed"
         if not kept.size:
             raise NotClaimed(left_out)
-        changed = {name: case.arguments[name][..., kept] for name in ("positions",)}
-        if "x" in case.arguments:
-            changed["x"] = case.arguments["x"][..., kept, :]
-        if LENGTH in case.arguments:
-            changed[LENGTH] = length_of(changed["positions"])
-        case = case.with_fields(arguments={**case.arguments, **changed})
+        given = question.arguments
+        changed = {**given, "positions": given["positions"][..., kept]}
+        if "x" in given:
+            changed["x"] = given["x"][..., kept, :]
+        question = replace(question, arguments=changed)
+        case = question.of(question.group, case.dtype)
     subject.require_claimed(case)
-    return case, left_out
+    return question, case, left_out
 
 
 def _forms(case: Case) -> Iterator[Case]:
@@ -306,18 +318,18 @@ def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
 
 def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[Group]) -> str:
     """Return the id of the group that a layer is treated as; empty if it is like none."""
-    question = questions(model, group, "rotary")[0]
-    case, _ = _within_claim(subject, question.of(group, subject.dtypes[0]))
+    assert subject.engine is not None
+    question = questions(model, group, subject.engine.call)[0]
+    dtype = subject.dtypes[0]
+    question, case, _ = _within_claim(subject, question, question.of(group, dtype))
     try:
-        output = ask(subject, case)
+        output = question.ask(subject, case)
     except Misbehaviour:
         return ""
     if agrees(case, output):
         return group.id
     others = (each for each in groups if each.parameters["head_dim"] == case.shape[-1])
-    inputs = {name: case.arguments[name] for name in ("x", "positions")}
     for other in others:
-        like = case_of(other, inputs).with_fields(dtype=case.dtype)
-        if agrees(like, output):
+        if agrees(question.of(other, dtype), output):
             return other.id
     return ""

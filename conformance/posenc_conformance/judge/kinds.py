@@ -150,6 +150,7 @@ KINDS: Mapping[str, Kind] = {
 
 ENGINE: Mapping[str, tuple[str, ...]] = {
     "rotary": ("x", "positions"),
+    "scores": ("q", "k", "q_positions", "k_positions"),
     "bias": ("q_len", "k_len"),
     "encoding": ("positions",),
 }

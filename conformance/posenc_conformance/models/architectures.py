@@ -37,6 +37,8 @@ class Rotary:
     """Base of sliding layers, where they have one of their own."""
     partial: Number = 1
     """Share of a head that is rotated, if the configuration does not say."""
+    cuts: bool = False
+    """Whether the configuration may say a share although the default is the whole head."""
     head_dim: int | None = None
     """Channels of a head, if the configuration does not say and it is not
     ``hidden_size / num_attention_heads``."""
@@ -50,8 +52,12 @@ class Rotary:
     """1 if the last layer of a pattern is not sliding, 0 if the first is."""
     unrotated: str | None = None
     """Kind of layers without positions."""
+    turns_without_window: bool = False
+    """Whether layers of that kind turn all the same where there is no window."""
     scaled: tuple[str, ...] = ("full", "sliding", "chunked")
     """Kinds of layers that rope_scaling is for."""
+    blocks: bool = False
+    """Whether rope_parameters has a block for each kind of layers."""
     sections: Sections | None = None
     """How pairs are shared out among three axes, if they are."""
     latent: bool = False
@@ -61,6 +67,9 @@ class Rotary:
     """Whether ``alpha`` in a block of the type ``dynamic`` makes the base larger for good."""
     scaled_by_default: bool = False
     """Whether positions are scaled if the configuration has no block that says how."""
+    types: tuple[str, ...] = ()
+    """What ``rope_type`` may be, where the code of a type knows few; it reads no other factor of
+    LongRoPE then than what follows from the two contexts."""
     reads: str = ""
     """Fields about positions that are read beside those that are read of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +95,7 @@ LATENT = Rotary(INTERLEAVED, latent=True, reads="qk_rope_head_dim")
 EXAONE_4 = Rotary(
     pattern=4,
     unrotated="full",
+    turns_without_window=True,
     reads="sliding_window sliding_window_pattern",
     defaults={"sliding_window": 4096},
 )
@@ -108,7 +118,7 @@ ROTARY: Mapping[str, Rotary] = {
     "bitnet": Rotary(base=500000),
     "chameleon": Rotary(),
     "chatglm": Rotary(INTERLEAVED, partial=0.5, reads="original_rope rope_ratio"),
-    "codegen": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
+    "codegen": Rotary(INTERLEAVED, cuts=True, reads="rotary_dim", defaults={"rotary_dim": 64}),
     "cohere": Rotary(INTERLEAVED, base=500000),
     "cohere2": Rotary(
         INTERLEAVED,
@@ -146,6 +156,7 @@ ROTARY: Mapping[str, Rotary] = {
     "gemma": Rotary(head_dim=256),
     "gemma2": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
     "gemma3_text": Rotary(
+        blocks=True,
         base=1000000,
         local_base=10000,
         head_dim=256,
@@ -155,6 +166,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 4096},
     ),
     "gemma3n_text": Rotary(
+        blocks=True,
         base=1000000,
         local_base=10000,
         head_dim=256,
@@ -164,6 +176,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 512},
     ),
     "gemma4_text": Rotary(
+        blocks=True,
         base=None,
         head_dim=256,
         global_dim=512,
@@ -172,6 +185,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 512},
     ),
     "gemma4_unified_text": Rotary(
+        blocks=True,
         base=None,
         head_dim=256,
         global_dim=512,
@@ -185,7 +199,7 @@ ROTARY: Mapping[str, Rotary] = {
     "glm4_moe_lite": LATENT,
     "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
     "gpt_neox": Rotary(partial=0.25),
-    "gpt_neox_japanese": Rotary(),
+    "gpt_neox_japanese": Rotary(cuts=True),
     "gpt_oss": Rotary(
         base=150000,
         head_dim=64,
@@ -194,7 +208,7 @@ ROTARY: Mapping[str, Rotary] = {
         reads=WINDOW,
         defaults={"sliding_window": 128},
     ),
-    "gptj": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
+    "gptj": Rotary(INTERLEAVED, cuts=True, reads="rotary_dim", defaults={"rotary_dim": 64}),
     "granite": GRANITE,
     "granite4_vision_text": GRANITE,
     "granite_docling_text": GRANITE,
@@ -213,7 +227,9 @@ ROTARY: Mapping[str, Rotary] = {
     "jetmoe": Rotary(head_dim=128),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
     "kimi_k2": LATENT,
-    "laguna": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
+    "laguna": Rotary(
+        base=None, head_dim=128, layers="listed", cuts=True, blocks=True, reads=WINDOW
+    ),
     "lfm2": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
     "lfm2_moe": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
     "llama": Rotary(),
@@ -227,11 +243,12 @@ ROTARY: Mapping[str, Rotary] = {
         "no_rope_layer_interval no_rope_layers",
         defaults={"attention_chunk_size": 8192},
     ),
-    "mellum": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
+    "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
     "mimo": Rotary(layers="switched", reads=QWEN),
+    "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope")),
     "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
     "minimax": Rotary(base=1000000, layers="alternating"),
-    "minimax_m2": Rotary(base=5000000, head_dim=128, reads="attn_type_list"),
+    "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
     "ministral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
     "ministral3": Rotary(head_dim=128, scaled_by_default=True, reads=WINDOW),
     "mistral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
@@ -243,6 +260,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]},
     ),
     "modernbert": Rotary(
+        blocks=True,
         base=160000,
         local_base=10000,
         pattern=3,
@@ -255,6 +273,7 @@ ROTARY: Mapping[str, Rotary] = {
     "olmo": Rotary(),
     "olmo2": Rotary(),
     "olmo3": Rotary(
+        blocks=True,
         base=500000,
         pattern=4,
         scaled=("full",),
@@ -265,8 +284,9 @@ ROTARY: Mapping[str, Rotary] = {
     "olmoe": Rotary(),
     "persimmon": Rotary(partial=0.5),
     "phi": Rotary(partial=0.5),
-    "phi3": Rotary(reads=WINDOW),
-    "phi4_multimodal": Rotary(reads=WINDOW),
+    "phi3": Rotary(cuts=True, reads=WINDOW),
+    "phi3_v": Rotary(types=("default", "longrope"), reads=WINDOW),
+    "phi4_multimodal": Rotary(cuts=True, reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
     "qwen2": Rotary(layers="switched", reads=QWEN),
     "qwen2_5_omni_text": OF_QWEN_2_VL,
@@ -387,3 +407,37 @@ GRIDS: Mapping[str, tuple[str, int]] = {
     "vit": ("vit", 1),
 }
 """Types with a table for the patches of an image: combination of ``learned_grid``, class tokens."""
+
+_TEXTS: Mapping[str, str] = {
+    "bert": "grounding-dino mm-grounding-dino vision-text-dual-encoder",
+    "clip_text_model": "clip omdet-turbo sam3",
+    "cohere2": "aya_vision cohere2_vision",
+    "deepseek_v3": "kimi_k25",
+    "emu3_text_model": "emu3",
+    "gemma": "paligemma",
+    "gemma3_text": "shieldgemma2",
+    "gemma4_unified_text": "gemma4_unified_assistant",
+    "glm4v_text": "glm46v glmga",
+    "granite": "granite_speech granite_speech_plus",
+    "hyperclovax": "hyperclovax_vision_v2",
+    "lfm2": "lfm2_vl",
+    "llama": "deepseek_vl deepseek_vl_hybrid glmasr idefics3 janus llava llava_next "
+    "llava_next_video omniasr perception_lm smolvlm video_llava vipllava voxtral",
+    "mistral": "idefics2 mistral3",
+    "mllama_text_model": "mllama",
+    "modernbert": "modernvbert pe_audio pe_audio_video pe_video",
+    "nemotron_h": "nemo_speechlm nemotron_h_omni",
+    "opt": "blip-2 instructblip instructblipvideo",
+    "persimmon": "fuyu",
+    "qwen2": "audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 "
+    "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3",
+    "qwen2_5_omni_text": "qwen2_5_omni_thinker",
+    "qwen3": "lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr",
+    "qwen3_5_text": "jev minicpm_ocr minicpmv4_6 minicpmv4_7",
+    "qwen3_omni_moe_text": "qwen3_omni_moe_thinker",
+    "qwen3_vl_text": "cosmos3_omni",
+    "step3p5": "step3p7",
+}
+TEXTS: Mapping[str, str] = {name: text for text, names in _TEXTS.items() for name in names.split()}
+"""Of models of several kinds of input: the type of a text_config that does not name its own, if
+that is not their own name with ``_text`` behind it. In transformers an empty one is given it."""

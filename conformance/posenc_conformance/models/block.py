@@ -10,7 +10,7 @@ from posenc_conformance.models.layers import LAYER_KINDS
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
     for name, fields in {
-        "default": "mrope_section mrope_interleaved",
+        "default": "mrope_section mrope_interleaved interleaved",
         "linear": "factor",
         "dynamic": "factor original_max_position_embeddings",
         "yarn": "factor original_max_position_embeddings attention_factor beta_fast beta_slow "
@@ -23,7 +23,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
 }
 """Fields of rope_scaling and rope_parameters, by what their type is called now."""
 
-SECTIONS = ("mrope_section", "mrope_interleaved")
+SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
 """Fields that say how pairs are shared out among three axes."""
 NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
@@ -47,6 +47,13 @@ def block(config: Configuration, kind: str) -> FieldDict:
             "rope_scaling", "rope_parameters is given too, and says something else", "keep one"
         )
     per_kind = isinstance(new, Mapping) and any(name in LAYER_KINDS for name in new)
+    if new and per_kind is not style.blocks:
+        many, one = "a block for each kind of layers", "one block for all layers"
+        raise config.wrong(
+            "rope_parameters",
+            f"it has {many if per_kind else one}; of {config.type} {many if style.blocks else one} "
+            "is known",
+        )
     if per_kind:
         found, field = _of_kind(config, kind, new)
     elif new is not None:
@@ -118,6 +125,10 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
     """
     name = "original_max_position_embeddings"
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
+        if ROTARY[config.type].blocks and name not in found and config.get(name) is not None:
+            raise config.wrong(
+                name, f"it stands outside of {field}, where {config.type} is not read with it"
+            )
         _add_outer(config, found, field, name, name)
         return
     given, whole = config.get(name), config.get("max_position_embeddings")
@@ -136,6 +147,12 @@ def _base_name(config: Configuration, local: bool) -> str:
 
 
 def _type(config: Configuration, found: FieldDict, field: str) -> str:
+    if ROTARY[config.type].blocks and found.get("rope_type") is None and found.get("type"):
+        raise config.wrong(
+            f"{field}.type",
+            f"it is {found['type']!r}, which some releases of transformers read and others do not",
+            "write rope_type, which all of them read",
+        )
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
@@ -148,6 +165,13 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
     if type not in IN_A_BLOCK:
         raise config.wrong(
             f"{field}.rope_type", f"{type!r} is not known", f"known are {', '.join(IN_A_BLOCK)}"
+        )
+    of_type = ROTARY[config.type].types
+    if of_type and type not in of_type:
+        raise config.wrong(
+            f"{field}.rope_type",
+            f"{type!r} is not known of {config.type}",
+            f"known are {', '.join(of_type)}",
         )
     return type
 
@@ -163,6 +187,16 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     if found.get("alpha") is not None:
         _demand_alpha(config, found, field)
         allowed = BESIDE_ALPHA
+    if ROTARY[config.type].blocks and found.get("truncate", True) is not True:
+        raise config.wrong(
+            f"{field}.truncate",
+            f"it is {found['truncate']!r}, which transformers does not read in {config.type}",
+        )
+    warm = found.get("llama_4_scaling_beta")
+    if warm and config.type != "ministral3":
+        raise config.wrong(
+            f"{field}.llama_4_scaling_beta", f"it is known for ministral3 only, not {config.type}"
+        )
     for name, value in found.items():
         if name in EVERYWHERE or name in allowed or value is None:
             continue

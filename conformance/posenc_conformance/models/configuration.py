@@ -8,7 +8,7 @@ from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
+from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
 from posenc_conformance.models.fields import demand_sound
 from posenc_conformance.models.params import from_params, is_params
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
@@ -42,6 +42,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Other names that fields have in configurations, by the name that is used here."""
 
+NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
+    "initial_context_length": ("gpt_oss",),
+    "kv_channels": ("chatglm",),
+    "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
+    "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
+}
+"""Of these names, the types of models that are read with them; others ignore them."""
+
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
     "esm": ("absolute", "rotary"),
@@ -51,6 +59,9 @@ STYLES: Mapping[str, tuple[str, str]] = {
 """Of types whose positions may have several styles: the default, and the one that is known here."""
 
 HINT = "correct it, or remove what does not belong there"
+
+OF_SOUND = ("window_size",)
+"""Fields beside Granite's text that say how its sound is taken together."""
 
 Fields = Mapping[str, Any]
 """Fields of a configuration, or of a part of it, by their names."""
@@ -182,17 +193,30 @@ def configuration(raw: Fields, where: str) -> Configuration:
     for name in TEXT:
         if isinstance(raw.get(name), Mapping):
             _demand_nothing_beside(raw, name, where)
-            return configuration(raw[name], f"{where}: {name}")
+            return configuration(_with_type(raw[name], raw, name), f"{where}: {name}")
     type = raw.get("model_type")
     if type is None:
         raise UserError(f"{where}: model_type: it is missing", "it must name the kind of model")
     _demand_known(str(type), where)
+    _demand_own_names(raw, str(type), where)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
     found = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
     for name, what, hint in unknown_fields(found.type, found.fields):
         raise found.wrong(name, what, hint)
     _demand_layout(found)
     return found
+
+
+def _with_type(inner: Fields, outer: Fields, name: str) -> Fields:
+    """Return the part for the text with its type, if it has none and that of the whole says it."""
+    whole = outer.get("model_type")
+    if inner.get("model_type") is not None or not isinstance(whole, str):
+        return inner
+    if any(isinstance(inner.get(each), Mapping) for each in TEXT):
+        return {"model_type": f"{whole}_{name.removesuffix('_config')}", **inner}
+    found = TEXTS.get(whole, f"{whole}_text")
+    known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS, *NOT_SPECIFIED)
+    return {**inner, "model_type": found} if name == "text_config" and found in known else inner
 
 
 def _demand_known(type: str, where: str) -> None:
@@ -231,6 +255,8 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
             continue
         if name in IGNORED or (name in SWITCHES and not value) or inner.get(name) == value:
             continue
+        if name in OF_SOUND and "granite_speech" in str(raw.get("model_type")):
+            continue
         raise UserError(
             f"{where}: {name}: it stands beside {text}, where the same is not said",
             f"what is meant for the text belongs into {text}",
@@ -246,21 +272,31 @@ def _demand_layout(config: Configuration) -> None:
         given = config.get(name)
         if given is not None and given != (layout == "interleaved"):
             raise config.wrong(name, f"it is {given}, but the layout of {config.type} is {layout}")
-    if config.get("rotary", True) is not True:
-        raise config.wrong("rotary", "it is not true; nothing is known of such a model")
+    for name in ("rotary", "use_rotary_pos_emb", "original_rope"):
+        if config.get(name, True) is not True:
+            raise config.wrong(name, "it is not true; nothing is known of such a model")
     usual, known = STYLES.get(config.type, ("", ""))
     if config.type in STYLES and config.get("position_embedding_type", usual) != known:
         raise config.wrong("position_embedding_type", f"only {known!r} is known here")
-    if config.get("original_rope", True) is not True:
-        raise config.wrong("original_rope", "it is not true; nothing is known of such a model")
-    if ROTARY[config.type].scaled_by_default and not {"rope_scaling", "rope_parameters"} & set(
-        config.fields
-    ):
+    blocks = [config.get(name) for name in ("rope_parameters", "rope_scaling")]
+    if ROTARY[config.type].scaled_by_default and blocks == [None, None]:
         raise config.wrong("rope_parameters", "it is missing, and models of this type scale")
     if any(each != 1 for each in config.listed("attn_type_list")):
         raise config.wrong("attn_type_list", "it is not 1 everywhere; only that is known here")
     if config.get("use_mrope") and not ROTARY[config.type].sections:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")
+
+
+def _demand_own_names(raw: Fields, type: str, where: str) -> None:
+    """Raise UserError for a name that models of this type do not have, if it asks for anything."""
+    for name, types in NAMES_OF_SOME.items():
+        usual = next(one for one, others in NAMES.items() if name in others)
+        if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
+            continue
+        raise UserError(
+            f"{where}: {name}: it is {in_line(repr(raw[name]))}, but nobody reads it in {type}",
+            f"write {usual}, if that is what is meant",
+        )
 
 
 def _name_fields(raw: Fields, where: str) -> FieldDict:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.models.frequencies import channels, rotated
 from posenc_conformance.models.meaning import LENGTH, Group, case_of, rows_of
 
 POSITIONS = (128, 4096, 32768, 131072)
@@ -37,9 +38,40 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
     right, wrong = _map(group, position, size), _map(mistaken, position, size)
     seen = _scores(group, position, size)
     got = _scores(mistaken, position, size)
-    changed = multiplier(mistaken, position) * float(np.sum(got * seen))
-    score = multiplier(group, position) * float(np.sum(seen * seen))
-    return Cost(float(np.abs(wrong - right).max()), 1 - changed / score)
+    changed = multiplier(mistaken, position) * got.overlap(seen)
+    score = multiplier(group, position) * seen.overlap(seen)
+    return Cost(wrong.largest_difference(right), 1 - changed / score)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A matrix whose columns have an element on the diagonal, and at most one beside it."""
+
+    partner: Ints
+    """The row of the other element of each column; its own row where there is none."""
+    diagonal: Floats
+    other: Floats
+    """0 where there is none."""
+
+    def times(self, factors: Floats) -> "Turn":
+        """Return the matrix with every column multiplied by a factor."""
+        return Turn(self.partner, self.diagonal * factors, self.other * factors)
+
+    def overlap(self, right: "Turn") -> float:
+        """Sum the products of elements in the same place."""
+        same = self.partner == right.partner
+        beside = np.sum(self.other[same] * right.other[same])
+        return float(np.sum(self.diagonal * right.diagonal) + beside)
+
+    def largest_difference(self, right: "Turn") -> float:
+        """Return the largest difference of elements in the same place."""
+        same = self.partner == right.partner
+        beside = np.where(
+            same,
+            np.abs(self.other - right.other),
+            np.maximum(np.abs(self.other), np.abs(right.other)),
+        )
+        return float(np.maximum(np.abs(self.diagonal - right.diagonal), beside).max())
 
 
 def _in_a_text_up_to(position: int, group: Group) -> Group:
@@ -49,11 +81,11 @@ def _in_a_text_up_to(position: int, group: Group) -> Group:
     return replace(group, parameters={**group.parameters, LENGTH: position + 1})
 
 
-def _scores(group: Group, position: int, size: int) -> Floats:
+def _scores(group: Group, position: int, size: int) -> Turn:
     """Return the matrix between a query at a position and the furthest key that it sees."""
     far = position if group.reach is None else min(position, group.reach)
-    unturned = np.diagonal(_map(group, 0, size))  # at position 0 channels stay apart
-    return np.asarray(_map(group, far, size) * unturned)
+    unturned = _map(group, 0, size).diagonal  # at position 0 channels stay apart
+    return _map(group, far, size).times(unturned)
 
 
 def multiplier(group: Group, position: int) -> float:
@@ -65,9 +97,11 @@ def multiplier(group: Group, position: int) -> float:
     return found
 
 
-def _map(group: Group, position: int, size: int) -> Floats:
+def _map(group: Group, position: int, size: int) -> Turn:
     """Return the matrix that a query at a position is multiplied by."""
-    return np.eye(size) if not group.turns else _turned(_key(group), position)
+    if not group.turns:
+        return Turn(np.arange(size), np.ones(size), np.zeros(size))
+    return _turned(_key(group), position)
 
 
 @dataclass(frozen=True)
@@ -90,13 +124,25 @@ def _key(group: Group) -> _Asked:
 
 
 @lru_cache(maxsize=64)
-def _turned(asked: _Asked, position: int) -> Floats:
+def _turned(asked: _Asked, position: int) -> Turn:
+    """Turn heads with a 1 in the first channel of every pair, in the second, or in all others.
+
+    No two of these channels come to lie in one place, so three heads say all of the matrix.
+    """
     group = asked.group
     size = int(group.parameters["head_dim"])
-    x = np.eye(size)[:, np.newaxis, :]
+    first, second = channels(group, rotated(group))
+    rest = sorted({*range(size)}.difference(first, second))
+    x = np.zeros((3, 1, size))
+    for head, some in zip(x, (first, second, rest), strict=True):
+        head[0, some] = 1.0
     where = rows_of(group, np.array([position]))
-    found: Floats = case_of(group, {"x": x, "positions": where}).truth[:, 0, :].T
-    return found
+    case = case_of(group, {"x": x, "positions": where})
+    one, other, kept = replace(case, is_asked_once=True).truth[:, 0, :]
+    partner, diagonal, beside = np.arange(size), kept.copy(), np.zeros(size)
+    for row, own, paired in ((one, first, second), (other, second, first)):
+        partner[own], diagonal[own], beside[own] = paired, row[own], row[paired]
+    return Turn(partner, diagonal, beside)
 
 
 def _bias(group: Group, distance: int) -> Floats:

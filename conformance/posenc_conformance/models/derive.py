@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import NOT_WITH_SECTIONS, block
+from posenc_conformance.models.block import NOT_WITH_SECTIONS, SECTIONS, block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -78,8 +78,9 @@ def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
         return rotated(config, len(names))
     if config.type == "granitemoehybrid" and config.get("position_embedding_type") != "rope":
         return [False for _ in names]
-    if unrotated is not None and len(set(names)) > 1:
-        return [name != unrotated for name in names]
+    if unrotated is not None:
+        whole = ROTARY[config.type].turns_without_window and window(config, "sliding") is None
+        return [whole or name != unrotated for name in names]
     return [name not in WITHOUT_POSITIONS for name in names]
 
 
@@ -120,15 +121,19 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
+    width = int(size * (style.partial if share is None else share))
     given = config.get("rotary_dim")
-    if given is not None:
-        if share is not None and int(size * share) != given:
-            raise config.wrong(
-                "rotary_dim", f"it is {given}, but partial_rotary_factor is {share} of {size}"
-            )
+    if given is not None and share is None and "rotary_dim" in style.reads.split():
         width = config.whole("rotary_dim")
-    else:
-        width = int(size * (style.partial if share is None else share))
+    elif given not in (None, width):
+        raise config.wrong(
+            "rotary_dim", f"it is {given}, but {width} channels of {size} follow from other fields"
+        )
+    if width != size and not (style.cuts or style.partial != 1):
+        raise config.wrong(
+            "partial_rotary_factor" if given is None else "rotary_dim",
+            f"{width} of {size} channels would be rotated, but {config.type} rotates whole heads",
+        )
     if width % 2 or not 0 < width <= size:
         name = "head_dim" if share is None and given is None else "partial_rotary_factor"
         raise config.wrong(
@@ -153,8 +158,9 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
         parameters["rotary_dim"] = width
     if style.sections is not None:
         return _sections(config, settings, width, partial, parameters)
-    if settings.get("mrope_section"):
-        raise config.wrong("mrope_section", f"{config.type} has no sections")
+    for name in SECTIONS:
+        if settings.get(name):
+            raise config.wrong(name, f"{config.type} has no sections")
     if type == "default":
         return "rope", "rope", config.layout, partial, parameters
     if type == "yarn":
@@ -245,10 +251,11 @@ def _sections(
         raise config.wrong(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
         )
-    if settings.get("mrope_interleaved", known.interleaved) is not known.interleaved:
-        raise config.wrong(
-            "mrope_interleaved", f"it is not {known.interleaved}, as in all known {config.type}"
-        )
+    for name in ("mrope_interleaved", "interleaved"):
+        if settings.get(name, known.interleaved) is not known.interleaved:
+            raise config.wrong(
+                name, f"it is not {known.interleaved}, as in all known {config.type}"
+            )
     given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
     combination = "qwen3-vl" if known.interleaved else "qwen2-vl"
     return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
@@ -304,8 +311,11 @@ def _longrope(
     original = _original(config, settings)
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
+    follows = normalise_numbers(whole / original)
+    if ROTARY[config.type].types and factor not in (None, follows):
+        raise config.wrong("rope_scaling.factor", f"it is {factor}, but {config.type} ignores it")
     if factor is None:
-        factor = normalise_numbers(whole / original)
+        factor = follows
     parameters |= {"factor": factor, "original_max_position_embeddings": original}
     for inner, name in (("short_factor", "short_factors"), ("long_factor", "long_factors")):
         values = settings.get(inner)

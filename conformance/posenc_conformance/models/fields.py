@@ -153,9 +153,10 @@ FIELDS: Mapping[str, Kind] = {
     "rotary_dim": integer(CHANNELS),
     "share_att_key": FLAG,
     "sliding_window": integer(LENGTH),
-    "sliding_window_pattern": either(integer(LAYERS), TEXT),
+    "sliding_window_pattern": either(integer(LAYERS, 0), TEXT),
     "use_bidirectional_attention": either(FLAG, TEXT),
     "use_mrope": FLAG,
+    "use_rotary_pos_emb": FLAG,
     "use_sliding_window": FLAG,
 }
 """Fields of a configuration, under the names that are used here. Null is as good as missing."""
@@ -174,6 +175,7 @@ IN_A_BLOCK: Mapping[str, Kind] = {
     "llama_4_scaling_beta": number(1000, zero=True),
     "full_attn_layers": listed(integer(LAYERS, 0), LAYERS),
     "head_dim": integer(CHANNELS),
+    "interleaved": FLAG,
     "kda_layers": listed(integer(LAYERS, 0), LAYERS),
     "long_factor": listed(FACTOR, CHANNELS),
     "long_mscale": number(1000, zero=True),
@@ -233,8 +235,17 @@ def _demand_block(where: str, name: str, block: Mapping[str, Any]) -> None:
 def _demand(where: str, name: str, value: Any, kind: Kind) -> None:
     if not kind.holds(value):
         raise UserError(
-            f"{where}: {in_line(name)}: it is {in_line(repr(value))}", f"it must be {kind.words}"
+            f"{where}: {in_line(name)}: it is {_shown(value)}", f"it must be {kind.words}"
         )
+
+
+SHOWN = 80
+"""Characters of a value that are shown."""
+
+
+def _shown(value: Any) -> str:
+    text = in_line(repr(value))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def _demand_shallow(raw: Mapping[str, Any], where: str) -> None:

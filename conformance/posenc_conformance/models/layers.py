@@ -61,7 +61,9 @@ def kinds(config: Configuration) -> list[str]:
             says[0], f"it is {config.get(says[0])!r}, but layer_types says something else"
         )
     if "sliding" in stated and _window(config) is None:
-        raise config.wrong("layer_types", "it names sliding layers, but sliding_window is null")
+        off = config.get("sliding_window") is not None
+        why = "use_sliding_window is not true" if off else "sliding_window is null"
+        raise config.wrong("layer_types", f"it names sliding layers, but {why}")
     return stated
 
 
@@ -80,6 +82,8 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
     every = every or style.pattern
     if _window(config) is None:
         return None
+    if config.get("sliding_window_pattern") == 0:
+        raise config.wrong("sliding_window_pattern", "it is 0, although there is a window")
     if every is None:
         return ["sliding"] * count
     if isinstance(every, str):  # L for local, G for global; the last layer is global
@@ -274,6 +278,10 @@ def head_dim(config: Configuration) -> int:
     if config.get("head_dim") is not None:
         return config.whole("head_dim")
     known = ROTARY[config.type].head_dim
+    if known is not None and "head_dim" in config.fields and divided(config) != known:
+        raise config.wrong(
+            "head_dim", f"it is null, which may stand for {known} or for {divided(config)} channels"
+        )
     if known is not None:
         return known
     return divided(config)

@@ -158,8 +158,29 @@ def _score_factor(group: Group, meaning: Meaning, config: Configuration) -> Grou
     return None if group.score_factor is None else replace(group, score_factor=None)
 
 
+def _score_factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    found = group.score_factor
+    return None if found is None else replace(group, score_factor=found * found)
+
+
 def _temperature(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     return None if group.temperature is None else replace(group, temperature=None)
+
+
+def _one_off(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict the first position counted from 1 where it is counted from 0, or the other way."""
+    warm = group.temperature
+    if warm is None:
+        return None
+    return replace(group, temperature=replace(warm, first=1 - warm.first))
+
+
+def _warm_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict the queries of layers without a temperature multiplied by that of others."""
+    found = [each.temperature for each in meaning.groups if each.temperature is not None]
+    if group.temperature is not None or group.attention in WITHOUT_POSITIONS or not found:
+        return None
+    return replace(group, temperature=found[0])
 
 
 def _long_always(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -340,9 +361,20 @@ MISTAKES: tuple[Mistake, ...] = (
         _through_logarithm,
         _of_yarn,
     ),
+    Mistake("score-factor-twice", "logits multiplied twice", _score_factor_twice),
     Mistake("mscale-ignored", "0.1 ln s + 1 although mscale is given", _mscale_ignored),
     Mistake("score-factor-missing", "logits not multiplied", _score_factor),
     Mistake("temperature-missing", "queries not multiplied", _temperature),
+    Mistake(
+        "temperature-one-off",
+        "queries multiplied by what is meant for the position beside theirs",
+        _one_off,
+    ),
+    Mistake(
+        "temperature-on-other-layers",
+        "queries of other layers multiplied as well",
+        _warm_elsewhere,
+    ),
     Mistake("ramp-rounded", "the ramp's bounds rounded, although truncate is false", _rounded_ramp),
     Mistake("global-base-everywhere", "other layers turned as the full ones are", _as("full")),
     Mistake(

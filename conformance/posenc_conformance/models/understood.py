@@ -13,7 +13,7 @@ ABOUT_POSITIONS = re.compile(
     r"context|seq_len|sequence_len|max_seq|layer_types|layers_block|block_types|attn_type|"
     r"attention_type|attn_layer|attention_layer|attn_config|full_attn|full_attention|"
     r"pattern|interval|hybrid|per_layer_|linear_attn|block_configs|nope|bidirection|causal|cross_attention|"
-    r"mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
+    r"condense|mixer|sparse_config|mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
 )
 """Names of fields that seem to bear on positions: on what turns, by how much, or who sees whom."""
 
@@ -71,6 +71,7 @@ OF_ROTATED = frozenset(
         "rope_theta",
         "rotary",
         "rotary_dim",
+        "use_rotary_pos_emb",
     ]
 )
 """Fields that are read of every model whose queries and keys are rotated."""

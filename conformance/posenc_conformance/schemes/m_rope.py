@@ -482,6 +482,18 @@ def height_zeroed(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def frames_at_one_time(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frames of a video that all have the time of the first one."""
+
+    def place(start: int, grid: Index) -> Index:
+        return start + grid * np.array([[0], [1], [1]], dtype=np.int64)
+
+    words = "matches all frames of a video at the time of the first one"
+    yield Prediction(words, joined(laid_out(case, place=place)))
+    after = f"{words}, and what follows placed as after one frame"
+    yield Prediction(after, joined(laid_out(case, after_spatial, place)))
+
+
 def seconds_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict frames that are counted, or taken for seconds."""
     if case.arguments.get("second_per_grid") is not None:
@@ -606,6 +618,7 @@ KNOWLEDGE = {
             "seconds-ignored": seconds_ignored,
             "seconds-cut-early": seconds_cut_early,
             "start-spaced": start_spaced,
+            "frames-at-one-time": frames_at_one_time,
         },
     ),
     "m_rope_vjp": CallKnowledge(

@@ -28,6 +28,7 @@ MODELS = (
     "pythia-70m",
     "qwen3-0.6b",
 )
+SCORED = ("llama-4-scout", "deepseek-v3", "ministral-3-3b", "gpt-oss-20b", "gemma-3-4b")
 FLOATS = ("float32", "bfloat16", "float16")
 NEIGHBOURS = ("llama4_text", "deepseek_v3")
 """Types of models whose checkpoints have the channels of a pair side by side."""
@@ -50,6 +51,50 @@ class Engine:
         factor = self.attention_factor(config, block)
         rotated = self.turned(x[..., :width], positions, omega, factor, config)
         return np.concatenate([rotated.astype(x.dtype), x[..., width:]], axis=-1)
+
+    @claims(models=SCORED, dtype=FLOATS, max_position=2**24)
+    def scores(
+        self,
+        q: Array,
+        k: Array,
+        q_positions: Array,
+        k_positions: Array,
+        *,
+        config: Config,
+        layer: int,
+    ) -> Array:
+        queries = self.rotary(q, q_positions, config=config, layer=layer).astype(self.precision)
+        keys = self.rotary(k, k_positions, config=config, layer=layer).astype(self.precision)
+        warm = self.temperature(q_positions, config, layer).astype(self.precision)
+        factor = self.precision(self.score_factor(config, layer))
+        logits = np.einsum("hqd,hkd->hqk", queries * warm[:, None], keys)
+        return np.asarray(logits * factor).astype(q.dtype)
+
+    def temperature(self, positions: Array, config: Config, layer: int) -> Array:
+        """What queries are multiplied by: in Llama 4 where nothing is rotated."""
+        if config["model_type"] == "llama4_text":
+            if not self.warms(config, layer):
+                return np.ones(len(positions))
+            scale, interval, first = config["attn_scale"], config["floor_scale"], 1
+        else:
+            block = self.block(config, layer)
+            scale, first = block.get("llama_4_scaling_beta", 0), 0
+            if not scale:
+                return np.ones(len(positions))
+            interval = self.original(config, block)
+        return np.asarray(1 + scale * np.log(1 + self.steps(positions + first, interval)))
+
+    def warms(self, config: Config, layer: int) -> bool:
+        return not self.rotates(config, layer)
+
+    def steps(self, positions: Array, interval: int) -> Array:
+        return np.asarray(positions // interval)
+
+    def score_factor(self, config: Config, layer: int) -> float:
+        block = self.block(config, layer)
+        if block["kind"] != "yarn" or config["model_type"] != "deepseek_v3":
+            return 1.0
+        return float((1 + block["mscale_all_dim"] * math.log(block["factor"]) / 10) ** 2)
 
     @claims(models=["bloom"], max_position=2**17)
     def bias(self, q_len: int, k_len: int, *, config: Config, layer: int) -> Array:
@@ -461,7 +506,39 @@ class SlopesUniform(Engine):
         return np.asarray(2.0 ** (-8 * np.arange(1, heads + 1) / heads), np.float32)
 
 
+class LogitsAsUsual(Engine):
+    def score_factor(self, config: Config, layer: int) -> float:
+        return 1.0
+
+
+class LogitsTwice(Engine):
+    def score_factor(self, config: Config, layer: int) -> float:
+        return super().score_factor(config, layer) ** 2
+
+
+class Cold(Engine):
+    def temperature(self, positions: Array, config: Config, layer: int) -> Array:
+        return np.ones(len(positions))
+
+
+class OneOff(Engine):
+    """Llama 4 counts the first position as 1, Ministral 3 as 0; here it is the reverse."""
+
+    def steps(self, positions: Array, interval: int) -> Array:
+        return super().steps(positions + (-1 if interval == 8192 else 1), interval)
+
+
+class WarmEverywhere(Engine):
+    def warms(self, config: Config, layer: int) -> bool:
+        return True
+
+
 WRONG: Mapping[str, type[Engine]] = {
+    "score-factor-missing": LogitsAsUsual,
+    "score-factor-twice": LogitsTwice,
+    "temperature-missing": Cold,
+    "temperature-one-off": OneOff,
+    "temperature-on-other-layers": WarmEverywhere,
     "scaling-ignored": ScalingIgnored,
     "type-read": ReadsType,
     "rope-type-read": ReadsRopeType,

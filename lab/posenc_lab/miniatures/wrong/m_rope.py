@@ -599,10 +599,21 @@ class IdsColumnByColumn(Ids):
 class IdsOfStillImages(Ids):
     """All frames at one time."""
 
+    named = "frames-at-one-time"
     claimed = ("spatial",)
 
     def token(self, start: int, time: int, row: int, column: int) -> tuple[int, int, int]:
         return start, start + row, start + column
+
+
+class IdsOfOneTime(Ids):
+    """All frames at one time, and what follows after the largest id that comes of it."""
+
+    named = "frames-at-one-time"
+    claimed = ("largest",)
+
+    def time(self, start: int, frame: int) -> int:
+        return start
 
 
 class IdsWithoutHeights(Ids):
