@@ -21,7 +21,7 @@ from posenc_lab.deployed.judging import folder_of
 
 LENGTH = 512
 """Tokens of the longest text: transformers takes long for more."""
-ASKED = ("distance-1", "distance-64", "row-1", "row-64", "prefill")
+ASKED = ("distance-1", "distance-64", "ahead", "row-1", "row-64", "prefill", "one-batch")
 
 
 def smallest(type: str) -> str:
@@ -82,6 +82,11 @@ class Misread:
 
 
 MISREAD = (
+    Misread("modernbert", {"global_rope_theta": 10000.0}, "local-base-everywhere"),
+    Misread("modernbert", {"local_rope_theta": 160000.0}, "global-base-everywhere"),
+    Misread("modernbert", {"local_attention": 192}, "window-off"),
+    Misread("modernbert", {"local_attention": 98}, "window-off"),
+    Misread("nomic_bert", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("granite", {"attention_multiplier": 0.03125}, "scores-multiplied"),
     Misread("granite", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("cohere", {"rope_theta": 10000.0}, "base-ignored"),
