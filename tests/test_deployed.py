@@ -75,7 +75,8 @@ def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
 
 
 def test_each_small_configuration_has_a_right_engine() -> None:
-    assert CONFIGS.keys() <= {case.config for case in RIGHT}
+    """But for Falcon's rotation, which transformers alone is asked about."""
+    assert CONFIGS.keys() - {case.config for case in RIGHT} == {"falcon"}
 
 
 def test_there_are_enough_engines_and_nearly_all_have_a_name() -> None:
@@ -213,6 +214,10 @@ def test_one_request_asks_all_pairs(config: str) -> None:
         def read(self, prompt: Any, steps: int) -> Any:
             asked.append(steps)
             return super().read(prompt, steps)
+
+        def read_at(self, texts: Any, places: Any) -> Any:
+            asked.extend(map(len, places))
+            return super().read_at(texts, places)
 
     case = next(each for each in RIGHT if each.config == config)
     engine = Deployed(Counted(made(case)), model, probe)

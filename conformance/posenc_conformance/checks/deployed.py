@@ -13,6 +13,12 @@ from posenc_conformance.checks.model import page_of, turned_groups
 from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Biased, Instrument, Tabled
+from posenc_conformance.deployed.lengths import (
+    kept,
+    scores_at,
+    text_beyond,
+    wrong_while_written,
+)
 from posenc_conformance.deployed.measure import (
     BEHIND,
     DIGITS,
@@ -101,7 +107,8 @@ def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterat
     groups = {group.id: group for group in asked_groups(engine)}
     for subject in subjects:
         (dtype,) = subject.dtypes
-        asked = _Asked(engine, groups[subject.label], dtype, _length(engine, subject, length))
+        longest = _length(engine, subject, length), _allowed(engine, subject, length)
+        asked = _Asked(engine, groups[subject.label], dtype, *longest)
         for name, question in asked.questions():
 
             def run(
@@ -123,6 +130,14 @@ def _length(engine: Deployed, subject: Subject, length: int) -> int:
     return min(length, extended, engine.source.context or length)
 
 
+def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
+    """Return the same where frequencies change with the length, beyond the original context."""
+    extended = engine.model.meaning.context.extended
+    if subject.scheme.id == "dynamic-ntk" or extended is None:
+        extended = length
+    return min(length, extended, engine.source.context or length)
+
+
 @dataclass(frozen=True)
 class _Asked:
     """A group of layers of an engine, and how it is asked."""
@@ -132,6 +147,8 @@ class _Asked:
     dtype: str
     length: int
     """Tokens of the longest text."""
+    allowed: int
+    """Tokens of the longest text for which frequencies may be others than for short ones."""
     right: dict[Prompt, Scores] = field(default_factory=dict)
     """What was expected so far: of layers, and of texts of other numbers, it is the same."""
 
@@ -156,6 +173,10 @@ class _Asked:
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
         yield "one-batch", self._one_batch
+        if self._grows_from is not None:
+            yield "beyond", partial(self._beyond, self._grows_from)
+            yield "beyond-written", partial(self._beyond_written, self._grows_from)
+            yield "after-longer", partial(self._after_longer, self._grows_from)
 
     def _distances(self) -> list[int]:
         """List the distances that are asked: the usual ones, and the farthest that there can be."""
@@ -290,9 +311,15 @@ class _Asked:
         first = min(BEYOND * reach, self.length - BEHIND - 1)
         return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
 
-    def _failure(self, measured: Measured, explanations: Explanations, when: str) -> Wrong:
-        """Put a failure into words."""
-        prompt, right = measured.prompt, self._expected(measured.prompt)
+    def _failure(
+        self,
+        measured: Measured,
+        explanations: Explanations,
+        when: str,
+        right: Scores | None = None,
+    ) -> Wrong:
+        """Put a failure into words; ``right`` is what is right there, if it is not the usual."""
+        prompt, right = measured.prompt, right or self._expected(measured.prompt)
         ratio = measured.ratio(right).max(axis=1)
         row = int(ratio.argmax())
         plan = self.engine.probe.plan
@@ -546,6 +573,84 @@ class _Asked:
             words = "a text is right alone, and wrong in one request with others"
             raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
         return self._together(found, when)
+
+    @property
+    def _grows_from(self) -> int | None:
+        """The length beyond which frequencies are others; None if they are always the same."""
+        found = self.engine.model.meaning.context.original
+        return found if self.group.scheme in BY_LENGTH else None
+
+    def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
+        """Return a text whose first query stands at a position.
+
+        Raises NotClaimed if it is too long.
+        """
+        steps = min(steps, len(self.engine.probe.plan.pairs))
+        found = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
+        if found.length > self.allowed:
+            raise NotClaimed(
+                f"texts of {self.allowed:,} tokens do not grow beyond the original context; "
+                f"--posenc-context={found.length} would do, if engine and model allow it"
+            )
+        return found
+
+    def _beyond(self, original: int) -> Outcome:
+        """Ask texts that are given, and longer than the original context."""
+        whole = self._text_beyond(original + FEW)
+        steps = range(1, whole.steps + 1)
+        texts = [replace(whole, steps=step, given=step) for step in steps]
+        found = [self._measure(self._new(text)) for text in texts]
+        return self._together(found, ", beyond the original context")
+
+    def _beyond_written(self, original: int) -> Outcome:
+        """Ask a text that grows beyond the original context while it is written.
+
+        Queries within it are not judged: an engine may turn all for the length that it allows.
+        """
+        within = FEW // 2
+        got = self._measure(self._new(self._text_beyond(original - within)))
+        prompt = replace(got.prompt, given=within + 1)
+        measured = Measured(prompt, got.values[within:])
+        probe = self.engine.probe
+        right = scores_at(probe, self.group, prompt, self.dtype)
+        if measured.agrees_with(right):
+            return Outcome(worst=float(measured.ratio(right).max()))
+        # A text that is given as long tells an engine that never changes frequencies from others.
+        given = self._text_beyond(original + FEW)
+        given = replace(given, given=given.steps)
+        evidence = [self._measure(self._new(given))]
+        evidence += [measured, self._measure(self._new(self._middle))]
+        fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
+        known = tuple({each.id: each.words for each in fits}.items()) or tuple(
+            (id, words)
+            for id, words, scores in wrong_while_written(probe, self.group, prompt, self.dtype)
+            if measured.agrees_with(scores)
+        )
+        when = ", grown beyond the original context while it was written"
+        raise self._failure(measured, known, when, right)
+
+    def _was_right(self, original: int) -> bool:
+        """Return whether some text within the original context was right before."""
+        return any(
+            self._is_right(each)
+            for each in self.engine.answered
+            if each.prompt.layer in self.group.layers and each.prompt.length <= original
+        )
+
+    def _after_longer(self, original: int) -> Outcome:
+        """Ask a short text after one that is longer than the original context."""
+        longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
+        self._measure(self._new(longer))
+        found = self._measure(self._new(self._middle))
+        when = ", after a text beyond the original context"
+        right = self._expected(found.prompt)
+        if not found.agrees_with(right):
+            id, words, scores = kept(
+                self.engine.probe, self.group, found.prompt, self.dtype, longer.first + 1
+            )
+            if found.agrees_with(scores) and self._was_right(original):
+                raise self._failure(found, ((id, words),), when)
+        return self._together([found], when)
 
     def _longer(self, prompt: Prompt) -> Prompt:
         """Return a prompt with more tokens before its key, if there is room."""

@@ -98,18 +98,8 @@ class Transformers:
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Let the model write greedily, with its cache."""
-        return [*self._read([int(token) for token in prompt], steps)]
-
-    def _read(self, tokens: list[int], steps: int) -> Iterator[Reading]:
-        import torch
-
-        cache = None
-        for _ in range(steps):
-            with torch.no_grad():
-                out = self.model(torch.tensor([tokens]), past_key_values=cache, use_cache=True)
-            cache, last = out.past_key_values, out.logits[0, -1].float().numpy()
-            yield log_probabilities(np.asarray(last, dtype=np.float64), self.words)
-            tokens = [int(last.argmax())]
+        (found,) = self.read_together([prompt], steps)
+        return found
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]

@@ -164,6 +164,11 @@ def prompt_for(
         prompt = _whole_text(probe, group, distance, layer, steps)
     else:
         prompt = text_with(probe, group, distance, layer, steps)
+    return with_gain(probe, group, prompt)
+
+
+def with_gain(probe: Probe, group: Group, prompt: Prompt) -> Prompt:
+    """Return a prompt with the largest gain with which all can be read."""
     return replace(prompt, gain=_gain(probe, group, prompt))
 
 

@@ -14,11 +14,11 @@ from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.models.file import with_configuration
-from posenc_lab.deployed import encoders, engines, older, right
+from posenc_lab.deployed import encoders, engines, lengths, older, right
 from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 
-LISTED = (encoders, engines, older, right)  # importing them fills the lists of cases
+LISTED = (encoders, engines, lengths, older, right)  # importing them fills the lists of cases
 LENGTH = 512
 """Tokens of the longest text."""
 
