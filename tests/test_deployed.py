@@ -242,7 +242,7 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     [
         (["nothing"], "nothing"),
         (["deberta-v3-base"], "vectors of their own"),
-        (["t5-small"], "a completion takes one text"),
+        (["t5-small"], "second attention"),
         (["vit-base-patch16-224"], "images"),
         (["bloom"], "too large"),
         (["llama-2-7b", "--dtype", "int4"], "int4"),
@@ -447,6 +447,17 @@ def test_an_endpoint_that_says_too_little(
     assert code == 4
     assert said in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(("best", "code"), [(6, 4), (7, 0)])
+def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> None:
+    case = next(each for each in RIGHT if each.config == "gemma")
+    own = f"--posenc-model={folder_of('gemma') / 'config.json'}"
+    options = (own, "--posenc-dtype=float32", "--posenc-context=512", "-k", "distance-7[")
+    with serving(made(case), best=best) as url:
+        ended, told = run(url, *options)
+    assert ended == code, told
+    assert ("the query itself" in told) == (code != 0)
 
 
 def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:

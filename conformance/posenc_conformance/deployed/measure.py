@@ -13,6 +13,7 @@ from posenc_conformance.deployed.instrument import (
     SPECIAL,
     ZERO,
     Biased,
+    Instrument,
     Tabled,
 )
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
@@ -386,7 +387,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         (answers,) = reader.read_at([prompt.tokens(probe)], [prompt.positions])
         return read_whole(probe, prompt, answers)
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
-    fewest, needed = min(map(len, answers)), WORDS_READ + probe.plan.tied
+    fewest, needed = min(map(len, answers)), words_read(probe.plan)
     if fewest < needed:
         raise Misbehaviour(
             f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
@@ -423,6 +424,11 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
     )
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
+
+
+def words_read(plan: Instrument) -> int:
+    """Count the words whose log-probabilities are read of one answer."""
+    return WORDS_READ + plan.tied
 
 
 def read_whole(probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, float]]) -> Measured:

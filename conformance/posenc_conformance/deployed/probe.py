@@ -90,8 +90,9 @@ UNREADABLE: Mapping[tuple[str, ...], str] = {
         "asks angles, biases and rows"
     ),
     ("t5", "whisper"): (
-        "its positions are of an encoder and a decoder: the keys of a probe would stand in a text "
-        "of their own, and a completion takes one text"
+        "its positions are of an encoder and a decoder, which have texts of their own: what the "
+        "encoder does reaches a log-probability only through a second attention, which a probe "
+        "cannot pass yet"
     ),
     ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
