@@ -30,7 +30,7 @@ from posenc_conformance.deployed.instrument import (
     LARGEST_READ,
 )
 from posenc_conformance.deployed.measure import keys_seen, measure, shares_of
-from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration, read_configuration
@@ -38,7 +38,7 @@ from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named, with_configuration
 from posenc_conformance.models.frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
-from posenc_lab.deployed.engine import Engine
+from posenc_lab.deployed.engine import Engine, read_checkpoint
 from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
 from posenc_lab.deployed.right import Plain
@@ -71,7 +71,12 @@ def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
     failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
     named = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
     assert failed
-    assert named == ({case.name} if case.name else set())
+    assert named == {*case.name.split()}
+
+
+def test_each_small_configuration_has_a_right_engine() -> None:
+    """But for Falcon's rotation, which transformers alone is asked about."""
+    assert CONFIGS.keys() - {case.config for case in RIGHT} == {"falcon"}
 
 
 def test_there_are_enough_engines_and_nearly_all_have_a_name() -> None:
@@ -194,7 +199,7 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
             for distance in (1, 777, 4095):
                 prompt = prompt_for(probe, group, distance)
                 scores = scores_of(probe, group, prompt, "float32").values
-                seen = keys_seen(group, np.array(prompt.positions))
+                seen = keys_seen(group, prompt)
                 shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
                 assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
     assert FOLLOWING * math.sqrt(CHANNELS_A_TOKEN) > LARGEST_READ
@@ -209,6 +214,10 @@ def test_one_request_asks_all_pairs(config: str) -> None:
         def read(self, prompt: Any, steps: int) -> Any:
             asked.append(steps)
             return super().read(prompt, steps)
+
+        def read_at(self, texts: Any, places: Any) -> Any:
+            asked.extend(map(len, places))
+            return super().read_at(texts, places)
 
     case = next(each for each in RIGHT if each.config == config)
     engine = Deployed(Counted(made(case)), model, probe)
@@ -232,8 +241,8 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     ("arguments", "said"),
     [
         (["nothing"], "nothing"),
-        (["bert-base"], "encoder"),
-        (["t5-small"], "a completion takes one text"),
+        (["deberta-v3-base"], "vectors of their own"),
+        (["t5-small"], "second attention"),
         (["vit-base-patch16-224"], "images"),
         (["bloom"], "too large"),
         (["llama-2-7b", "--dtype", "int4"], "int4"),
@@ -440,6 +449,17 @@ def test_an_endpoint_that_says_too_little(
     assert "Traceback" not in told
 
 
+@pytest.mark.parametrize(("best", "code"), [(6, 4), (7, 0)])
+def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> None:
+    case = next(each for each in RIGHT if each.config == "gemma")
+    own = f"--posenc-model={folder_of('gemma') / 'config.json'}"
+    options = (own, "--posenc-dtype=float32", "--posenc-context=512", "-k", "distance-7[")
+    with serving(made(case), best=best) as url:
+        ended, told = run(url, *options)
+    assert ended == code, told
+    assert ("the query itself" in told) == (code != 0)
+
+
 def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     with serving(engine, listed=[]) as url:
@@ -547,6 +567,87 @@ def test_a_function_that_gives_logits(
     ended, told = run(f"logits:trainer.py:{name}", *options, "--posenc-dtype=float32")
     assert ended == code, told
     assert said in told
+
+
+OF_AN_ENCODER = """
+from pathlib import Path
+from posenc_lab.deployed.encoders import Encoder
+from posenc_lab.deployed.engine import read_checkpoint
+
+engine = Encoder(*read_checkpoint(Path({folder!r})))
+
+def logits(tokens):
+    return engine.logits(tokens)
+
+def last(tokens):
+    return logits(tokens)[-1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("logits", 0, "before the first layer: learned after-padding, right rows up to"),
+        ("last", 1, "an encoder has logits for each token"),
+    ],
+)
+def test_a_function_of_an_encoder(
+    run: Run, pytester: pytest.Pytester, name: str, code: int, said: str
+) -> None:
+    folder = folder_of("roberta")
+    pytester.makepyfile(trainer=OF_AN_ENCODER.format(folder=str(folder / "probe")))
+    options = (f"--posenc-model={folder / 'config.json'}", "--posenc-dtype=float32")
+    ended, told = run(f"logits:trainer.py:{name}", *options, "--posenc-context=512")
+    assert ended == code, told
+    assert said in told
+
+
+def test_an_encoder_is_not_served(run: Run) -> None:
+    """What an endpoint completes says nothing of the places of a text."""
+    folder = folder_of("roberta")
+
+    class Named(Engine):
+        """Says whose probe it has, as a model does that writes."""
+
+        def load(self) -> None:
+            pass
+
+        def complete(self, prompt: Any, steps: int) -> Any:
+            name = self.words[probe_for(OWN[0]).plan.name_token]
+            for _ in range(steps):
+                yield {name: -0.1, **dict.fromkeys(self.words[-9:], -5.0)}
+
+    named = Named(*read_checkpoint(folder / "probe"))
+    with serving(named) as url:
+        code, told = run(url, f"--posenc-model={folder / 'config.json'}")
+    assert code == 4
+    assert "--impl=FOLDER" in told
+
+
+def test_what_is_done_with_the_probe_of_an_encoder_is_said(tmp_path: Path, capsys: Any) -> None:
+    assert main(["probe", "bert-base", "--out", str(tmp_path / "probe")]) == 0
+    said = capsys.readouterr().out
+    assert "serve" not in said
+    assert f"--impl={tmp_path / 'probe'}" in said
+    assert "--impl=logits:" in said
+
+
+@pytest.mark.parametrize("name", ["modernbert-base", "modernbert", "nomic_bert"])
+def test_what_is_read_in_an_encoder_passes_its_activation(name: str) -> None:
+    model = (
+        model_named(name) if "-" in name else with_configuration(folder_of(name) / "config.json")
+    )
+    probe = probe_for(model)
+    for group in model.meaning.groups:
+        for distance in (1, -1, 64, -64, 777, 8186):
+            if group.reach is None or abs(distance) <= group.reach:
+                prompt = prompt_for(probe, group, distance)
+                scores = probe.largest_score(prompt.gain) * np.array([[[1.0, -1.0]]])
+                seen = keys_seen(group, prompt)
+                shares = np.exp(scores) / (np.exp(scores) + seen[:, None, None])
+                read = probe.activated(prompt.gain, shares)
+                assert read.max() <= LARGEST_ACTIVATED
+                assert read.min() > 5
 
 
 def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:

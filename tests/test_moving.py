@@ -163,6 +163,8 @@ BROKEN = {
         "(factor * longest * 1.01)",
     ),
     "dynamic-ntk-short": ("moving/dynamic-ntk.js", "length <= TRAINED", "length < TRAINED"),
+    "score-bound": ("moving/score.js", "5 + 16 / 4", "5 + 16"),
+    "score-first": ("moving/score.js", "> bound)", "> 2 * bound)"),
     "sliding-window": ("moving/sliding-window.js", "query - window < key", "query - window <= key"),
     "sliding-window-layers": ("moving/sliding-window.js", "layer < layers", "layer <= layers"),
 }

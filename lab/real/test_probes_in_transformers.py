@@ -12,6 +12,7 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.commands.main import main
+from posenc_conformance.deployed.encoders import ENCODERS
 from posenc_conformance.deployed.engine import find_deployed
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.judge.verdict import Verdict
@@ -21,7 +22,9 @@ from posenc_lab.deployed.judging import folder_of
 
 LENGTH = 512
 """Tokens of the longest text: transformers takes long for more."""
-ASKED = ("distance-1", "distance-64", "row-1", "row-64", "prefill")
+ASKED = ("distance-1", "distance-64", "ahead", "row-1", "row-64", "prefill")
+IN_A_BATCH = ("one-batch",)
+"""What encoders are asked besides: transformers counts padding in Llama 4's temperature."""
 
 
 def smallest(type: str) -> str:
@@ -62,7 +65,8 @@ def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> 
 )
 def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_path: Path) -> None:
     name = smallest(type)
-    found = judge(written(tmp_path, name, dtype, spelling), name, dtype, ASKED)
+    asked = ASKED + (IN_A_BATCH if type in ENCODERS else ())
+    found = judge(written(tmp_path, name, dtype, spelling), name, dtype, asked)
     assert len(found) >= 3
     assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
 
@@ -82,6 +86,11 @@ class Misread:
 
 
 MISREAD = (
+    Misread("modernbert", {"global_rope_theta": 10000.0}, "local-base-everywhere"),
+    Misread("modernbert", {"local_rope_theta": 160000.0}, "global-base-everywhere"),
+    Misread("modernbert", {"local_attention": 192}, "window-off"),
+    Misread("modernbert", {"local_attention": 98}, "window-off"),
+    Misread("nomic_bert", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("granite", {"attention_multiplier": 0.03125}, "scores-multiplied"),
     Misread("granite", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("cohere", {"rope_theta": 10000.0}, "base-ignored"),

@@ -13,7 +13,15 @@ from posenc_conformance.checks.model import page_of, turned_groups
 from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Biased, Instrument, Tabled
+from posenc_conformance.deployed.lengths import (
+    kept,
+    scores_at,
+    text_beyond,
+    wrong_while_written,
+)
 from posenc_conformance.deployed.measure import (
+    BEHIND,
+    DIGITS,
     LONGEST_NEAR,
     UNREADABLE,
     Measured,
@@ -44,10 +52,13 @@ MIDDLE_OF_BIASES = 24
 """The same of biases: all heads still see the key there."""
 LONGER_BY = (37, 5, 1)
 """Tokens by which a text is made longer than another one, as far as there is room."""
+BEYOND = 4
+"""How many times as far as a window reaches a key is asked for that nobody should see."""
 FEW = 8
 """Pairs that every layer is asked about."""
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
+CAUSAL = ("causal", "a query does not see keys that come after it: the mask is causal")
 Explanations = tuple[tuple[str, str], ...]
 """Ids of mistakes, and words for them."""
 BY_LENGTH = ("dynamic-ntk", "longrope")
@@ -96,7 +107,8 @@ def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterat
     groups = {group.id: group for group in asked_groups(engine)}
     for subject in subjects:
         (dtype,) = subject.dtypes
-        asked = _Asked(engine, groups[subject.label], dtype, _length(engine, subject, length))
+        longest = _length(engine, subject, length), _allowed(engine, subject, length)
+        asked = _Asked(engine, groups[subject.label], dtype, *longest)
         for name, question in asked.questions():
 
             def run(
@@ -118,6 +130,14 @@ def _length(engine: Deployed, subject: Subject, length: int) -> int:
     return min(length, extended, engine.source.context or length)
 
 
+def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
+    """Return the same where frequencies change with the length, beyond the original context."""
+    extended = engine.model.meaning.context.extended
+    if subject.scheme.id == "dynamic-ntk" or extended is None:
+        extended = length
+    return min(length, extended, engine.source.context or length)
+
+
 @dataclass(frozen=True)
 class _Asked:
     """A group of layers of an engine, and how it is asked."""
@@ -127,6 +147,8 @@ class _Asked:
     dtype: str
     length: int
     """Tokens of the longest text."""
+    allowed: int
+    """Tokens of the longest text for which frequencies may be others than for short ones."""
     right: dict[Prompt, Scores] = field(default_factory=dict)
     """What was expected so far: of layers, and of texts of other numbers, it is the same."""
 
@@ -135,25 +157,42 @@ class _Asked:
         for distance in self._distances():
             name = "row" if isinstance(self.engine.probe.plan, Tabled) else "distance"
             yield f"{name}-{distance}", partial(self._distance, self._prompt(distance))
+        if self._encoder and self.engine.probe.turns:
+            for distance in self._distances():
+                yield f"ahead-{distance}", partial(self._distance, self._prompt(-distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
         if self.group.attention == "chunked" and self.group.window is not None:
             yield "window", partial(self._chunk, self.group.window)
+        elif self.group.attention == "two-sided" and self.group.reach is not None:
+            yield "window", partial(self._two_sided_window, self.group.reach)
         elif self.group.reach is not None:
             yield "window", partial(self._window, self.group.reach)
-        yield "prefill", self._prefill
+        if not self._encoder:
+            yield "prefill", self._prefill
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
         yield "one-batch", self._one_batch
+        if self._grows_from is not None:
+            yield "beyond", partial(self._beyond, self._grows_from)
+            yield "beyond-written", partial(self._beyond_written, self._grows_from)
+            yield "after-longer", partial(self._after_longer, self._grows_from)
 
     def _distances(self) -> list[int]:
         """List the distances that are asked: the usual ones, and the farthest that there can be."""
         fitting = [each for each in DISTANCES if self._fits(self._prompt(each))]
-        longest = self.length - 2
+        longest = self.length - (BEHIND + 1 if self._encoder and self.engine.probe.turns else 2)
+        if self._encoder and not self.engine.probe.turns:
+            longest = self.length - 1
         farthest = longest if self.group.reach is None else min(longest, self.group.reach)
         if farthest > 2 * fitting[-1]:
             fitting.append(farthest)
         return fitting
+
+    @property
+    def _encoder(self) -> bool:
+        """Whether texts are given as a whole, and nothing is written behind them."""
+        return self.engine.probe.plan.encoder
 
     @property
     def longest(self) -> int:
@@ -170,7 +209,7 @@ class _Asked:
     def _fits(self, prompt: Prompt) -> bool:
         """Return whether a text is not too long, and all its queries see the key."""
         reach, window = self.group.reach, self.group.window
-        if prompt.length > self.length or (reach is not None and prompt.distances[-1] > reach):
+        if prompt.length > self.length or (reach is not None and prompt.farthest > reach):
             return False
         if self.group.attention != "chunked" or window is None:
             return True
@@ -208,7 +247,7 @@ class _Asked:
             raise self._wrong(found, worst, when)
         curve = [
             (
-                each.prompt.distances[-1],
+                each.prompt.farthest,
                 _off(self.engine.probe, each.values, scores),
                 float(scores.bound.max()),
             )
@@ -228,7 +267,8 @@ class _Asked:
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
         if not fits and engine.probe.turns and not worst.seen.all():
             return (self._sight(worst),)
-        if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
+        one_given = worst.prompt.given == 1 and not self._encoder
+        if not fits and one_given and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
         if not fits and any(self._gave(each, worst) for each in engine.answered):
             return (("earlier-answer", "gives the answer to an earlier text"),)
@@ -243,21 +283,43 @@ class _Asked:
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
         """Say how far keys are seen, if some that should be are not."""
+        if measured.prompt.key > measured.prompt.positions[0] and not self._sees_ahead():
+            return CAUSAL
         far = [
-            distance
+            abs(distance)
             for distance, seen in zip(measured.prompt.distances, measured.seen, strict=True)
             if seen
         ]
         others = {each.window for each in self.engine.model.meaning.groups if each.window}
         id = "window-everywhere" if others - {self.group.window} else "key-not-seen"
         id = "window-off" if self.group.window else id
-        nearest = measured.prompt.distances[0]
+        nearest = min(map(abs, measured.prompt.distances))
         how = f"no farther than {max(far):,}" if far else f"not at a distance of {nearest:,}"
         return id, f"sees a key {how} tokens"
 
-    def _failure(self, measured: Measured, explanations: Explanations, when: str) -> Wrong:
-        """Put a failure into words."""
-        prompt, right = measured.prompt, self._expected(measured.prompt)
+    def _sees_ahead(self) -> bool:
+        """Return whether a query sees the key that comes just after it."""
+        return self._sees(self._prompt(-1, steps=1))
+
+    def _sees(self, prompt: Prompt) -> bool:
+        """Return whether all queries of a text see the key."""
+        return bool(self._measure(self._new(prompt)).seen.all())
+
+    def _far_beyond(self, reach: int) -> Prompt:
+        """Return a text of one query that stands far beyond the reach of a window, if it can."""
+        prompt = self._prompt(1, steps=1)
+        first = min(BEYOND * reach, self.length - BEHIND - 1)
+        return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
+
+    def _failure(
+        self,
+        measured: Measured,
+        explanations: Explanations,
+        when: str,
+        right: Scores | None = None,
+    ) -> Wrong:
+        """Put a failure into words; ``right`` is what is right there, if it is not the usual."""
+        prompt, right = measured.prompt, right or self._expected(measured.prompt)
         ratio = measured.ratio(right).max(axis=1)
         row = int(ratio.argmax())
         plan = self.engine.probe.plan
@@ -359,6 +421,50 @@ class _Asked:
         ]
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
 
+    def _two_sided_window(self, reach: int) -> Outcome:
+        """Ask queries on both sides of a key, from just inside the window to just outside.
+
+        Raises Wrong if the farthest that sees it is another one on one of the sides.
+        """
+        count = 2 * FEW
+        behind = self._prompt(1, steps=count)
+        behind = replace(behind, key=behind.first - (reach - FEW + 1))
+        ahead = replace(behind, key=behind.positions[-1] + reach - FEW + 1)
+        ahead = replace(ahead, total=max(ahead.total, ahead.key + BEHIND))
+        if max(behind.length, ahead.length) > self.length or behind.key < DIGITS:
+            raise NotClaimed(
+                f"texts of {self.length:,} tokens are too short for a window of {reach:,} on each "
+                f"side; --posenc-context={ahead.length} would do"
+            )
+        seen = []
+        for prompt in (behind, ahead):
+            found = self._measure(self._new(prompt))
+            far = [
+                abs(distance)
+                for distance, sight in zip(prompt.distances, found.seen, strict=True)
+                if sight
+            ]
+            seen.append(max(far, default=0))
+        if seen == [reach, reach]:
+            return Outcome()
+        largest = reach + FEW
+        id = "window-off"
+        if max(seen) == largest and self._sees(self._far_beyond(reach)):
+            id = "window-ignored"
+        words = "a query sees the key " + " and ".join(
+            f"{_no_farther(far, reach, largest)} {side}"
+            for far, side in zip(seen, ("before it", "after it"), strict=True)
+        )
+        if seen[0] == reach and not seen[1] and not self._sees_ahead():
+            id, words = CAUSAL
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(behind)}",
+            f"expected   the farthest key that is seen at {reach:,} on both sides",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+
     def _chunk(self, border: int) -> Outcome:
         """Ask a query behind a border of chunks about keys on both sides of it.
 
@@ -447,9 +553,12 @@ class _Asked:
         asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
         prompts = [self._new(replace(each, steps=steps)) for each in asked]
         probe = self.engine.probe
+        given = [each.tokens(probe) for each in prompts]
         try:
-            given = [each.tokens(probe) for each in prompts]
-            answers = self.engine.read_together(given, steps)
+            if self._encoder:
+                answers = self.engine.read_at(given, [each.positions for each in prompts])
+            else:
+                answers = self.engine.read_together(given, steps)
         except Misbehaviour as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
         found = []
@@ -465,12 +574,88 @@ class _Asked:
             raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
         return self._together(found, when)
 
+    @property
+    def _grows_from(self) -> int | None:
+        """The length beyond which frequencies are others; None if they are always the same."""
+        found = self.engine.model.meaning.context.original
+        return found if self.group.scheme in BY_LENGTH else None
+
+    def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
+        """Return a text whose first query stands at a position.
+
+        Raises NotClaimed if it is too long.
+        """
+        steps = min(steps, len(self.engine.probe.plan.pairs))
+        found = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
+        if found.length > self.allowed:
+            raise NotClaimed(
+                f"texts of {self.allowed:,} tokens do not grow beyond the original context; "
+                f"--posenc-context={found.length} would do, if engine and model allow it"
+            )
+        return found
+
+    def _beyond(self, original: int) -> Outcome:
+        """Ask texts that are given, and longer than the original context."""
+        whole = self._text_beyond(original + FEW)
+        steps = range(1, whole.steps + 1)
+        texts = [replace(whole, steps=step, given=step) for step in steps]
+        found = [self._measure(self._new(text)) for text in texts]
+        return self._together(found, ", beyond the original context")
+
+    def _beyond_written(self, original: int) -> Outcome:
+        """Ask a text that grows beyond the original context while it is written.
+
+        Queries within it are not judged: an engine may turn all for the length that it allows.
+        """
+        within = FEW // 2
+        got = self._measure(self._new(self._text_beyond(original - within)))
+        prompt = replace(got.prompt, given=within + 1)
+        measured = Measured(prompt, got.values[within:])
+        probe = self.engine.probe
+        right = scores_at(probe, self.group, prompt, self.dtype)
+        if measured.agrees_with(right):
+            return Outcome(worst=float(measured.ratio(right).max()))
+        # A text that is given as long tells an engine that never changes frequencies from others.
+        given = self._text_beyond(original + FEW)
+        given = replace(given, given=given.steps)
+        evidence = [self._measure(self._new(given))]
+        evidence += [measured, self._measure(self._new(self._middle))]
+        fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
+        known = tuple({each.id: each.words for each in fits}.items()) or tuple(
+            (id, words)
+            for id, words, scores in wrong_while_written(probe, self.group, prompt, self.dtype)
+            if measured.agrees_with(scores)
+        )
+        when = ", grown beyond the original context while it was written"
+        raise self._failure(measured, known, when, right)
+
+    def _was_right(self, original: int) -> bool:
+        """Return whether some text within the original context was right before."""
+        return any(
+            self._is_right(each)
+            for each in self.engine.answered
+            if each.prompt.layer in self.group.layers and each.prompt.length <= original
+        )
+
+    def _after_longer(self, original: int) -> Outcome:
+        """Ask a short text after one that is longer than the original context."""
+        longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
+        self._measure(self._new(longer))
+        found = self._measure(self._new(self._middle))
+        when = ", after a text beyond the original context"
+        right = self._expected(found.prompt)
+        if not found.agrees_with(right):
+            id, words, scores = kept(
+                self.engine.probe, self.group, found.prompt, self.dtype, longer.first + 1
+            )
+            if found.agrees_with(scores) and self._was_right(original):
+                raise self._failure(found, ((id, words),), when)
+        return self._together([found], when)
+
     def _longer(self, prompt: Prompt) -> Prompt:
         """Return a prompt with more tokens before its key, if there is room."""
         for more in LONGER_BY:
-            found = replace(prompt, first=prompt.first + more)
-            if not isinstance(self.engine.probe.plan, Tabled):
-                found = replace(found, key=prompt.key + more)
+            found = prompt.moved(more)
             if self._fits(found):
                 return found
         return prompt
@@ -487,6 +672,22 @@ class _Answered:
         """Return the answer, once."""
         found, self.answer = self.answer, None
         return self.engine.read(prompt, steps) if found is None else found
+
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_at(texts, places) if found is None else [found]
+
+
+def _no_farther(far: int, right: int, largest: int) -> str:
+    """Say how far keys are seen on one side."""
+    if far == largest:
+        return f"at {far:,} or more"
+    if far < right - FEW + 1:
+        return f"not at {right - FEW + 1:,} or more"
+    return f"at {far:,}"
 
 
 def _off(probe: Probe, got: Floats, right: Scores) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
-from posenc_conformance.deployed.engine import model_of, name_of, probe_for
+from posenc_conformance.deployed.engine import is_encoder, model_of, name_of, probe_for
 from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5, text_of
 from posenc_conformance.door import named
@@ -61,6 +61,11 @@ def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     if text_of(model.config) is not model.config:
         yield f"it is of the text alone, as a model of the type {model.configuration.type}"
-    yield f"serve it as you serve the model, for instance: {served}"
     own = "" if model.id == name_of(model) else f" --posenc-model={name}"
+    if is_encoder(model):
+        yield f"then judge what transformers makes of it: pytest --impl={out}{own}"
+        function = own or f" --posenc-model={name}"
+        yield f"or a function that gives the logits of a text: pytest --impl=logits:…{function}"
+        return
+    yield f"serve it as you serve the model, for instance: {served}"
     yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"

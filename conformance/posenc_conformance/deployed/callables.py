@@ -11,7 +11,7 @@ import numpy as np
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.door import LARGEST_CONFIGURATION, named, read_json
 from posenc_conformance.errors import UserError, describe_exception
-from posenc_conformance.judge.arrays import Floats, to_numpy
+from posenc_conformance.judge.arrays import Array, Floats, to_numpy
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed
 
@@ -48,11 +48,35 @@ class Function:
         """Raise NotClaimed: a function takes one text."""
         raise NotClaimed("a function takes one text at a time")
 
-    def _checked(self, tokens: list[int]) -> Floats:
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[Reading]]:
+        """Call the function with a text, and return what its logits say at some places.
+
+        Raises Misbehaviour if it raises, or gives no logits for each token. Raises NotClaimed for
+        several texts.
+        """
+        if len(texts) > 1:
+            raise NotClaimed("a function takes one text at a time")
+        tokens = [int(token) for token in texts[0]]
+        given = self._given(tokens)
+        if given.shape != (len(tokens), len(self.words)):
+            raise Misbehaviour(
+                f"logits() gave the shape {given.shape}, not [{len(tokens)}, {len(self.words)}]: "
+                "an encoder has logits for each token"
+            )
+        logits = np.asarray(given, dtype=np.float64)
+        return [[log_probabilities(logits[place], self.words) for place in places[0]]]
+
+    def _given(self, tokens: list[int]) -> Array:
+        """Call the function; raise Misbehaviour if it raises."""
         try:
-            given = to_numpy(self.logits([*tokens]))
+            return to_numpy(self.logits([*tokens]))
         except Exception as error:
             raise Misbehaviour(f"logits() raised {describe_exception(error)}") from error
+
+    def _checked(self, tokens: list[int]) -> Floats:
+        given = self._given(tokens)
         last = given[-1] if given.ndim == 2 else given
         if last.shape != (len(self.words),):
             raise Misbehaviour(
@@ -74,18 +98,14 @@ class Transformers:
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Let the model write greedily, with its cache."""
-        return [*self._read([int(token) for token in prompt], steps)]
+        (found,) = self.read_together([prompt], steps)
+        return found
 
-    def _read(self, tokens: list[int], steps: int) -> Iterator[Reading]:
-        import torch
-
-        cache = None
-        for _ in range(steps):
-            with torch.no_grad():
-                out = self.model(torch.tensor([tokens]), past_key_values=cache, use_cache=True)
-            cache, last = out.past_key_values, out.logits[0, -1].float().numpy()
-            yield log_probabilities(np.asarray(last, dtype=np.float64), self.words)
-            tokens = [int(last.argmax())]
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a model that writes is asked for what it writes."""
+        raise NotClaimed("a model that writes is not asked at all places of a text")
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
@@ -116,6 +136,28 @@ class Transformers:
             yield [log_probabilities(row, self.words) for row in of_step]
 
 
+@dataclass(frozen=True)
+class Encoder(Transformers):
+    """The probe of an encoder in a folder, run by the classes of transformers for masked words."""
+
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[Reading]]:
+        """Give texts in one batch, padded on the right, and return what is said at some places."""
+        import torch
+
+        longest, padding = max(map(len, texts)), int(self.model.config.pad_token_id)
+        rows = [[int(token) for token in text] for text in texts]
+        given = torch.tensor([row + [padding] * (longest - len(row)) for row in rows])
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+        with torch.no_grad():
+            out = self.model(given, attention_mask=mask).logits.float().numpy()
+        return [
+            [log_probabilities(logits[place].astype(np.float64), self.words) for place in asked]
+            for logits, asked in zip(out, places, strict=True)
+        ]
+
+
 def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
     """Return the log-probability of each word."""
     shifted = logits - logits.max()
@@ -128,28 +170,30 @@ def is_folder(name: str) -> bool:
     return (Path(name) / "config.json").is_file()
 
 
-def load_folder(name: str, dtype: str) -> Transformers:
-    """Load a probe with transformers.
+def load_folder(name: str, dtype: str, *, encoder: bool) -> Transformers:
+    """Load a probe with transformers, maybe that of an encoder.
 
     Raises UserError if transformers is not there, or cannot load it.
     """
     words = words_of(Path(name))
     try:
         import torch
-        from transformers import AutoModelForCausalLM
+        from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
     except ImportError as error:
         raise UserError(
             f"--impl={name} is a folder, which transformers would have to load: {error}",
             "install transformers and torch, or serve the folder and give the address",
         ) from None
+    loaded = AutoModelForMaskedLM if encoder else AutoModelForCausalLM
     try:
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=getattr(torch, dtype))
+        model = loaded.from_pretrained(name, dtype=getattr(torch, dtype))
     except Exception as error:
         raise UserError(
             f"--impl={name} cannot be loaded: {describe_exception(error)}",
             "the folder must be one that posenc probe has written",
         ) from error
-    return Transformers(model.eval(), words, "transformers")
+    made = Encoder if encoder else Transformers
+    return made(model.eval(), words, "transformers")
 
 
 def words_of(folder: Path) -> list[str]:

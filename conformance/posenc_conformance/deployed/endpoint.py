@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from posenc_conformance.door import parse_json
 from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import NotClaimed
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -64,6 +65,12 @@ class Endpoint:
         """Do the same for several prompts in one request."""
         listed = [each if isinstance(each, str) else [*each] for each in prompts]
         return self._read(listed, len(prompts), steps)
+
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a completion says nothing of what is given."""
+        raise NotClaimed("an endpoint completes a text, and says nothing of its places")
 
     def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
         """Ask for one prompt, or for a list of them, and read what was chosen among."""

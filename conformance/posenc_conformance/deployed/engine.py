@@ -12,8 +12,9 @@ from typing import Protocol
 from posenc_conformance.adapters.find import registered, target
 from posenc_conformance.deployed.callables import Function, is_folder, load_folder, words_of
 from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect, is_endpoint
+from posenc_conformance.deployed.families import family_of
 from posenc_conformance.deployed.instrument import SPECIAL, WHO, Instrument
-from posenc_conformance.deployed.measure import WORDS_READ, Measured
+from posenc_conformance.deployed.measure import Measured, words_read
 from posenc_conformance.deployed.probe import Probe, probe_of
 from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -44,6 +45,11 @@ class Source(Protocol):
     ) -> Sequence[Sequence[Reading]]:
         """Do the same for several prompts in one request."""
 
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Reading]]:
+        """Return what an encoder says at some places of each text, given in one request."""
+
 
 @dataclass(frozen=True, eq=False)
 class Deployed:
@@ -69,6 +75,12 @@ class Deployed:
         """Do the same for several prompts in one request."""
         return self.source.read_together([self._given(prompt) for prompt in prompts], steps)
 
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Reading]]:
+        """Return what an encoder says at some places of each text, given in one request."""
+        return self.source.read_at(texts, places)
+
     def _given(self, prompt: Sequence[int]) -> Sequence[int] | str:
         """Return a prompt as the engine takes it."""
         if not self.in_words:
@@ -92,6 +104,12 @@ def has_probe(model: Model) -> bool:
     except UserError:
         return False
     return True
+
+
+def is_encoder(model: Model) -> bool:
+    """Return whether a model's probe is one that gives the logits of whole texts at once."""
+    family = family_of(model.configuration)
+    return family is not None and family.encoder
 
 
 def name_of(model: Model) -> str:
@@ -123,13 +141,22 @@ def find_deployed(name: str, seconds: float | None, asked: Sequence[Model], dtyp
     """
     if is_endpoint(name):
         endpoint = connect(name, seconds)
-        served, source, in_words = _who(endpoint)
+        served, source, in_words, count = _who(endpoint)
         model = _model_served(name, served, asked)
-        return Deployed(source, model, probe_for(model), in_words)
+        probe = probe_for(model)
+        if probe.plan.encoder:
+            raise UserError(
+                f"{name} serves the probe of an encoder, and a completion says nothing of the "
+                "places of a text",
+                "give its folder, --impl=FOLDER, or a function that gives logits, --impl=logits:…",
+            )
+        _demand_enough(count, probe)
+        return Deployed(source, model, probe, in_words)
     if is_folder(name):
         words = words_of(Path(name))
         model = _model_served(name, words[Instrument.name_token], asked)
-        return Deployed(load_folder(name, dtype), model, probe_for(model))
+        probe = probe_for(model)
+        return Deployed(load_folder(name, dtype, encoder=probe.plan.encoder), model, probe)
     return _function(name, asked)
 
 
@@ -176,10 +203,24 @@ def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
         ) from None
 
 
-def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool]:
+def _demand_enough(count: int, probe: Probe) -> None:
+    """Raise UserError for an endpoint that says too few log-probabilities for a probe."""
+    needed = words_read(probe.plan)
+    if count < needed:
+        own = "the query itself, " if probe.plan.tied else ""
+        raise UserError(
+            f"the endpoint gives log-probabilities of {count} words, and {needed} are read of one "
+            f"answer: the word that follows, {own}four of keys, and one whose logit is 0",
+            f"allow {needed} in the engine's options, if it has one for that; its probe in "
+            "transformers is judged by --impl=FOLDER",
+        )
+
+
+def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
     """Ask an endpoint which probe it serves, in the ways in which engines can be asked.
 
-    Returns the name, the endpoint as it wants to be asked, and whether it takes words only.
+    Returns the name, the endpoint as it wants to be asked, whether it takes words only, and of how
+    many words it says log-probabilities.
     """
     problems = []
     for in_words in (False, True):
@@ -192,13 +233,7 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool]:
                 continue
             name = max(answer, key=answer.__getitem__, default="")
             if name and name not in SPECIAL:
-                if len(answer) < WORDS_READ:
-                    raise UserError(
-                        f"the endpoint gives log-probabilities of {len(answer)} words, and "
-                        f"{WORDS_READ} are read",
-                        "allow more in the engine's options",
-                    )
-                return name, asked, in_words
+                return name, asked, in_words, len(answer)
             problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(
         f"the endpoint serves {endpoint.name!r}, and does not say which probe that is: "

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from posenc_conformance.deployed.encoders import ENCODERS
 from posenc_conformance.deployed.family import (
     EXPERTS,
     INTERMEDIATE,
@@ -397,6 +398,7 @@ FAMILIES: Mapping[str, Family] = {
             "use_bias": True,
         },
     ),
+    **ENCODERS,
 }
 """The families that a probe can be made of, by ``model_type``."""
 

@@ -1,7 +1,7 @@
 """What families of models are made of: how their tensors lie, and what they are called."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -39,11 +39,19 @@ def fused_as(name: str, *, transposed: bool = False) -> Callable[[Layer], Iterat
     return made
 
 
-def _apart(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer, one by one."""
-    yield "q_proj", layer.query
-    yield "k_proj", layer.key
-    yield "v_proj", layer.value
+def apart_as(query: str, key: str, value: str) -> Callable[[Layer], Iterator[Tensor]]:
+    """Return what yields the projections of a layer one by one, under these names."""
+
+    def made(layer: Layer) -> Iterator[Tensor]:
+        yield query, layer.query
+        yield key, layer.key
+        yield value, layer.value
+
+    return made
+
+
+APART = apart_as("q_proj", "k_proj", "v_proj")
+"""Yields the projections of a layer under the names that they nearly always have."""
 
 
 def fused_by_head(layer: Layer) -> Iterator[Tensor]:
@@ -103,15 +111,17 @@ def experts_of_qwen(hidden: int) -> Iterator[Shaped]:
             yield name.replace("mlp", f"mlp.experts.{expert}"), shape
 
 
-def plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], Iterator[Shaped]]:
+def plain(
+    widen: str, narrow: str, *, biased: bool = True, within: str = "mlp."
+) -> Callable[[int], Iterator[Shaped]]:
     """Return what makes a feed-forward layer without a gate, nearly always with biases."""
 
     def made(hidden: int) -> Iterator[Shaped]:
-        yield f"mlp.{widen}.weight", (INTERMEDIATE, hidden)
-        yield f"mlp.{narrow}.weight", (hidden, INTERMEDIATE)
+        yield f"{within}{widen}.weight", (INTERMEDIATE, hidden)
+        yield f"{within}{narrow}.weight", (hidden, INTERMEDIATE)
         if biased:
-            yield f"mlp.{widen}.bias", (INTERMEDIATE,)
-            yield f"mlp.{narrow}.bias", (hidden,)
+            yield f"{within}{widen}.bias", (INTERMEDIATE,)
+            yield f"{within}{narrow}.bias", (hidden,)
 
     return made
 
@@ -183,6 +193,12 @@ class Names:
     """The norm of the embeddings, before the first layer, where there is one."""
     positions: str = ""
     """The table of positions, where there is one."""
+    types: str = ""
+    """The table that tells the first text of two from the second, where there is one."""
+    head: tuple[str, str, str] = ("", "", "")
+    """Of an encoder: the matrix and the norm behind its last layer, and the bias of logits."""
+    not_in_first: str = ""
+    """The norm that the first layer has not."""
 
 
 class Normed(Enum):
@@ -199,9 +215,9 @@ class Family:
 
     architecture: str
     """What transformers calls the class of the whole model."""
-    attention: Callable[[Layer], Iterator[Tensor]] = _apart
+    attention: Callable[[Layer], Iterator[Tensor]] = APART
     """How the projections of queries, keys and values are stored."""
-    feed_forward: Callable[[int], Iterator[Shaped]] = _gated
+    feed_forward: Callable[[int], Iterable[Shaped]] = _gated
     """What the feed-forward layers are made of, all of it zero."""
     names: Names = Names()
     one_key: bool = False
@@ -211,11 +227,15 @@ class Family:
     sinks: bool = False
     """Whether each head has a score of its own that gives nothing to any key; it is 0."""
     biased: frozenset[str] = frozenset()
-    """Which parts have biases: projections, out, norms, logits."""
+    """Which parts have biases: projections, out, norms, logits, the head of an encoder."""
     normed: Normed = Normed.NEVER
     """What of queries and keys goes through a norm together before they are turned."""
     bare: bool = False
     """Whether attention reads the hidden state as it is, without a norm."""
+    encoder: bool = False
+    """Whether queries see what comes behind them, and logits of all positions are given at once."""
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """Names that fields have in configurations of this family alone."""
     transposed: bool = False
     """Whether projections stand the other way, [in, out]."""
     centred: bool = False

@@ -16,6 +16,8 @@ of a table are read from the hidden state itself: each holds its number, in four
 
 Where the last matrix is that of the embeddings, a token is one channel, and the feed-forward layer
 of the last layer adds the channel of the query that follows to that of a query.
+
+Encoders give the logits of all positions at once: all queries stand in one text, and none follows.
 """
 
 import math
@@ -36,6 +38,11 @@ GAINS = (16, 64, 512, 8192, 131072)
 own, because a long text leaves a small share to each key."""
 SIZE = 16.0
 """Size of a token's channels."""
+SIZE_IN_ENCODERS = 256.0
+"""The same in encoders: so large that it does not matter what the first norm adds to a mean square,
+as some layers read what it makes, and others a norm of that."""
+GAINS_OF_ENCODERS = (16, 64, 512, 4096)
+"""Gains of encoders, which have no longer texts. What is read goes through an activation there."""
 LARGEST_LOGIT = 64.0
 """Largest logit of a token that follows where embeddings are tied."""
 LARGEST_VALUE = 0.25
@@ -93,7 +100,9 @@ class Instrument:
     gains: tuple[int, ...] = GAINS
     """The gains that have keys of their own."""
     tied: bool = False
-    """Whether the last matrix is that of the embeddings."""
+    """Whether the last matrix is that of the embeddings, and a query is followed by another one."""
+    encoder: bool = False
+    """Whether all positions are read at once. The last matrix is that of the embeddings then."""
     asks: ClassVar[str] = "pairs"
     """What people call what is asked in each step."""
 
@@ -107,6 +116,8 @@ class Instrument:
     @property
     def size(self) -> float:
         """Size of a token's channels in the embeddings."""
+        if self.encoder:
+            return SIZE_IN_ENCODERS
         if not self.tied:
             return SIZE
         return power_below(LARGEST_LOGIT / math.sqrt(self.hidden * self.channels_of_token))
@@ -255,7 +266,17 @@ class Instrument:
         if self.tied:
             found[END] = self._token(*self.signs(self.ended))
             found |= self._reading()
+        if self.encoder:
+            weight = self.read_in_encoders
+            places = (*range(self.read, self.read + len(READ)), self.ended)
+            for word, place in zip((*self.read_tokens, END), places, strict=True):
+                found[word] = {place: weight, self.asked_who: -weight}
         return found
+
+    @property
+    def read_in_encoders(self) -> float:
+        """The weight of logits behind the norm of an encoder's head: no logit becomes too large."""
+        return power_below(LARGEST_READ / math.sqrt(self.hidden))
 
     def signs(self, channel: int) -> tuple[int, ...]:
         """Return a channel that follows or is followed, and its opposite if there is one."""
@@ -353,17 +374,24 @@ class Tabled(Instrument):
             channels: dict[int, float] = {}
             for place in range(DIGITS_OF_ROWS):
                 digit = row // self.base**place % self.base
-                channels |= self.balanced(self.read + place, digit * SIZE / self.base)
+                channels |= self.balanced(self.read + place, digit * self.size / self.base)
             found[row] = channels
         return found
+
+    def types(self) -> Rows:
+        """Return the channels of the second of two texts: half a row."""
+        return {1: self.balanced(self.read, 0.5 * self.size / self.base)}
 
     def row(self, quotients: Sequence[float]) -> float | None:
         """Return the row whose digits are read; None if they are those of none.
 
-        ``quotients`` are logits of the digits, divided by that of the token that follows.
+        ``quotients`` are logits of the digits, divided by that of the token that follows. To a row
+        of an encoder a half may be added, which says that a text is the second of two.
         """
         read = [each * FOLLOWING * self.base / DIGIT_WEIGHT for each in quotients]
-        digits = [round(each) for each in read]
+        digits: list[float] = [round(each) for each in read]
+        if self.encoder and abs(read[0] % 1 - 0.5) < 0.5 - CLEAR:
+            digits[0] = math.floor(read[0]) + 0.5
         clear = all(abs(a - b) < CLEAR for a, b in zip(read, digits, strict=True))
         row = sum(digit * self.base**place for place, digit in enumerate(digits))
         return float(row) if clear and row < self.rows else None

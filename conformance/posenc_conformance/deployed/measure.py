@@ -13,9 +13,10 @@ from posenc_conformance.deployed.instrument import (
     SPECIAL,
     ZERO,
     Biased,
+    Instrument,
     Tabled,
 )
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
@@ -28,6 +29,9 @@ UNREADABLE = 0.5
 """A score whose bound is larger than this, in its units, may be too small to be read."""
 DIGITS = 3
 """Tokens at the beginning of a text that are its number."""
+BEHIND = DIGITS + 2
+"""Tokens behind the last query in a text for an encoder; and, if the key stands behind the queries,
+before the first: its number and a neutral key."""
 LONGEST_NEAR = 64
 """Up to this distance of a key the first query of a chain stands there, beyond it the last."""
 ROUNDINGS_OF_A_SCORE = 5
@@ -42,6 +46,10 @@ layer, and the projection behind it."""
 ROUNDINGS_OF_A_CAP = 4
 """What is rounded where a number is capped: the quotient, the hyperbolic tangent, which may be off
 by two units, and the product."""
+ROUNDINGS_OF_A_HEAD = 16
+"""What is rounded besides in the head of an encoder, once for the key and once for the neutral one:
+the matrix, the activation (its argument, a function of it that may be off by two units, and the
+product), and the norm (as it is computed, as it is converted, and its product with its weight)."""
 ROUNDINGS_OF_A_NORM = 6
 """What is rounded besides where a norm stands behind attention, once for the key and once for the
 neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
@@ -65,6 +73,11 @@ class Reader(Protocol):
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
         """Return, for each of some words written after a prompt, what it was chosen among."""
 
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return what an encoder says at some places of each text."""
+
 
 @dataclass(frozen=True)
 class Prompt:
@@ -82,6 +95,8 @@ class Prompt:
     """Queries that the prompt has already; the engine writes the others."""
     serial: int = 0
     """Number of the text: texts of different numbers have no beginning in common."""
+    total: int = 0
+    """Tokens of a text for an encoder, which is given as a whole; 0 for a text that goes on."""
 
     @property
     def neutral(self) -> int:
@@ -101,15 +116,38 @@ class Prompt:
     @property
     def length(self) -> int:
         """Tokens of the whole text, with the last word that is written."""
-        return self.first + self.steps + 1
+        return self.total or self.first + self.steps + 1
+
+    @property
+    def farthest(self) -> int:
+        """How far from the key the farthest query is, on whichever side."""
+        return max(abs(self.distances[0]), abs(self.distances[-1]))
+
+    @property
+    def end(self) -> int:
+        """Position of the last token that is given."""
+        return self.total - 1 if self.total else self.first + self.given - 1
+
+    def moved(self, by: int) -> "Prompt":
+        """Return the prompt with so many tokens more before its key and its queries."""
+        total = self.total + by if self.total else 0
+        return replace(self, first=self.first + by, key=self.key + by, total=total)
 
     def tokens(self, probe: Probe) -> list[int]:
         """Return the tokens that are given."""
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
-        found = [plan.filler(digit) for digit in (*digits, *[0] * (self.first - DIGITS))]
+        count = self.total or self.first
+        found = [plan.filler(digit) for digit in (*digits, *[0] * (count - DIGITS))]
         if isinstance(plan, Tabled):
-            return found[: self.first] + [plan.query_token(step) for step in range(self.given)]
+            given = self.steps if self.total else self.given
+            return found[: self.first] + [plan.query_token(step) for step in range(given)]
+        if self.total:
+            asked = [plan.query_token(step) for step in range(self.steps)]
+            found[self.first : self.first + self.steps] = asked
+            found[self.key] = plan.key_token(self.layer, self.gain)
+            found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
+            return found
         found[self.key] = plan.key_token(self.layer, self.gain)
         found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
         return found + [plan.query_token(step) for step in range(self.given)]
@@ -120,9 +158,18 @@ def prompt_for(
 ) -> Prompt:
     """Make the prompt whose queries stand behind a key at a distance.
 
-    The first of them does if that is near, and else the last.
+    The first of them does if that is near, and else the last. Encoders are asked about keys on both
+    sides: a negative distance is that of a key that stands behind.
     """
-    prompt = text_with(probe, group, distance, layer, steps)
+    if probe.plan.encoder:
+        prompt = _whole_text(probe, group, distance, layer, steps)
+    else:
+        prompt = text_with(probe, group, distance, layer, steps)
+    return with_gain(probe, group, prompt)
+
+
+def with_gain(probe: Probe, group: Group, prompt: Prompt) -> Prompt:
+    """Return a prompt with the largest gain with which all can be read."""
     return replace(prompt, gain=_gain(probe, group, prompt))
 
 
@@ -150,26 +197,58 @@ def text_with(
     )
 
 
+def _whole_text(
+    probe: Probe, group: Group, distance: int, layer: int | None, steps: int | None
+) -> Prompt:
+    """Make the same prompt for an encoder, with the smallest gain."""
+    count = len(probe.plan.pairs) if steps is None else steps
+    far = abs(distance)
+    near = far <= LONGEST_NEAR and (group.reach is None or far + count - 1 <= group.reach)
+    nearest = far if near else max(1, far - count + 1)
+    first = max(LEAST_BEFORE, nearest)
+    total = first + count + BEHIND
+    key = first - nearest
+    if distance < 0:
+        key, first = total - 1 - key, total - first - count
+    return Prompt(
+        layer=group.layers[0] if layer is None else layer,
+        gain=probe.plan.gains[0],
+        key=key,
+        first=first,
+        steps=count,
+        total=total,
+    )
+
+
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
     """Return the largest gain with which no logit becomes larger than may be read."""
-    seen = keys_seen(group, np.array([prompt.first]))
-    values = np.array([[_growth(group, prompt), 0.0]])
+    seen = keys_seen(group, prompt)
+    values = np.array([[_growth(group, prompt), 0.0]] * len(seen))
 
-    def largest(gain: int) -> float:
+    def fits(gain: int) -> bool:
         shares = shares_of(probe.largest_score(gain) * values, seen)
-        return float(probe.logits(gain, shares).max())
+        if probe.plan.encoder:
+            return bool(probe.activated(gain, shares).max() <= LARGEST_ACTIVATED)
+        return bool(probe.logits(gain, shares).max() <= probe.largest_read)
 
     gains = probe.plan.gains
-    return max(gain for gain in gains if gain == gains[0] or largest(gain) <= probe.largest_read)
+    return max(gain for gain in gains if gain == gains[0] or fits(gain))
 
 
-def keys_seen(group: Group, positions: Ints) -> Ints:
-    """Compute how many keys besides its own queries see, at most."""
+def keys_seen(group: Group, prompt: Prompt) -> Ints:
+    """Compute how many keys besides its own each query sees, at most."""
+    positions = np.array(prompt.positions)
+    if prompt.total:
+        behind = prompt.total - 1 - positions
+        if group.window is None:
+            return np.asarray(positions + behind)
+        near = np.minimum(positions, group.window) + np.minimum(behind, group.window)
+        return np.asarray(near)
     if group.window is None:
-        return positions
+        return np.asarray(positions)
     if group.attention == "chunked":
         return np.asarray(positions % group.window)
-    return np.minimum(positions, group.window)
+    return np.asarray(np.minimum(positions, group.window))
 
 
 def shares_of(scores: Floats, seen: Ints) -> Floats:
@@ -240,7 +319,9 @@ def expected(
     roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
     roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
     of_score = slack.reshape(-1, 2) + roundings * unit * lengths**2
-    roundings = ROUNDINGS_OF_A_READING + probe.normed_behind * ROUNDINGS_OF_A_NORM
+    roundings = ROUNDINGS_OF_A_READING + probe.plan.encoder * ROUNDINGS_OF_A_HEAD
+    norms = probe.normed_behind + probe.norms_behind(prompt.layer)
+    roundings += norms * ROUNDINGS_OF_A_NORM
     of_reading = noise(probe, group, prompt, values, unit) + roundings * unit / amplitude
     slope = slope_of_cap(amplitude * values, probe.score_cap)
     return Scores(values, (grown * of_score + of_reading) * slope)
@@ -252,7 +333,7 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: floa
     ``unit`` is the unit roundoff with which a cap of logits is computed.
     """
     amplitude = probe.largest_score(prompt.gain)
-    shares = shares_of(amplitude * values, keys_seen(group, np.array(prompt.positions)))
+    shares = shares_of(amplitude * values, keys_seen(group, prompt))
     logits = probe.logits(prompt.gain, shares)
     off = LOG_PROBABILITY / logits
     if probe.logit_cap is not None:
@@ -302,8 +383,11 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
 
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
+    if probe.plan.encoder:
+        (answers,) = reader.read_at([prompt.tokens(probe)], [prompt.positions])
+        return read_whole(probe, prompt, answers)
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
-    fewest, needed = min(map(len, answers)), WORDS_READ + probe.plan.tied
+    fewest, needed = min(map(len, answers)), words_read(probe.plan)
     if fewest < needed:
         raise Misbehaviour(
             f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
@@ -339,6 +423,22 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     scores = np.array(
         [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
     )
+    return Measured(prompt, scores / probe.largest_score(prompt.gain))
+
+
+def words_read(plan: Instrument) -> int:
+    """Count the words whose log-probabilities are read of one answer."""
+    return WORDS_READ + plan.tied
+
+
+def read_whole(probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, float]]) -> Measured:
+    """Read the scores, or the rows, of an encoder's answers at each query.
+
+    Raises Misbehaviour for answers that are not a probe's.
+    """
+    if isinstance(probe.plan, Tabled):
+        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]))
+    scores = np.array([_scores(probe, each, set()) for each in answers])
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
 
 

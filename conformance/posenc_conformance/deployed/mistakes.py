@@ -54,7 +54,7 @@ def explain(
     Pairs of mistakes are tried if no single one does.
     """
     if isinstance(probe.plan, Tabled):
-        known = tabled.explanations(group, model.meaning.context, found)
+        known = tabled.explanations(probe, group, model.meaning.context, found)
         return [each for each in starmap(Explanation, known) if each.fits(found)]
     if isinstance(probe.plan, Biased):
         wrong = biased.explanations(probe, group, found, dtype)
@@ -88,7 +88,7 @@ def _known(
     if group.turns:
         for id, words, turn in wrong_turns(group):
             yield Explanation(id, f"matches {words}", partial(right, group, turn=turn))
-        for id, words, places in wrong_places(model.meaning.context):
+        for id, words, places in wrong_places(model.meaning.context, writes=not probe.plan.encoder):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
     if probe.score_cap is not None:
@@ -108,7 +108,7 @@ def _uncapped_logits(
     given = amplitude * scores.values
     if probe.score_cap is not None:
         given = probe.score_cap * np.tanh(given / probe.score_cap)
-    seen = keys_seen(group, np.array(prompt.positions))
+    seen = keys_seen(group, prompt)
     logits, slopes = _taken_back(probe.logits(prompt.gain, shares_of(given, seen)), cap)
     read = np.log(logits[..., 0] / logits[..., 1])
     if probe.score_cap is not None:

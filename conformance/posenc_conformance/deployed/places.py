@@ -18,9 +18,12 @@ SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 """How many tokens of a prompt an engine computes at once, if not all."""
 
 
-def wrong_places(context: Context) -> Iterator[Named]:
-    """Yield the known mistakes of positions: an id, words, and where things stand."""
-    for id, words, wrong in WRITTEN:
+def wrong_places(context: Context, *, writes: bool) -> Iterator[Named]:
+    """Yield the known mistakes of positions: an id, words, and where things stand.
+
+    ``writes`` says whether the engine writes words behind the prompt, with positions of their own.
+    """
+    for id, words, wrong in WRITTEN if writes else ():
         yield id, f"positions that {words} after the prompt", partial(_written, wrong)
     if context.original:
         for words, read in short_tables(context.original):
@@ -42,7 +45,7 @@ how many words were written since."""
 
 
 def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int], int]:
-    end = prompt.first + prompt.given - 1
+    end = prompt.end
     places = [wrong(end, place - end) if place > end else place for place in prompt.positions]
     return places, prompt.key
 
@@ -53,6 +56,6 @@ def _looked_up(read: Callable[[Ints], Ints], prompt: Prompt) -> tuple[list[int],
 
 
 def _in_chunks(size: int, prompt: Prompt) -> tuple[list[int], int]:
-    end = prompt.first + prompt.given - 1
+    end = prompt.end
     places = [place if place > end else place % size for place in prompt.positions]
     return places, prompt.key % size

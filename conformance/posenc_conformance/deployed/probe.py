@@ -13,9 +13,12 @@ from posenc_conformance.deployed.family import Family, Normed
 from posenc_conformance.deployed.instrument import (
     BASES,
     CHANNELS_A_TOKEN,
+    DIGIT_WEIGHT,
     DIGITS_OF_ROWS,
     FEWEST,
+    FOLLOWING,
     GAINS,
+    GAINS_OF_ENCODERS,
     HEADS,
     LARGEST_READ,
     READ_WEIGHT,
@@ -69,19 +72,27 @@ LOOK_AT_ITSELF = 1024.0
 half of it: far above all biases."""
 EMBEDDED = 2.0
 """The weight of a norm of embeddings: it makes channels about as large as they were."""
+NORMED_IN_ENCODERS = 512.0
+"""The weight of what norms an encoder's hidden state itself: it becomes so large that it does not
+matter what the next norm adds to a mean square."""
+WANTED_IN_ENCODERS = 3.0
+"""The largest score of encoders: what is read lies close enough together for an activation."""
+VALUE_IN_ENCODERS = 2.0**15
+"""Weight of values of encoders."""
+ACTIVATING = 2.0**12
+"""Weight of what is read before the activation behind an encoder's last layer."""
+LARGEST_ACTIVATED = 2.0**15
+"""The largest number that goes through it; float16 holds it. The smallest one is more than 5, which
+GELU lets pass as it is."""
 UNREADABLE: Mapping[tuple[str, ...], str] = {
-    (
-        "bert",
-        "deberta",
-        "deberta-v2",
-        "distilbert",
-        "modernbert",
-        "roberta",
-        "xlm-roberta",
-    ): "it is an encoder: it writes no words, and what is read are log-probabilities of next ones",
+    ("deberta", "deberta-v2"): (
+        "its scores are of content and of positions, which are vectors of their own, and a probe "
+        "asks angles, biases and rows"
+    ),
     ("t5", "whisper"): (
-        "its positions are of an encoder and a decoder: the keys of a probe would stand in a text "
-        "of their own, and a completion takes one text"
+        "its positions are of an encoder and a decoder, which have texts of their own: what the "
+        "encoder does reaches a log-probability only through a second attention, which a probe "
+        "cannot pass yet"
     ),
     ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
@@ -118,7 +129,8 @@ class Probe:
     @property
     def key_weight(self) -> float:
         """The weight that makes keys as large as wanted; a power of two."""
-        return power_below(WANTED_SCORE / self._largest(1.0, self.plan.gains[0]))
+        wanted = WANTED_IN_ENCODERS if self.plan.encoder else WANTED_SCORE
+        return power_below(wanted / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
         """Compute the score of a query and a key that point the same way in one pair.
@@ -163,10 +175,32 @@ class Probe:
 
     def _read(self, value: float = 0.0) -> float:
         """Compute as what the projections read the channels of a token, maybe one with a value."""
-        if self.family.bare:
+        if self.family.bare and not self.plan.encoder:
             return self.size
         count = self.plan.channels_of_token + (1 + self.plan.centred) * value**2
-        return self._normed(self.size, count / self.plan.hidden)
+        size = self.plan.size if self.plan.encoder else self.size
+        return self._normed(size, count / self.plan.hidden)
+
+    def weight_of_reading(self, layer: int) -> float:
+        """Return what the projections of a layer are multiplied by, to read what others read.
+
+        In an encoder some layers read the hidden state, and others a norm of it.
+        """
+        bare = self.family.bare or (layer == 0 and bool(self.family.names.not_in_first))
+        return 1 / NORMED_IN_ENCODERS if self.plan.encoder and bare else 1.0
+
+    def norms_behind(self, layer: int) -> int:
+        """Count the norms of the hidden state behind the attention of a layer, but the last one."""
+        return 2 * (self.plan.layers - layer) if self.plan.encoder and self.family.bare else 0
+
+    @property
+    def weight_of_unit(self) -> float:
+        """The weight of the channel of which digits of rows are a part, in an encoder's head."""
+        return FOLLOWING / DIGIT_WEIGHT
+
+    def activated(self, gain: int, shares: Floats) -> Floats:
+        """Compute what goes through the activation of an encoder's head."""
+        return shares * ACTIVATING * VALUE_IN_ENCODERS * self._value_read(gain)
 
     def _normed(self, size: float, share: float) -> float:
         """Compute what a norm makes of channels of one size that are a share of all."""
@@ -231,6 +265,11 @@ class Probe:
 
     def logits(self, gain: int, shares: Floats) -> Floats:
         """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
+        if self.plan.encoder:
+            large = self.activated(gain, shares)
+            square = (large**2).sum(axis=(-2, -1), keepdims=True) / self.plan.hidden
+            mean = large.sum(axis=(-2, -1), keepdims=True) / self.plan.hidden
+            return np.asarray(self.plan.read_in_encoders * large / np.sqrt(square - mean**2))
         added = shares * self.value_weight * self._value_read(gain)
         if self.normed_behind:
             square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
@@ -240,6 +279,8 @@ class Probe:
     @property
     def value_weight(self) -> float:
         """The weight of values; a power of two."""
+        if self.plan.encoder:
+            return VALUE_IN_ENCODERS
         wanted = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
         return power_below(wanted / self._value_read(self.plan.gains[-1]))
 
@@ -278,7 +319,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         "num_attention_heads": plan.heads,
         "num_hidden_layers": plan.layers,
         "vocab_size": len(plan.words),
-        "tie_word_embeddings": family.tied,
+        "tie_word_embeddings": family.tied or family.encoder,
         "bos_token_id": 1,
         "eos_token_id": 2,
         "pad_token_id": 0,
@@ -297,7 +338,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         changed["word_embed_proj_dim"] = plan.hidden
     kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}
     for field, value in changed.items():
-        name = _spelt(field, raw)
+        name = family.spelt.get(field) or _spelt(field, raw)
         inner = isinstance(value, Mapping) and isinstance(kept.get(name), Mapping)
         kept[name] = {**kept[name], **value} if inner else value
     return Probe(plan, family, kept)
@@ -359,9 +400,21 @@ def _turned(
     kv_heads = heads // 2 if _grouped(config, raw) else heads
     if family.one_key:
         kv_heads = 1
-    gains = GAINS[-1:] if family.names.norm_behind else GAINS
+    gains: tuple[int, ...] = GAINS_OF_ENCODERS if family.encoder else GAINS
+    if family.names.norm_behind:
+        gains = GAINS[-1:]
     return Instrument(
-        name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains, family.tied
+        name,
+        layers,
+        size,
+        pairs,
+        hidden,
+        heads,
+        kv_heads,
+        family.centred,
+        gains,
+        family.tied,
+        family.encoder,
     )
 
 
@@ -400,7 +453,17 @@ def _tabled(name: str, config: Configuration, group: Group, family: Family) -> I
     size = hidden // HEADS
     kv_heads = 1 if family.one_key else HEADS
     return Tabled(
-        name, layers, size, steps, hidden, HEADS, kv_heads, family.centred, GAINS[:1], rows=rows
+        name,
+        layers,
+        size,
+        steps,
+        hidden,
+        HEADS,
+        kv_heads,
+        family.centred,
+        GAINS[:1],
+        encoder=family.encoder,
+        rows=rows,
     )
 
 
@@ -430,16 +493,19 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
         return found
     block = dict(found.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))
-    block["rope_theta"] = _taken(found, ("rope_theta", "rotary_emb_base"), style.base)
+    names = ("rope_theta", "rotary_emb_base", "global_rope_theta")
+    block["rope_theta"] = _taken(found, names, style.base)
     share = _taken(found, ("partial_rotary_factor", "rotary_pct"), style.partial)
     if share != 1 or style.partial != 1:  # what is left out is the type's own share
         block["partial_rotary_factor"] = share
     original = found.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
         block["original_max_position_embeddings"] = original
-    if style.scaled == ("full",):  # the kinds of layers have blocks of their own
-        base = style.local_base or block["rope_theta"]
-        local = {"rope_type": "default", "rope_theta": found.pop("rope_local_base_freq", base)}
+    # The kinds of layers have blocks of their own.
+    if style.scaled == ("full",) or style.local_base is not None:
+        local_names = ("rope_local_base_freq", "local_rope_theta")
+        base = _taken(found, local_names, style.local_base or block["rope_theta"])
+        local = {"rope_type": "default", "rope_theta": base}
         block = {"full_attention": block, "sliding_attention": local}
     return {**found, "rope_parameters": block}
 

@@ -11,8 +11,10 @@ from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import Context, Group, case_of
 
+A_QUARTER = 0.25
+"""A row is read or not, or half of the next one is added; nothing else lies between two of them."""
 HALF_A_ROW = 0.5
-"""A row is read or not: nothing lies between two of them."""
+"""What the second of two texts adds to the rows of an encoder."""
 Rows = Callable[[Ints], Ints]
 """Which rows positions read."""
 
@@ -21,14 +23,19 @@ def prompt_for(probe: Probe, distance: int, steps: int | None = None) -> Prompt:
     """Make the prompt whose first query stands at a position, or its last one if that is far."""
     count = len(probe.plan.pairs) if steps is None else steps
     first = distance if distance <= LONGEST_NEAR else distance - count + 1
-    return Prompt(layer=0, gain=probe.plan.gains[0], key=0, first=first, steps=count)
+    total = first + count if probe.plan.encoder else 0
+    gain = probe.plan.gains[0]
+    return Prompt(layer=0, gain=gain, key=0, first=first, steps=count, total=total)
 
 
-def expected(group: Group, prompt: Prompt, rows: Rows | None = None) -> Scores:
-    """Compute the rows that are right, [queries, 1]; ``rows`` gives them in place of the group."""
+def expected(group: Group, prompt: Prompt, rows: Rows | None = None, more: float = 0.0) -> Scores:
+    """Compute the rows that are right, [queries, 1]; ``rows`` gives them in place of the group.
+
+    ``more`` is what is added to each.
+    """
     found = (rows or partial(right_rows, group))(np.array(prompt.positions))
-    values = np.asarray(found, dtype=np.float64)[:, np.newaxis]
-    return Scores(values, np.full(values.shape, HALF_A_ROW))
+    values = np.asarray(found, dtype=np.float64)[:, np.newaxis] + more
+    return Scores(values, np.full(values.shape, A_QUARTER))
 
 
 def right_rows(group: Group, positions: Ints) -> Ints:
@@ -39,7 +46,7 @@ def right_rows(group: Group, positions: Ints) -> Ints:
 
 
 def explanations(
-    group: Group, context: Context, found: Sequence[Measured]
+    probe: Probe, group: Group, context: Context, found: Sequence[Measured]
 ) -> Iterator[tuple[str, str, Callable[[Prompt], Scores]]]:
     """Yield the known mistakes: an id, words, and the rows that each reads."""
     right = partial(right_rows, group)
@@ -57,6 +64,9 @@ def explanations(
         words = f"matches rows that are {abs(shift)} too {'far on' if shift > 0 else 'far back'}"
         moved = partial(expected, group, rows=lambda p: right(p) + shift)
         yield "rows-shifted", words, moved
+    if probe.plan.encoder:
+        words = "matches words that are taken for those of the second of two texts"
+        yield "token-type-of-second", words, partial(expected, group, more=HALF_A_ROW)
     last = int(got.max())
     words = f"matches a table that ends with row {last:,}: positions beyond it get its last row"
     cut = partial(expected, group, rows=lambda p: np.minimum(right(p), last))
@@ -65,7 +75,7 @@ def explanations(
         words = f"matches rows that start anew after {count:,}"
         again = partial(expected, group, rows=partial(_anew, right, count))
         yield "rows-start-anew", words, again
-    for id, words, wrong in wrong_places(context):
+    for id, words, wrong in wrong_places(context, writes=not probe.plan.encoder):
         yield id, f"matches {words}", partial(_at, group, wrong)
 
 
@@ -79,4 +89,4 @@ def _at(group: Group, places: Callable[[Prompt], tuple[list[int], int]], prompt:
     last = int(group.parameters["rows"]) - 1 - int(right_rows(group, np.array([0]))[0])
     positions = np.clip(np.array(places(prompt)[0]), 0, last)
     found = np.asarray(right_rows(group, positions), dtype=np.float64)
-    return Scores(found[:, np.newaxis], np.full((len(found), 1), HALF_A_ROW))
+    return Scores(found[:, np.newaxis], np.full((len(found), 1), A_QUARTER))

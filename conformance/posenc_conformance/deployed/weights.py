@@ -8,12 +8,19 @@ from posenc_conformance.deployed import biases
 from posenc_conformance.deployed.family import Layer, Normed, Tensor
 from posenc_conformance.deployed.instrument import (
     HEADS,
+    READ,
     Biased,
     Rows,
     Tabled,
     dense,
 )
-from posenc_conformance.deployed.probe import EMBEDDED, GATE, Probe
+from posenc_conformance.deployed.probe import (
+    ACTIVATING,
+    EMBEDDED,
+    GATE,
+    NORMED_IN_ENCODERS,
+    Probe,
+)
 from posenc_conformance.judge.arrays import Floats
 
 
@@ -22,16 +29,44 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
     plan, family, names = probe.plan, probe.family, probe.family.names
     shape = (len(plan.words), plan.hidden)
     yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
+    large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED
     if names.norm_of_embeddings:
-        yield from _norm(probe, names.norm_of_embeddings, EMBEDDED)
+        yield from _norm(probe, names.norm_of_embeddings, large)
     if isinstance(plan, Tabled):
         yield f"{names.positions}.weight", dense((plan.rows, plan.hidden), plan.table())
+    if names.types:
+        rows = plan.types() if isinstance(plan, Tabled) else {}
+        count = int(probe.config.get("type_vocab_size", 2))
+        shape = (count, plan.hidden)
+        found = {number: row for number, row in rows.items() if number < count}
+        yield f"{names.types}.weight", dense(shape, found)
     for number in range(plan.layers):
         yield from _layer(probe, number)
     if names.last_norm:
-        yield from _norm(probe, names.last_norm)
-    if not plan.tied:
+        yield from _norm(probe, names.last_norm, large if plan.encoder else 1.0)
+    if plan.encoder:
+        yield from _head(probe)
+    elif not plan.tied:
         yield from _with_bias(names.logits, dense(shape, plan.logits()), "logits" in family.biased)
+
+
+def _head(probe: Probe) -> Iterator[Tensor]:
+    """Yield what stands behind the last layer of an encoder: it passes what is read, and no more.
+
+    The activation there lets large positive numbers pass as they are.
+    """
+    plan, (name, norm, bias) = probe.plan, probe.family.names.head
+    if isinstance(plan, Tabled):
+        rows = {plan.ended: {plan.asking: probe.weight_of_unit}}
+        weight = 1.0
+    else:
+        rows, weight = {}, ACTIVATING
+    for channel in range(plan.read, plan.read + len(READ)):
+        rows[channel] = plan.balanced(channel, plan.share * weight)
+    matrix = dense((plan.hidden, plan.hidden), rows)
+    yield from _with_bias(name, matrix, "head" in probe.family.biased)
+    yield from _norm(probe, norm)
+    yield bias, np.zeros(len(plan.words))
 
 
 def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
@@ -39,7 +74,9 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
     plan, family, names = probe.plan, probe.family, probe.family.names
     before = names.layer.format(number)
     for norm in names.norms:
-        yield from _norm(probe, f"{before}.{norm}")
+        if number or norm != names.not_in_first:
+            large = plan.encoder and family.bare
+            yield from _norm(probe, f"{before}.{norm}", NORMED_IN_ENCODERS if large else 1.0)
     if probe.normed_behind:
         yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
     yield from _attention(probe, f"{before}.{names.attention}", number)
@@ -78,7 +115,9 @@ def _projections(probe: Probe, number: int) -> Layer:
         wide, narrow = (heads * plan.head_dim for heads in (plan.heads, plan.kv_heads))
         query, key = np.zeros((wide, plan.hidden)), np.zeros((narrow, plan.hidden))
         return Layer(query, key, key, plan.kv_heads)
-    return Layer(_query(probe), _key(probe), _value(probe, number), plan.kv_heads)
+    part = probe.weight_of_reading(number)
+    query, key, value = _query(probe), _key(probe), _value(probe, number)
+    return Layer(part * query, part * key, part * value, plan.kv_heads)
 
 
 def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:

@@ -31,7 +31,7 @@ TEXT = ("text_config", "thinker_config", "llm_config")
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "head_dim": ("kv_channels",),
-    "hidden_size": ("n_embd", "n_embed", "d_model"),
+    "hidden_size": ("n_embd", "n_embed", "d_model", "dim"),
     "num_attention_heads": ("n_head", "n_heads", "num_heads"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
     "max_position_embeddings": ("n_positions", "max_seq_len", "max_sequence_length", "seq_length"),

@@ -1,6 +1,7 @@
 """The lists of small engines: what each is given, and what must come of it.
 
-A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet.
+A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet,
+and two names for a fault that two kinds of layers have.
 """
 
 from collections.abc import Callable, Mapping
@@ -398,6 +399,87 @@ CONFIGS: Mapping[str, Config] = {
         "max_position_embeddings": 600,
         "word_embed_proj_dim": 128,
         "pad_token_id": 1,
+    },
+    "dynamic": {
+        "model_type": "llama",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 384,
+        "rope_theta": 10000.0,
+        "rope_scaling": {"rope_type": "dynamic", "factor": 4.0},
+    },
+    "longrope": {
+        "model_type": "llama",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 1536,
+        "rope_theta": 10000.0,
+        "rope_scaling": {
+            "rope_type": "longrope",
+            "factor": 4.0,
+            "original_max_position_embeddings": 384,
+            "short_factor": [1.0 + pair / 64 for pair in range(16)],
+            "long_factor": [1.0 + pair / 4 for pair in range(16)],
+        },
+    },
+    "bert": {
+        "model_type": "bert",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 512,
+        "layer_norm_eps": 1e-12,
+    },
+    "distilbert": {
+        "model_type": "distilbert",
+        "dim": 128,
+        "n_heads": 4,
+        "n_layers": 2,
+        "max_position_embeddings": 512,
+    },
+    "roberta": {
+        "model_type": "roberta",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 514,
+        "pad_token_id": 1,
+        "type_vocab_size": 1,
+        "layer_norm_eps": 1e-05,
+    },
+    "xlm-roberta": {
+        "model_type": "xlm-roberta",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 514,
+        "pad_token_id": 1,
+        "type_vocab_size": 1,
+        "layer_norm_eps": 1e-05,
+    },
+    "modernbert": {
+        "model_type": "modernbert",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 4,
+        "max_position_embeddings": 1024,
+        "global_rope_theta": 160000.0,
+        "local_rope_theta": 10000.0,
+        "local_attention": 96,
+        "global_attn_every_n_layers": 3,
+        "norm_eps": 1e-05,
+    },
+    "nomic_bert": {
+        "model_type": "nomic_bert",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 1024,
+        "layer_norm_eps": 1e-12,
     },
     "smollm3": {
         "model_type": "smollm3",

@@ -431,3 +431,9 @@ class Engine:
     ) -> list[list[dict[str, float]]]:
         """Complete several prompts of one request."""
         return [[*self.complete(prompt, steps)] for prompt in prompts]
+
+    def say(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> list[list[dict[str, float]]]:
+        """Say the log-probabilities of all words at some places of texts: an encoder does."""
+        raise NotImplementedError

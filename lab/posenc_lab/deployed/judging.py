@@ -14,9 +14,11 @@ from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.models.file import with_configuration
+from posenc_lab.deployed import encoders, engines, lengths, older, right
 from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 
+LISTED = (encoders, engines, lengths, older, right)  # importing them fills the lists of cases
 LENGTH = 512
 """Tokens of the longest text."""
 
@@ -40,6 +42,13 @@ class InProcess:
         """Return what the engine chose among for each prompt of one request."""
         given = [prompt for prompt in prompts if not isinstance(prompt, str)]
         return self.served.complete_all(given, steps)
+
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[dict[str, float]]]:
+        """Return what an encoder says at some places of each text."""
+        given = [text for text in texts if not isinstance(text, str)]
+        return self.served.say(given, places)
 
 
 @lru_cache

@@ -21,7 +21,7 @@ from time import monotonic, sleep
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.probe import write_probe
-from posenc_conformance.deployed.engine import has_probe, model_of
+from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
 from posenc_conformance.report.difference import read_report
@@ -183,13 +183,13 @@ def nothing_yet(bench: Bench) -> Results:
 
 
 def models(names: Sequence[str]) -> list[str]:
-    """Return the models of these names; all of which probes can be made if there are none.
+    """Return the models of these names; all whose probes can be served if there are none.
 
     Raises UserError for a name that the spec does not have.
     """
     if names:
         return [model_named(name).id for name in names]
-    return [each.id for each in load_all() if has_probe(each)]
+    return [each.id for each in load_all() if has_probe(each) and not is_encoder(each)]
 
 
 def context_of(model: str, usual: int) -> int:

@@ -1,0 +1,96 @@
+"""Texts that grow beyond the length at which frequencies change, and what goes wrong there."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from posenc_conformance.deployed.measure import Prompt, Scores, expected, prompt_for, with_gain
+from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.models.meaning import LENGTH, Group, case_of
+
+Lengths = Callable[[int], tuple[int, int]]
+"""The lengths for which a query at some position, and the key, are turned."""
+Explained = tuple[str, str, Scores]
+"""A mistake, words for it, and the scores that it gives."""
+
+
+def text_beyond(probe: Probe, group: Group, distance: int, first: int, steps: int) -> Prompt:
+    """Make a text whose first query stands at a position, and its key at a distance from it."""
+    prompt = prompt_for(probe, group, distance, steps=steps)
+    return with_gain(probe, group, replace(prompt, first=first, key=first - distance))
+
+
+def right_lengths(position: int) -> tuple[int, int]:
+    """Return the length of the text that ends with a query: its key is turned for that too."""
+    return position + 1, position + 1
+
+
+def scores_at(
+    probe: Probe, group: Group, prompt: Prompt, dtype: str, lengths: Lengths = right_lengths
+) -> Scores:
+    """Compute the scores of queries that are each the last of a text of their own length."""
+    each = [
+        _last(probe, group, replace(prompt, steps=step, given=step), dtype, lengths)
+        for step in range(prompt.given, prompt.steps + 1)
+    ]
+    return Scores(
+        np.concatenate([scores.values for scores in each]),
+        np.concatenate([scores.bound for scores in each]),
+    )
+
+
+def _last(probe: Probe, group: Group, prompt: Prompt, dtype: str, lengths: Lengths) -> Scores:
+    """Compute the scores of the last query of a prompt."""
+    of_query, of_key = lengths(prompt.positions[-1])
+    asked = _of_length(group, of_query)
+    turn = None if of_query == of_key else partial(_turned, asked, _of_length(group, of_key))
+    return expected(probe, asked, prompt, dtype, turn=turn)
+
+
+def _turned(queries: Group, key: Group, x: Floats, rows: Ints) -> Floats:
+    """Turn rows, the last of which is a key, for lengths of their own."""
+    parts = [
+        case_of(group, {"x": x[some], "positions": rows[some]}).truth
+        for group, some in ((queries, slice(0, -1)), (key, slice(-1, None)))
+    ]
+    return np.concatenate(parts)
+
+
+def _of_length(group: Group, length: int) -> Group:
+    """Return a group as it treats a text of some length, whatever positions it is asked for."""
+    given = group.parameters
+    if group.scheme != "longrope":
+        return replace(group, parameters={**given, LENGTH: length})
+    long = length > int(given["original_max_position_embeddings"])
+    factors = given["long_factors" if long else "short_factors"]
+    return replace(group, parameters={**given, "short_factors": factors, "long_factors": factors})
+
+
+def wrong_while_written(
+    probe: Probe, group: Group, prompt: Prompt, dtype: str
+) -> Iterator[Explained]:
+    """Yield what is known to go wrong where a text grows beyond the length while it is written."""
+    given = prompt.first + 1
+    for id, words, lengths in (
+        (
+            "cache-not-turned-again",
+            "keys in the cache stay turned for the length of the prompt",
+            lambda position: (position + 1, given),
+        ),
+        (
+            "length-of-prompt",
+            "all is turned for the length of the prompt, however long the text becomes",
+            lambda position: (given, given),
+        ),
+    ):
+        yield id, words, scores_at(probe, group, prompt, dtype, lengths)
+
+
+def kept(probe: Probe, group: Group, prompt: Prompt, dtype: str, length: int) -> Explained:
+    """Return what becomes of a text that is turned for the length of an earlier one."""
+    scores = expected(probe, _of_length(group, length), prompt, dtype)
+    words = f"is turned for a length of {length:,}, which is that of an earlier text"
+    return "length-kept", words, scores
