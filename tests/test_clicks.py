@@ -53,9 +53,9 @@ def test_a_cause_is_not_named_under_any_symptom() -> None:
     [
         ("It is 0.5 wide. It is wrong.", "It is 0.5 wide."),
         ("Only one", "Only one"),
-        ("Rows are moved to the right: the column of zeros is last.", "Rows are moved to the right."),
-        ("All channels of a head are permuted, although few turn.", "All channels of a head are permuted."),
-        ("Added to queries, or to keys, but not to both.", "Added to queries, or to keys, but not to both."),
+        ("Rows are moved to the right: zeros end it.", "Rows are moved to the right."),
+        ("All channels are permuted, although few turn.", "All channels are permuted."),
+        ("Added to queries, but not to keys.", "Added to queries, but not to keys."),
         ("Wrong: b is 2.", "Wrong: b is 2."),
     ],
     ids=["two-sentences", "one", "reason", "condition", "alternative", "too-short"],

@@ -25,7 +25,7 @@ import length_blocks
 import posenc
 import references
 import vectors
-from markup import code, fenced, paragraph, prose, table
+from markup import code, fenced, prose, table
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.commands.export import command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF

@@ -45,6 +45,7 @@ import sections
 import site_blocks
 import symptom_blocks
 import telling_apart  # noqa: F401  # asked by a claim, when this folder is no longer on the path
+import typeface
 import vectors
 import versions
 import word_count
@@ -227,6 +228,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
+    typeface.write(Path(config.site_dir))
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:

@@ -18,7 +18,7 @@ FILE = DOCS / "symptoms.yaml"
 SURE = 4
 """Candidates that a group of schemes shows of a symptom, also if nobody has reported them."""
 SHOWN = 5
-"""Candidates that a group shows if people have reported them; the pages of schemes have the others."""
+"""Candidates that a group shows if people have reported them; pages of schemes have the others."""
 
 BEGINNINGS = {
     "long": "In a long text",
@@ -183,9 +183,7 @@ def shown(found: Sequence[Candidate]) -> Sequence[Candidate]:
 def _listed(symptom: Symptom, found: Sequence[Candidate]) -> str:
     """List the likeliest candidates, and the schemes whose pages have the rarer ones."""
     named = shown(found)
-    items = "".join(
-        f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in named
-    )
+    items = "".join(f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in named)
     text = f'<ol class="candidates">\n{items}</ol>\n'
     rarer = dict.fromkeys(scheme.id for each in found[len(named) :] for scheme, _ in each.where)
     if rarer:
