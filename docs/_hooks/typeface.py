@@ -16,16 +16,13 @@ from fontTools.ttLib import TTFont
 from fontTools.varLib.instancer import instantiateVariableFont
 
 FOLDER = "assets/fonts"
-LETTERS = (
-    (0x20, 0x7F),
-    (0xA0, 0x180),  # Latin, with the names of authors
-    (0x370, 0x400),  # Greek
-    (0x2000, 0x2070),  # dashes and quotation marks
-    (0x2070, 0x20A0),  # raised and lowered digits
-    (0x2190, 0x2300),  # arrows and signs of mathematics
-    (0x2500, 0x2580),  # lines of tables in a terminal
-)
-"""What pages are written with, as ranges of code points."""
+LETTERS = ((0x20, 0x7F), (0xA0, 0x100), (0x2010, 0x2027), (0x2212, 0x2213))
+"""What sentences are written with, as ranges of code points; the rest is from the reader's fonts.
+
+Formulas have fonts of their own, and a telephone must not wait for letters that are on few pages.
+"""
+LINES = (*LETTERS, (0x2500, 0x2580))
+"""What code and terminals are written with: tables have lines."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Cut:
     file: str
     axes: tuple[tuple[str, float], ...]
     name: str
+    letters: tuple[tuple[int, int], ...] = LETTERS
 
 
 TEXT, CODE = str(fontpkg_inter.ROOT), str(fontpkg_jetbrains_mono.ROOT)
@@ -43,7 +41,7 @@ CUTS = (
     Cut(TEXT, "Inter[opsz,wght].ttf", (("wght", 400), ("opsz", 14)), "text.woff2"),
     Cut(TEXT, "Inter[opsz,wght].ttf", (("wght", 700), ("opsz", 14)), "text-bold.woff2"),
     Cut(TEXT, "Inter-Italic[opsz,wght].ttf", (("wght", 400), ("opsz", 14)), "text-italic.woff2"),
-    Cut(CODE, "JetBrainsMono[wght].ttf", (("wght", 400),), "code.woff2"),
+    Cut(CODE, "JetBrainsMono[wght].ttf", (("wght", 400),), "code.woff2", LINES),
 )
 
 
@@ -65,9 +63,9 @@ def write(site: Path) -> None:
 
 def _made(cut: Cut) -> bytes:
     font = TTFont(Path(cut.package, "files", cut.file))
-    options = Options(layout_features=["kern", "mark", "mkmk", "ccmp", "locl"], hinting=False)
+    options = Options(layout_features=["kern"], hinting=False)
     subsetter = Subsetter(options)
-    subsetter.populate(unicodes=[letter for few in LETTERS for letter in range(*few)])
+    subsetter.populate(unicodes=[letter for few in cut.letters for letter in range(*few)])
     subsetter.subset(font)  # first, since fewer letters are quicker to fix at a weight
     fixed = instantiateVariableFont(font, dict(cut.axes))
     fixed.flavor = "woff2"
