@@ -34,7 +34,7 @@ def shown(symptom: str, scheme_of: str, mistake: str) -> bool:
     return any(
         found.id == mistake and scheme_of in {scheme.id for scheme, _ in found.where}
         for families in symptom_blocks.GROUPS.values()
-        for found in symptom_blocks.candidates(asked, families)[: symptom_blocks.SHOWN]
+        for found in symptom_blocks.shown(symptom_blocks.candidates(asked, families))
     )
 
 
@@ -48,6 +48,17 @@ def test_a_cause_is_not_named_under_any_symptom() -> None:
     assert not shown("trained-length", "rope", "layout-swapped")
 
 
-def test_a_candidate_is_described_in_one_sentence() -> None:
-    assert symptom_blocks.first_sentence("It is 0.5 wide. It is wrong.") == "It is 0.5 wide."
-    assert symptom_blocks.first_sentence("Only one") == "Only one"
+@pytest.mark.parametrize(
+    ("described", "said"),
+    [
+        ("It is 0.5 wide. It is wrong.", "It is 0.5 wide."),
+        ("Only one", "Only one"),
+        ("Rows are moved to the right: zeros end it.", "Rows are moved to the right."),
+        ("All channels are permuted, although few turn.", "All channels are permuted."),
+        ("Added to queries, but not to keys.", "Added to queries, but not to keys."),
+        ("Wrong: b is 2.", "Wrong: b is 2."),
+    ],
+    ids=["two-sentences", "one", "reason", "condition", "alternative", "too-short"],
+)  # fmt: skip
+def test_a_candidate_is_described_in_one_clause(described: str, said: str) -> None:
+    assert symptom_blocks.main_clause(described) == said

@@ -8,6 +8,7 @@ from typing import Any
 import lessons
 import numpy as np
 import pytest
+import yaml
 from mkdocs.exceptions import PluginError
 
 from tests.building import CHECKOUT
@@ -15,6 +16,7 @@ from tests.building import CHECKOUT
 DOCS = CHECKOUT / "docs"
 LESSONS = lessons.lessons()
 KNOWN = {"mask": "Mask", "causal-mask": "Causal mask", "score": "Score", "token": "Token"}
+WANTED = yaml.safe_load(Path(__file__).with_name("lessons.yaml").read_text(encoding="utf-8"))
 PYTHON = re.compile(r"^( *)```python\n(.*?)^\1```$", re.S | re.M)
 
 
@@ -139,3 +141,19 @@ def test_users_are_those_of_the_model_files() -> None:
     assert "Llama 3.1 8B" in lessons.users("scaled")
     with pytest.raises(PluginError, match="used:integer"):
         lessons.users("integer")
+
+
+@pytest.mark.parametrize("thing", WANTED)
+def test_what_learners_look_for_is_there(thing: str) -> None:
+    page = DOCS / f"{WANTED[thing]['page']}.md"
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert WANTED[thing]["has"]
+    assert [each for each in WANTED[thing]["has"] if each not in text] == []
+
+
+def test_what_learners_look_for_is_not_on_any_page() -> None:
+    (only,) = (each for each in WANTED.values() if "imshow" in each["has"])
+    others = [
+        page for page in (DOCS / "learn").glob("*.md") if page.stem != Path(only["page"]).stem
+    ]
+    assert not [page for page in others if "imshow" in page.read_text(encoding="utf-8")]

@@ -26,6 +26,7 @@ import pytest
 import search_index
 import sections
 import symptom_blocks
+import word_count
 import yaml
 from mkdocs.exceptions import PluginError
 from pages import REFERENCE
@@ -346,14 +347,14 @@ def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
 
 
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.id)
-def test_a_symptom_shows_seven_candidates_of_a_group_and_the_commonest_first(
+def test_a_symptom_shows_few_candidates_of_a_group_and_the_commonest_first(
     symptom: symptom_blocks.Symptom, site: Path
 ) -> None:
     found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
     lists = re.findall(r'<ol class="candidates">(.*?)</ol>', found[symptom.id], re.S)
     groups = [symptom_blocks.candidates(symptom, each) for each in symptom_blocks.GROUPS.values()]
     assert len(lists) == sum(map(bool, groups)) > 0
-    assert all(text.count("<li") <= 7 for text in lists)
+    assert all(text.count("<li") <= symptom_blocks.SHOWN <= 7 for text in lists)
     for candidates in groups:
         threads = [len(each.threads) for each in candidates]
         assert threads == sorted(threads, reverse=True)
@@ -585,3 +586,54 @@ def test_a_map_of_the_site_is_there_where_its_address_is_known(site: Path) -> No
     known = bool(os.environ.get("SITE_URL"))
     for name in ("sitemap.xml", "findings.xml", "robots.txt"):
         assert (site / name).exists() == known, name
+
+
+def test_the_way_from_a_symptom_to_its_cause_is_short_to_read(site: Path) -> None:
+    article = page_at(site / "which-mistake" / "index.html").source.partition("<article")[2]
+    assert 1_000 < word_count.count(article.partition("</article>")[0]) < 6_000
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("<p>One, two: 3.5 and <b>bold</b> words.</p>", 6),
+        ("<p>it's well-known</p>", 2),
+        ("<p>seen</p><script>let a = 1</script><svg><text>drawn</text></svg>", 1),
+        ("<p>4 &lt; 5</p>", 2),
+        ("", 0),
+    ],
+    ids=["tags", "within-words", "hidden", "entities", "empty"],
+)
+def test_words_are_counted_as_they_are_read(page: str, words: int) -> None:
+    assert word_count.count(page) == words
+
+
+def test_a_build_says_how_many_words_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_count, "_pages", {})
+    word_count.add("short/", "<p>One word</p>")
+    word_count.add("long/", "<p>Some more words</p>")
+    assert word_count.said() == "5 words on 2 pages; most on long/ 3, short/ 2"
+
+
+def test_letters_of_the_site_come_with_it(site: Path) -> None:
+    style = (site / "assets" / "site.css").read_text(encoding="utf-8")
+    faces = re.findall(r"@font-face \{(.*?)\}", style, re.S)
+    fetched = {found for face in faces for found in re.findall(r'url\("(.*?)"\)', face)}
+    assert fetched == {f"fonts/{path.name}" for path in (site / "assets/fonts").glob("*.woff2")}
+    assert all("font-display: swap" in face for face in faces if "url(" in face)
+    for path in (site / "assets" / "fonts").glob("*.woff2"):
+        assert path.read_bytes()[:4] == b"wOF2"
+        assert path.stat().st_size < 40_000
+    licences = [path.read_text("utf-8") for path in (site / "assets/fonts").glob("*-licence.txt")]
+    assert len(licences) == 2
+    assert all("SIL Open Font License" in text for text in licences)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[:3], ids=lambda scheme: scheme.id)
+def test_a_known_mistake_has_a_link_to_itself(scheme: Scheme, site: Path) -> None:
+    source = "".join(
+        page_at(site / "schemes" / name / "index.html").source
+        for name in (scheme.id, f"{scheme.id}{REFERENCE}")
+    )
+    for deviation in scheme.deviations:
+        assert f'class="headerlink" href="#{deviation.id}"' in source

@@ -166,16 +166,14 @@ def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
 
 
 def overview() -> str:
-    """Every claim by page."""
-    text, count = "", 0
-    for page, some in groupby(all_claims(), lambda claim: claim.page):
-        listed = list(some)
-        count += len(listed)
-        text += f"\n## [{page.removesuffix('.md')}]({_checks_page(page)}#executed)\n\n"
-        text += "".join(
-            f"{n}. [{_summary(each)}]({page}#claim-{each.id})\n" for n, each in enumerate(listed, 1)
-        )
-    return f"\nThere are {count} of them.\n\n{text}\n"
+    """Count the claims of each page; what they verify stands at the end of the page."""
+    rows = [
+        [f"[{page.removesuffix('.md')}]({_checks_page(page)}#executed)", str(len(list(some)))]
+        for page, some in groupby(all_claims(), lambda claim: claim.page)
+    ]
+    listed = "\n".join(f"| {page} | {count} |" for page, count in rows)
+    count = sum(int(count) for _, count in rows)
+    return f"\nThere are {count} of them.\n\n| page | statements |\n|---|---|\n{listed}\n\n"
 
 
 def rounded(function: Callable[..., Any], *values: npt.ArrayLike) -> Any:

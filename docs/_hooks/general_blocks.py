@@ -25,7 +25,7 @@ import length_blocks
 import posenc
 import references
 import vectors
-from markup import code, fenced, paragraph, prose, table
+from markup import code, fenced, prose, table
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.commands.export import command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
@@ -124,14 +124,16 @@ def check_count() -> str:
 
 
 def accuracy() -> str:
-    """Constants of the error model, scheme by scheme, and how they come about."""
-    rows, reasons = [], []
-    for scheme in schemes().values():
-        found = scheme.accuracy
-        rows.append([scheme.title, str(found.rounding), str(found.angle), prose(found.scale)])
-        reasons.append(paragraph(f"<strong>{scheme.title}.</strong>", prose(found.derivation)))
-    head = ["scheme", "<em>A</em>", "<em>B</em>", "scale <em>s</em>"]
-    return table(head, rows) + "".join(reasons)
+    """Constants of the error model; the page of each scheme has their derivation."""
+    rows = [
+        [
+            f'<a href="../schemes/{scheme.id}/#precision">{scheme.title}</a>',
+            str(scheme.accuracy.rounding),
+            str(scheme.accuracy.angle),
+        ]
+        for scheme in schemes().values()
+    ]
+    return table(["scheme", "<em>A</em>", "<em>B</em>"], rows)
 
 
 def roundoff() -> str:

@@ -5,6 +5,7 @@ formulas become MathML; claims, figures and references are looked up; the naviga
 follows what is in them. Whatever does not fit fails the build.
 """
 
+import logging
 import re
 from pathlib import Path
 from textwrap import indent
@@ -44,8 +45,10 @@ import sections
 import site_blocks
 import symptom_blocks
 import telling_apart  # noqa: F401  # asked by a claim, when this folder is no longer on the path
+import typeface
 import vectors
 import versions
+import word_count
 from posenc_conformance.models import file as models
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
@@ -64,6 +67,7 @@ PLAIN = (
     | lessons.BLOCKS
     | library_pages.BLOCKS
 )
+LOG = logging.getLogger("mkdocs.hooks.words")
 EDITED = "edit/main/docs/"
 """Where the repository's host changes a page."""
 PLAIN_CODE = re.compile(r'<span class="[nwp]">([^<]*)</span>')
@@ -79,6 +83,7 @@ ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of a folder in place of a pattern in the navigation."""
     search_index.clear()
+    word_count.clear()
     if config.repo_url:
         config.edit_uri = EDITED
     config.nav = [_expanded(Path(config.docs_dir), entry) for entry in config.nav or []]
@@ -196,6 +201,7 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
     cards.add(page)
     html = PLAIN_CODE.sub(r"\1", ROLE.sub("", html))
     drawn = figures.rendered(name, formulas.rendered(name, accessible.headed(html)))
+    word_count.add(page.url, drawn)
     return drawn + page_foot.foot(page)
 
 
@@ -214,6 +220,7 @@ def _light(output: str) -> str:
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:
     """Write what stands beside pages: late, so that a build that fails has not waited."""
     search_index.write(Path(config.site_dir))
+    LOG.info(word_count.said())
     if config.site_url:
         cards.write(Path(config.site_dir))
         feed.write(Path(config.site_dir), config.site_url)
@@ -221,6 +228,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
+    typeface.write(Path(config.site_dir))
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:

@@ -17,8 +17,11 @@ Stroke = Sequence[Point]
 """A line through points, the two corners of a box, or a single dot."""
 
 WIDTH = 420.0
-"""So narrow that letters of 12 are readable on a telephone."""
-LETTER = 12
+LETTER = 15.5
+"""Height of letters on a telephone, whose 320 pixels and more make at least 12 pixels of it.
+
+The style sheet has smaller ones where there is room; the frame is wide enough for both.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Moving:
     @property
     def frame(self) -> tuple[float, float, float, float]:
         """Left, upper, right and lower edge of what is between the axes."""
-        left = 10 + 7.5 * max((len(_number(each)) for each in self.y.ticks), default=0)
+        left = 10 + 0.62 * LETTER * max((len(_number(each)) for each in self.y.ticks), default=0)
         below = 2.9 * LETTER if self.x.words else 8
         above = 1.7 * LETTER if self.y.words else 8
         return left, above, WIDTH - 14, self.height - below

@@ -290,7 +290,8 @@ def deviations(scheme: Scheme) -> str:
         calls = " and ".join(map(code, deviation.calls))
         where = f" in {calls}" if len(scheme.calls) > 1 else ""
         # Each would be twice in the navigation if it were a heading of Markdown.
-        text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}</h3>\n\n'
+        link = f'<a class="headerlink" href="#{deviation.id}" title="Permanent link">¶</a>'
+        text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}{link}</h3>\n\n'
         text += paragraph(prose(deviation.description))
         text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
         threads = ", ".join(map(thread, deviation.links))

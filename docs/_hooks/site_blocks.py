@@ -9,8 +9,6 @@ import yaml
 from markup import fenced
 
 ROOT = Path(__file__).parents[2]
-CLONED = "ADDRESS"
-"""Stands for the address that was not known when the site was built."""
 REPOSITORY = "REPO_URL"
 """The environment variable with the repository's address, as mkdocs.yml reads it."""
 
@@ -18,13 +16,9 @@ REPOSITORY = "REPO_URL"
 def install() -> str:
     """Say how to install: from the repository if its address is known, else from a clone."""
     address = os.environ.get(REPOSITORY, "")
-    lines = [
-        f"$ git clone {CLONED} posenc   # the address of this repository",
-        "$ pip install ./posenc",
-    ]
-    if address:
-        lines = [f"$ pip install git+{address}"]
-    return fenced("\n".join(lines), "console")
+    if not address:
+        return "In a clone of this repository:\n" + fenced("$ pip install .", "console")
+    return fenced(f"$ pip install git+{address}", "console")
 
 
 def issues() -> str:

@@ -9,16 +9,16 @@ from itertools import groupby
 import yaml
 from mkdocs.exceptions import PluginError
 
-from markup import code, heading, paragraph, prose, thread
+from markup import heading, paragraph, prose
 from pages import DOCS
 from posenc_conformance.scheme_file.model import Deviation, Scheme
 from scheme_blocks import schemes
 
 FILE = DOCS / "symptoms.yaml"
-SHOWN = 7
-"""Candidates that a group of schemes shows of a symptom; rarer ones are on the pages of schemes."""
-NAMED = 4
-"""Schemes that a candidate names, in which it can be made."""
+SURE = 4
+"""Candidates that a group of schemes shows of a symptom, also if nobody has reported them."""
+SHOWN = 5
+"""Candidates that a group shows if people have reported them; pages of schemes have the others."""
 
 BEGINNINGS = {
     "long": "In a long text",
@@ -31,13 +31,16 @@ BEGINNINGS = {
 
 GROUPS = {
     "RoPE and its scalings": ("rotary",),
-    "Sinusoids, tables and what is added": ("absolute", "combination", "convolutional"),
+    "Sinusoids and tables": ("absolute", "combination", "convolutional"),
     "Biases and relative scores": ("bias", "relative"),
-    "Masks, windows and position ids": ("sparse", "position-ids"),
+    "Masks and position ids": ("sparse", "position-ids"),
     "Attention itself": ("attention",),
 }
 """Families of schemes among which a reader chooses: the second question."""
-
+ASIDE = re.compile(r"[;:] |, (?:as|whatever|although|because|so that)\b")
+"""Where a description begins to tell the details of a mistake, which its own page has."""
+SHORTEST = 20
+"""Characters of a description that says enough."""
 
 Pattern = Mapping[str, list[str]]
 
@@ -171,19 +174,21 @@ def _section(symptom: Symptom) -> str:
     return text
 
 
-def _listed(symptom: Symptom, found: list[Candidate]) -> str:
+def shown(found: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates that a group names, of all of them with the likeliest first."""
+    reported = [each for each in found[:SHOWN] if each.threads]
+    return reported if len(reported) > SURE else found[:SURE]
+
+
+def _listed(symptom: Symptom, found: Sequence[Candidate]) -> str:
     """List the likeliest candidates, and the schemes whose pages have the rarer ones."""
-    items = "".join(
-        f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in found[:SHOWN]
-    )
+    named = shown(found)
+    items = "".join(f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in named)
     text = f'<ol class="candidates">\n{items}</ol>\n'
-    rarer = {scheme.id: scheme for each in found[SHOWN:] for scheme, _ in each.where}
+    rarer = dict.fromkeys(scheme.id for each in found[len(named) :] for scheme, _ in each.where)
     if rarer:
-        links = ", ".join(
-            f'<a href="../schemes/{scheme.id}/#deviations">{scheme.title}</a>'
-            for scheme in rarer.values()
-        )
-        text += f"<p>Rarer ones are among the known mistakes of {links}.</p>\n"
+        links = ", ".join(f'<a href="../schemes/{id}/#deviations">{id}</a>' for id in rarer)
+        text += f"<p>Rarer ones: {links}.</p>\n"
     return text
 
 
@@ -193,32 +198,21 @@ def place(symptom: Symptom, candidate: Candidate) -> str:
 
 
 def _describe(candidate: Candidate) -> str:
-    """Describe a candidate in a sentence, with who had it; the page of its scheme says the rest."""
-    _, first = max(candidate.where, key=lambda each: len(each[1].links))
-    had = ", ".join(map(thread, candidate.threads[:NAMED]))
-    more = len(candidate.threads) - NAMED
+    """Describe a candidate in one sentence; the page of its scheme tells the rest."""
+    scheme, first = max(candidate.where, key=lambda each: len(each[1].links))
     return (
-        f"<strong>{code(candidate.id)}</strong>: {prose(first_sentence(first.description))} "
-        f"In {_places(candidate)}."
-        + (f" Who had it: {had}{f' and {more} more' if more > 0 else ''}." if had else "")
+        f'<a href="../schemes/{scheme.id}/#{first.id}"><code>{candidate.id}</code></a>: '
+        f"{prose(main_clause(first.description))}"
     )
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, whole."""
+def main_clause(text: str) -> str:
+    """Return what the first sentence of a text says first, as a sentence of its own."""
     words = " ".join(text.split())
     ends = (end.end() for end in re.finditer(r"[.?!](?= [A-Z])", words))
-    return words[: next(ends, len(words))]
-
-
-def _places(candidate: Candidate) -> str:
-    """Links to the mistake on the pages of its schemes."""
-    links = ", ".join(
-        f'<a href="../schemes/{scheme.id}/#{deviation.id}">{scheme.title}</a>'
-        for scheme, deviation in candidate.where[:NAMED]
-    )
-    more = len(candidate.where) - NAMED
-    return f"{links} and {more} more" if more > 0 else links
+    sentence = words[: next(ends, len(words))]
+    cut = next((m for m in ASIDE.finditer(sentence) if m.start() > SHORTEST), None)
+    return f"{sentence[: cut.start()]}." if cut else sentence
 
 
 def count_mistakes() -> str:

@@ -9,17 +9,22 @@ const RESULT = 3;
 const SHOWN = 220;
 /** Shorter words are searched as they are. */
 const STEM = 6;
+/** Telling words that make a sentence, of which not every one must be found. */
+const SENTENCE = 3;
 const ENDINGS = /(?:ations?|ating|ated|ates?|ings?|ions?|ed|es|e|s)$/;
 
 /** What counts. A page that was named for a word comes before one that happens to have it. */
 const WORTH = {
-  keyword: 1000, title: 600, begins: 400, holds: 200, named: 30, word: 40, phrase: 20, text: 1,
+  keyword: 1000, title: 600, begins: 400, holds: 200, asked: 90, named: 30, word: 40, phrase: 20,
+  text: 1,
 };
 
 /** Words of a sentence that say nothing of what somebody looks for. */
 const IDLE = new Set(
-  ("a after an and are as at be but by can do does for from get gives has have how i if in is it me my need no " +
-    "of on or should so that the then there this to use vs want was what when where which who why will with you").split(" "),
+  ("a about after all also an and any are as at be because before between but by can cannot do does " +
+    "each every for from get gets gives has have how i if in instead into is it its just me my need no not of off " +
+    "on only or other our should since so still than that the their then there they this to too up use using vs " +
+    "want was we what when where which while who why will with without would you your").split(" "),
 );
 
 let index = null;
@@ -32,15 +37,16 @@ async function fetched() {
   return (await answer.json()).map((page) => ({
     ...page,
     keywords: page.keywords.map(plain),
+    asked: page.keywords.map((each) => telling(plain(each)).map(stem)),
     sections: page.sections.map(([anchor, title, text]) => ({
       anchor, title, text, heading: plain(title), words: plain(text),
     })),
   }));
 }
 
-/** A text as it is compared: small letters, and hyphens and underscores as spaces. */
+/** A text as it is compared: small letters, hyphens and underscores as spaces, and C++ as a word. */
 function plain(text) {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}.]+/gu, " ").trim();
+  return text.toLowerCase().replaceAll("c++", "cpp").replace(/[^\p{L}\p{N}.]+/gu, " ").trim();
 }
 
 /** What a word begins with in all its forms. */
@@ -48,33 +54,41 @@ function stem(word) {
   return word.length < STEM ? word : word.replace(ENDINGS, "");
 }
 
+/** The words of a text that say what it is about; all of them if none does. */
+function telling(text) {
+  const every = [...new Set(text.split(" "))].filter(Boolean);
+  const some = every.filter((word) => !IDLE.has(word));
+  return some.length ? some : every;
+}
+
 /** @returns {{items: object[][]}} groups of a page and its sections, the best first */
 function search(pages, query) {
   const phrase = plain(query);
-  const every = [...new Set(phrase.split(" "))].filter(Boolean);
-  if (!every.length) {
+  const words = telling(phrase);
+  if (!words.length) {
     return { items: [] };
   }
-  const telling = every.filter((word) => !IDLE.has(word));
-  const words = telling.length ? telling : every;
   const forms = words.map((word) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(stem(word))}`, "gu"));
   const all = pages.map((page) => found(page, phrase, words, forms)).filter(Boolean);
   const whole = all.filter((group) => group.missing === 0);
-  return {
-    items: (whole.length ? whole : all)
-      .sort((a, b) => a.missing - b.missing || b.score - a.score)
-      .map((group) => group.items),
-  };
+  // A sentence has words that the right page has not: what is missing costs, and does not decide.
+  const some = words.length < SENTENCE && whole.length ? whole : all;
+  const worth = ({ missing, score }) => score * (1 - missing / words.length) ** 2;
+  return { items: some.sort((a, b) => worth(b) - worth(a)).map((group) => group.items) };
 }
 
 /** A page and those of its sections that have something of the query; null if none has. */
 function found(page, phrase, words, forms) {
   const keyword = page.keywords.includes(phrase);
   const begun = phrase.length > 3 && page.keywords.some((each) => each.startsWith(phrase));
+  const stems = new Set(words.map(stem));
+  const whole = page.asked.filter((each) => each.length > 1 && each.every((one) => stems.has(one)));
+  const asked = WORTH.asked * Math.max(0, ...whole.map((each) => each.length));
   const rated = page.sections.map((section, place) => {
     const { heading, words: text } = section;
     const terms = {};
     let score = place === 0 && keyword ? WORTH.keyword : place === 0 && begun ? WORTH.begins : 0;
+    score += place === 0 ? asked : 0;
     forms.forEach((form, i) => {
       const named = (heading.match(form) ?? []).length;
       const times = (text.match(form) ?? []).length;

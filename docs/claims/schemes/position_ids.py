@@ -70,7 +70,7 @@ def narrow_types() -> tuple[str, str]:
     sums = np.ones(600, dtype=np.uint8).cumsum(dtype=np.uint8)
     whole = np.arange(1, 600)
     lost = whole[whole.astype(ml_dtypes.bfloat16).astype(int) != whole]
-    return f"anew at {int(np.argmax(sums == 0)) + 1};", f"positions from {lost[0]} on"
+    return f"again at {int(np.argmax(sums == 0)) + 1};", f"positions from {lost[0]} on"
 
 
 def packed_pairs() -> tuple[str, str]:

@@ -137,7 +137,7 @@ def wishes_fulfilled() -> tuple[str, str]:
     differ = {name for name in names if found["binary"][name] != found["sinusoidal"][name]}
     assert failed == 3
     assert differ == {"offset-only", "unlimited"}
-    return "three of five", "on likeness and room"
+    return "three of five", "in likeness and in their end"
 
 
 WAYS_OF_ROPE = ("permute-qk", "rope-apply", "rope-kernel")
