@@ -114,7 +114,9 @@ def test_an_engine_that_refuses_is_heard(step: str, tmp_path: Path) -> None:
 def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "refuses.py"
     path.write_text("raise ValueError('this tokenizer is new to me')", encoding="utf-8")
-    engine = replace(FAKE, convert=f"{sys.executable} {path}", of_probe="tokenizer is new")
+    engine = replace(
+        FAKE, convert=f"{sys.executable} {path}", of_probe=("vocabulary", "tokenizer is new")
+    )
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (UNJUDGED, "ValueError: this tokenizer is new to me")
 

@@ -14,8 +14,8 @@ from scoreboard.table import Library
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "engines.yaml"
 HINT = "the comment at its top says what an entry holds"
-TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "of_probe", "says"}
-LISTS = {"install", "build", "shows"}
+TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "says"}
+LISTS = {"install", "build", "shows", "of_probe"}
 FIELDS = TEXTS | LISTS | {"inside", "gguf", "variables"}
 NEEDED = {"title", "install", "shows", "probe", "dtype", "impl"}
 
@@ -37,8 +37,8 @@ class Engine:
     build: tuple[str, ...] = ()
     convert: str = ""
     serve: str = ""
-    of_probe: str = ""
-    """Words of a refusal that is about the probe, and says nothing of its model."""
+    of_probe: tuple[str, ...] = ()
+    """Words of refusals that are about the probe, and say nothing of its model."""
     says: str = ""
     inside: bool = False
     """Whether the kit runs in the engine's environment."""

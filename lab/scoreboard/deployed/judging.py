@@ -67,8 +67,8 @@ class Bench:
             try:
                 made = self._judge(Path(folder), model, spelling, context)
             except Refused as error:
-                words = self.engine.of_probe
-                verdict = UNJUDGED if words and words in str(error) else REFUSED
+                of_probe = any(words in str(error) for words in self.engine.of_probe)
+                verdict = UNJUDGED if of_probe else REFUSED
                 made = {"verdict": verdict, "says": _plain(str(error), folder)}
             except UserError as error:
                 made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
