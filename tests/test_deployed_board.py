@@ -132,8 +132,8 @@ def test_the_last_problem_is_what_an_engine_says() -> None:
     log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
     assert own_words(log) == "RuntimeError: cannot load"
     assert own_words("(worker) KeyError: 'a'\nException occurred\n") == "(worker) KeyError: 'a'"
-    log = "E load: error loading model: no tensor\nE srv: exiting due to model loading error\n"
-    assert own_words(log) == "E load: error loading model: no tensor"
+    log = "0.1 E load: error loading model: no tensor\nE srv: exiting due to model loading error\n"
+    assert own_words(log) == "error loading model: no tensor"
     assert own_words("all is well\n") == ""
 
 

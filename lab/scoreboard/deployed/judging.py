@@ -39,6 +39,8 @@ JUDGING = 900
 LOOKED_AT = 40
 """Lines at the end of an engine's output in which its own words are looked for."""
 PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
+PREFIX = re.compile(r".*(?=error loading model: )")
+"""What llama.cpp's log has before it says why: times, and an earlier line that was not ended."""
 LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -217,7 +219,7 @@ def context_of(model: str, usual: int) -> int:
 def own_words(log: str) -> str:
     """Return the last problem that an engine's output tells; nothing if there is none."""
     lines = log.splitlines()[-LOOKED_AT:]
-    told = [line.strip() for line in lines if PROBLEM.search(line)]
+    told = [PREFIX.sub("", line).strip() for line in lines if PROBLEM.search(line)]
     return told[-1] if told else ""
 
 
