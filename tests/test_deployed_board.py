@@ -16,7 +16,7 @@ from posenc_conformance.errors import UserError
 from posenc_lab.deployed.judging import folder_of
 from scoreboard.deployed import kept
 from scoreboard.deployed.__main__ import main
-from scoreboard.deployed.engines import FILE, Engine, engines, select
+from scoreboard.deployed.engines import FILE, Engine, engines, select, unjudged
 from scoreboard.deployed.findings import findings, unexplained
 from scoreboard.deployed.judging import Bench, context_of, models, own_words
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, WRONG, Cell, Mistake, Results
@@ -76,6 +76,18 @@ def server(tmp_path: Path) -> str:
 # The runner, with a small engine.
 
 
+def test_an_engine_may_be_given_a_gguf_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "refuses.py"
+    code = "import sys; print(open(sys.argv[1], 'rb').read(4)); raise ValueError('heard')"
+    path.write_text(code, encoding="utf-8")
+    engine = replace(FAKE, serve=f"{sys.executable} {path} {{probe}}", gguf=True)
+    assert engine.spellings == ("released",)
+    cell = judged(Bench(engine, Path(sys.prefix)))
+    assert (cell.verdict, cell.says) == (REFUSED, "ValueError: heard")
+    cell = Bench(engine, Path(sys.prefix)).judge("gpt2", "released", 512)
+    assert cell.verdict == UNJUDGED  # no GGUF file is written of it
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_right_engine_passes_behind_a_converter(server: str, spelling: str) -> None:
     bench = fake(convert="cp -r {probe} {out}", serve=f"{server} Plain {{out}} {{port}}")
@@ -102,7 +114,9 @@ def test_an_engine_that_refuses_is_heard(step: str, tmp_path: Path) -> None:
 def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "refuses.py"
     path.write_text("raise ValueError('this tokenizer is new to me')", encoding="utf-8")
-    engine = replace(FAKE, convert=f"{sys.executable} {path}", of_probe="tokenizer is new")
+    engine = replace(
+        FAKE, convert=f"{sys.executable} {path}", of_probe=("vocabulary", "tokenizer is new")
+    )
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (UNJUDGED, "ValueError: this tokenizer is new to me")
 
@@ -118,6 +132,8 @@ def test_the_last_problem_is_what_an_engine_says() -> None:
     log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
     assert own_words(log) == "RuntimeError: cannot load"
     assert own_words("(worker) KeyError: 'a'\nException occurred\n") == "(worker) KeyError: 'a'"
+    log = "0.1 E load: error loading model: no tensor\nE srv: exiting due to model loading error\n"
+    assert own_words(log) == "error loading model: no tensor"
     assert own_words("all is well\n") == ""
 
 
@@ -219,6 +235,19 @@ def test_the_table_shows_every_cell_that_was_kept() -> None:
                 shown += [each.verdict] if each.says else []
                 assert all(word in cell for word in shown)
                 assert each.verdict != PASSED or "passes" in cell
+
+
+def test_engines_that_cannot_be_judged_are_shown(tmp_path: Path) -> None:
+    page = engine_blocks.not_judged()
+    assert unjudged()
+    titles = {engine.title for engine in engines()}
+    for title in unjudged():
+        assert title in page
+        assert title not in titles
+    path = tmp_path / "engines.yaml"
+    path.write_text("unjudged: {SGLang: ''}\n", encoding="utf-8")
+    with pytest.raises(UserError, match="SGLang"):
+        unjudged(path)
 
 
 def test_words_of_engines_are_shown() -> None:

@@ -84,6 +84,11 @@ def test_detail_has_a_row_for_each_and_says_how_good_its_angles_are() -> None:
     assert [each["dtypes"] for each in found] == ["float64", "float32"]
 
 
+def test_a_run_in_which_nothing_was_claimed_has_a_count_and_no_table() -> None:
+    (line,) = filter(None, card())
+    assert line.startswith("0 checks")
+
+
 def test_verdicts_that_never_came_have_no_column() -> None:
     (found,) = cells(row(passed=1, blocked=2))
     assert found["blocked"] == "2"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from scoreboard.deployed import kept
-from scoreboard.deployed.engines import Engine, engines
+from scoreboard.deployed.engines import Engine, engines, unjudged
 from scoreboard.deployed.findings import Finding, findings, unexplained
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, UNNAMED, WRONG, Cell, Results
 
@@ -48,7 +48,7 @@ def board_table() -> str:
     head = "".join(f'<th scope="col">{_titled(*each)}</th>' for each in found.values())
     rows = "".join(
         f'<tr data-model="{model}"><th scope="row">{html.escape(model_named(model).title)}</th>'
-        f"{''.join(_cells(name, found[name][1], model) for name in found)}</tr>\n"
+        f"{''.join(_cells(*each, model) for each in found.values())}</tr>\n"
         for model in models
     )
     return (
@@ -69,6 +69,14 @@ def notes() -> str:
             f"{html.escape(packages)}. Judged in {engine.dtype}.</li>"
         )
     return f"<ul>{''.join(items)}</ul>\n"
+
+
+def not_judged() -> str:
+    """List the engines that cannot be judged so, and why."""
+    items = "".join(
+        f"<li>{html.escape(title)}: {prose(reason)}.</li>" for title, reason in unjudged().items()
+    )
+    return f"<ul>{items}</ul>\n"
 
 
 def words() -> str:
@@ -113,18 +121,18 @@ def _titled(engine: Engine, results: Results) -> str:
     return f"{html.escape(engine.title)}<br><small>{html.escape(version)}</small>"
 
 
-def _cells(engine: str, results: Results, model: str) -> str:
-    """Make the cell of a model: one line if both spellings came to the same."""
+def _cells(engine: Engine, results: Results, model: str) -> str:
+    """Make the cell of a model: one line if all spellings came to the same."""
     found = {
         spelling: cell
-        for spelling in SPELLINGS
+        for spelling in engine.spellings
         if (cell := results.cells.get((model, spelling))) is not None
     }
     if not found:
         return "<td></td>"
-    state = min((_state(engine, cell) for cell in found.values()), key=STATES.index)
-    lines = {spelling: _line(engine, cell) for spelling, cell in found.items()}
-    if len(found) == len(SPELLINGS) and len(set(lines.values())) == 1:
+    state = min((_state(engine.name, cell) for cell in found.values()), key=STATES.index)
+    lines = {spelling: _line(engine.name, cell) for spelling, cell in found.items()}
+    if len(found) == len(engine.spellings) and len(set(lines.values())) == 1:
         shown = next(iter(lines.values()))
     else:
         shown = "<br>".join(f"{TITLES[spelling]}: {line}" for spelling, line in lines.items())
@@ -214,6 +222,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "engines:summary": summary,
     "engines:table": board_table,
     "engines:notes": notes,
+    "engines:unjudged": not_judged,
     "engines:words": words,
     "engines:unnamed": unnamed,
     "engines:findings": listed,

@@ -103,7 +103,8 @@ def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
     """Return what the package tokenizers reads: words, and blanks between them.
 
     All words are added ones as well. transformers takes the tokenizer of a family whatever the
-    files say, and added words are the ones that it leaves whole.
+    files say, and added words are the ones that it leaves whole. The decoder changes no word:
+    mistral.rs loads no tokenizer without one.
     """
     added = [
         {
@@ -125,7 +126,7 @@ def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
         "normalizer": None,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
         "post_processor": None,
-        "decoder": None,
+        "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]},
         "model": {
             "type": "WordLevel",
             "vocab": {word: token for token, word in enumerate(words)},

@@ -346,7 +346,11 @@ FAMILIES: Mapping[str, Family] = {
         biased=frozenset({"projections", "out", "norms", "logits"}),
         centred=True,
         eps="layer_norm_eps",
-        fields={"intermediate_size": INTERMEDIATE, "hidden_act": "gelu_new"},
+        fields={
+            "intermediate_size": INTERMEDIATE,
+            "hidden_act": "gelu_new",
+            "qk_layernorm": False,
+        },
     ),
     "phi3": Family(
         "Phi3ForCausalLM", attention=fused_as("qkv_proj"), feed_forward=gated_as_one, fields=GATED

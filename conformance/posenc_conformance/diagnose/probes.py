@@ -229,11 +229,10 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     if not names:
         if kept_here := state.describe_first_of_one(subject, case, output):
             return to_diagnosis([], kept_here)
+        if kept_earlier := state.describe_earlier(subject, case, output):
+            return to_diagnosis([], kept_earlier)
         otherwise = OTHERWISE_NOW if seen.stateful else NONE
-        said = _recovered(subject, case.dtype)
-        return to_diagnosis(
-            [], otherwise if said else _describe_kept(subject, case, output, otherwise), said
-        )
+        return to_diagnosis([], otherwise, _recovered(subject, case.dtype))
     ids = {id for name, _ in names for id in name.split("+")}
     likely = seen.by_likelihood(find_fits(case, output, only=ids))
     this = Probe(case, output, True, seen.by_name(likely))

@@ -200,6 +200,8 @@ def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield rows under their headings; leave out columns that say nothing."""
+    if not rows:
+        return
     always = {"scheme", "conventions", "dtypes", "passed", "failed"}
     nothing = {name: "0" if name in VERDICTS else "" for name in rows[0]}
     told = [

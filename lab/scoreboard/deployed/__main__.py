@@ -38,9 +38,10 @@ def main() -> int:
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2
-    wanted = [(model, spelling) for model in asked for spelling in options.spellings]
     problems = 0
     for engine in chosen:
+        spellings = [each for each in engine.spellings if each in options.spellings]
+        wanted = [(model, spelling) for model in asked for spelling in spellings]
         due = [*_due(engine, wanted, options.all)]
         print(f"{engine.name}: {len(due)} due", flush=True)
         if options.check:

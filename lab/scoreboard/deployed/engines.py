@@ -7,15 +7,16 @@ from typing import Any
 
 import yaml
 
+from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from scoreboard.table import Library
 
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "engines.yaml"
 HINT = "the comment at its top says what an entry holds"
-TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "of_probe", "says"}
-LISTS = {"install", "build", "shows"}
-FIELDS = TEXTS | LISTS | {"inside", "variables"}
+TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "says"}
+LISTS = {"install", "build", "shows", "of_probe"}
+FIELDS = TEXTS | LISTS | {"inside", "gguf", "variables"}
 NEEDED = {"title", "install", "shows", "probe", "dtype", "impl"}
 
 
@@ -36,12 +37,19 @@ class Engine:
     build: tuple[str, ...] = ()
     convert: str = ""
     serve: str = ""
-    of_probe: str = ""
-    """Words of a refusal that is about the probe, and says nothing of its model."""
+    of_probe: tuple[str, ...] = ()
+    """Words of refusals that are about the probe, and say nothing of its model."""
     says: str = ""
     inside: bool = False
     """Whether the kit runs in the engine's environment."""
+    gguf: bool = False
+    """Whether the probe is a GGUF file, which has one spelling."""
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def spellings(self) -> Sequence[str]:
+        """The spellings in which it is given a model."""
+        return SPELLINGS[:1] if self.gguf else SPELLINGS
 
     @property
     def pinned(self) -> tuple[str, ...]:
@@ -72,6 +80,18 @@ def engines(path: Path = FILE) -> list[Engine]:
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [_engine(f"{path.name}: {name}", name, each) for name, each in raw["engines"].items()]
+
+
+def unjudged(path: Path = FILE) -> Mapping[str, str]:
+    """Read which engines cannot be judged here, and why.
+
+    Raises UserError for one without a reason.
+    """
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))["unjudged"]
+    for title, reason in raw.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise UserError(f"{path.name}: unjudged.{title} has no reason", HINT)
+    return dict(raw)
 
 
 def select(names: Sequence[str], table: Sequence[Engine]) -> list[Engine]:

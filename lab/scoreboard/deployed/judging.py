@@ -20,7 +20,7 @@ from time import monotonic, sleep
 
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
-from posenc_conformance.commands.probe import write_probe
+from posenc_conformance.commands.probe import write_gguf, write_probe
 from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
@@ -38,7 +38,9 @@ JUDGING = 900
 """Seconds for a run of the kit, several times what the slowest engine was seen to take."""
 LOOKED_AT = 40
 """Lines at the end of an engine's output in which its own words are looked for."""
-PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception): ")
+PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
+PREFIX = re.compile(r".*(?=error loading model: )")
+"""What llama.cpp's log has before it says why: times, and an earlier line that was not ended."""
 LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -67,8 +69,8 @@ class Bench:
             try:
                 made = self._judge(Path(folder), model, spelling, context)
             except Refused as error:
-                words = self.engine.of_probe
-                verdict = UNJUDGED if words and words in str(error) else REFUSED
+                of_probe = any(words in str(error) for words in self.engine.of_probe)
+                verdict = UNJUDGED if of_probe else REFUSED
                 made = {"verdict": verdict, "says": _plain(str(error), folder)}
             except UserError as error:
                 made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
@@ -85,8 +87,7 @@ class Bench:
             "port": str(_free_port()),
             "tokens": str(min(model_of(model).meaning.context.extended or LONG, LONG)),
         }
-        for _ in write_probe(model, places["probe"], self.engine.probe, spelling):
-            pass
+        self._write(places["probe"], model, spelling)
         if self.engine.convert:
             self._convert(places)
         with self._served(places, folder / "log") as alive:
@@ -99,6 +100,18 @@ class Bench:
                 raise Refused(said or _last(_text(folder / "log")))
             raise Refused(words) if self.engine.inside else UserError(words, "see above")
 
+    def _write(self, place: str, model: str, spelling: str) -> None:
+        """Write the probe of a model.
+
+        Raises UserError if there is none of that form.
+        """
+        if self.engine.gguf:
+            said = write_gguf(model, place, self.engine.probe)
+        else:
+            said = write_probe(model, place, self.engine.probe, spelling)
+        for _ in said:
+            pass
+
     def _variables(self, places: Mapping[str, str]) -> dict[str, str]:
         own = {name: each.format(**places) for name, each in self.engine.variables.items()}
         return {**os.environ, **ALONE, **own}
@@ -107,6 +120,7 @@ class Bench:
         done = subprocess.run(
             _words(self.engine.convert, places),
             env=self._variables(places),
+            cwd=Path(places["out"]).parent,
             capture_output=True,
             text=True,
             check=False,
@@ -205,7 +219,7 @@ def context_of(model: str, usual: int) -> int:
 def own_words(log: str) -> str:
     """Return the last problem that an engine's output tells; nothing if there is none."""
     lines = log.splitlines()[-LOOKED_AT:]
-    told = [line.strip() for line in lines if PROBLEM.search(line)]
+    told = [PREFIX.sub("", line).strip() for line in lines if PROBLEM.search(line)]
     return told[-1] if told else ""
 
 

@@ -13,6 +13,11 @@ if __name__ == "__main__":
     parameters.n_parallel = 1
     parameters.port = int(port)
     parameters.warmup = False
-    server = xllamacpp.Server(parameters)
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
+    try:
+        server = xllamacpp.Server(parameters)
+    except RuntimeError:
+        sys.exit(1)  # its log says more than the error
     print(server.listening_address, flush=True)
     signal.pause()

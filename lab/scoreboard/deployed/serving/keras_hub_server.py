@@ -1,0 +1,40 @@
+"""KerasHub behind an address, as completions are asked for: give it PROBE and PORT."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import keras_hub
+import numpy as np
+from completions import Reading, log_probabilities, serve, words_of
+
+
+class Recorded(keras_hub.samplers.GreedySampler):  # type: ignore[misc]
+    """Takes the likeliest word, and keeps what it was chosen among."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def get_next_token(self, probabilities: Any) -> Any:
+        """Keep the probabilities of all words."""
+        self.seen.append(probabilities.detach().numpy()[0])
+        return super().get_next_token(probabilities)
+
+
+if __name__ == "__main__":
+    folder, port = sys.argv[1:]
+    words = words_of(folder)
+    task = keras_hub.models.CausalLM.from_preset(folder, preprocessor=None, dtype="float32")
+
+    def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
+        """Let ``CausalLM.generate`` write greedily, with its cache."""
+        sampler = Recorded()
+        task.compile(sampler=sampler)
+        tokens = np.array([prompt + [0] * steps])
+        given = np.arange(tokens.shape[1])[None] < len(prompt)
+        task.generate({"token_ids": tokens, "padding_mask": given}, stop_token_ids=None)
+        with np.errstate(divide="ignore"):
+            return [log_probabilities(np.log(each), words) for each in sampler.seen]
+
+    serve(port, complete)
