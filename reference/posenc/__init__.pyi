@@ -209,6 +209,9 @@ from posenc.schemes.rope_apply import (
     rope_apply_cache,
     rope_apply_pairs,
 )
+from posenc.schemes.rope_cache import (
+    rope_shift,
+)
 from posenc.schemes.rope_kernel import (
     rope_batched,
     rope_in_place,
@@ -381,6 +384,7 @@ __all__ = [
     "rope_packed",
     "rope_qkv",
     "rope_query_key",
+    "rope_shift",
     "rope_vjp",
     "sandwich_bias",
     "self_extend_scores",
