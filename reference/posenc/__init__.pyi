@@ -226,6 +226,14 @@ from posenc.schemes.sandwich import (
 from posenc.schemes.self_extend import (
     self_extend_scores,
 )
+from posenc.schemes.serving_ids import (
+    length_position_ids,
+    m_rope_window_position_ids,
+    segment_position_ids,
+    session_position_ids,
+    shard_position_ids,
+    tree_position_ids,
+)
 from posenc.schemes.shaw import (
     shaw_scores,
     shaw_values,
@@ -260,6 +268,11 @@ from posenc.schemes.transformer_xl import (
 from posenc.schemes.tupe import (
     tupe_relative_scores,
     tupe_scores,
+)
+from posenc.schemes.vision_order import (
+    merged_position_ids,
+    window_edges,
+    window_order,
 )
 from posenc.schemes.xpos import (
     xpos,
@@ -328,6 +341,7 @@ __all__ = [
     "leaky_rerope_scores",
     "learned",
     "learned_grid",
+    "length_position_ids",
     "llama3",
     "llama3_frequencies",
     "llama3_vjp",
@@ -339,6 +353,8 @@ __all__ = [
     "m_rope",
     "m_rope_position_ids",
     "m_rope_vjp",
+    "m_rope_window_position_ids",
+    "merged_position_ids",
     "mla_scores",
     "nerf",
     "nope_layer",
@@ -387,7 +403,10 @@ __all__ = [
     "rope_shift",
     "rope_vjp",
     "sandwich_bias",
+    "segment_position_ids",
     "self_extend_scores",
+    "session_position_ids",
+    "shard_position_ids",
     "shaw_scores",
     "shaw_values",
     "sincos_2d",
@@ -401,8 +420,11 @@ __all__ = [
     "timestep",
     "token_position_ids",
     "transformer_xl_scores",
+    "tree_position_ids",
     "tupe_relative_scores",
     "tupe_scores",
+    "window_edges",
+    "window_order",
     "xpos",
     "xpos_vjp",
     "yarn",
