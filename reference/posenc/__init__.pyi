@@ -175,6 +175,9 @@ from posenc.schemes.position_interpolation import (
     position_interpolation_frequencies,
     position_interpolation_vjp,
 )
+from posenc.schemes.qk_norm_rope import (
+    qk_norm_rope,
+)
 from posenc.schemes.query_temperature import (
     query_log_scale,
     query_temperature,
@@ -376,6 +379,7 @@ __all__ = [
     "position_interpolation",
     "position_interpolation_frequencies",
     "position_interpolation_vjp",
+    "qk_norm_rope",
     "query_log_scale",
     "query_temperature",
     "random_walk",
