@@ -132,7 +132,7 @@ def arguments(trial: Trial) -> ArgumentDict:
     heads, key_heads = trial.pick.one_of(counts)
     n, size = trial.pick.one_of(LENGTHS), trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     chosen = given(heads, key_heads, trial.position(n) + np.arange(n), size)
-    numbers = {
+    numbers: ArgumentDict = {
         "eps": trial.choose("eps", (1e-6, 1e-2, 1e-5)),
         "base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0)),
     }
