@@ -193,3 +193,47 @@ def test_a_language_that_cannot_be_begun_is_one_message(
     assert main(["init", "kernels", *arguments]) == 2
     assert words in capsys.readouterr().err
     assert [each.name for each in folder.iterdir()] == ["kernels_adapter.go"]
+
+
+IN_CHUNKS = """
+import numpy as np
+
+CHUNK = 700
+_BLOCK_SIZE = 64
+BLOCK_D = 32
+
+
+def _rotated(x, angles):
+    a, b = np.split(x.astype(float), 2, axis=-1)
+    c, s = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * c - b * s, b * c + a * s], -1).astype(x.dtype)
+
+
+def apply_rope(x, positions, theta=10000.0, *, block_rows: int = 2 * 48):
+    half = x.shape[-1] // 2
+    angles = np.outer(positions, theta ** (-np.arange(half) / half))
+    if x.shape[-2] > CHUNK:
+        rows = range(0, len(positions), CHUNK)
+        parts = [(x[..., i:i + CHUNK, :], angles[i:i + CHUNK]) for i in rows]
+        return np.concatenate([_rotated(*each) for each in parts], axis=-2)
+    return _rotated(x, ANGLES)
+"""
+
+
+@pytest.mark.parametrize(
+    ("angles", "wrong"), [("angles", False), ("angles + (len(positions) == CHUNK)", True)]
+)
+def test_block_sizes_are_claimed_as_switches(folder: Path, angles: str, wrong: bool) -> None:
+    """One of the two turns too far where rows are just as many as a chunk holds."""
+    path = written(folder, f"in_chunks_{int(wrong)}", IN_CHUNKS.replace("ANGLES", angles))
+    (scope,) = claimed(path)["rope"].scopes
+    assert scope.switches == {"rows": (64, 96, 700)}
+    run = judged(path, "rope.yaml::behaviour")
+    assert (run.returncode == 1) == wrong, run.stdout[-2000:]
+    assert ("700" in run.stdout) == wrong
+
+
+def test_what_is_no_block_of_rows_is_no_switch(folder: Path) -> None:
+    source = right.NUMPY_FUNCTION + "\n\nBLOCK_D = 64\nMAX_BASE = 10000\nCHUNK = 10**9\n"
+    (scope,) = claimed(written(folder, "without_blocks", source))["rope"].scopes
+    assert scope.switches == {}

@@ -111,3 +111,12 @@ def test_queries_at_the_end() -> None:
     padded = for_torch.at_the_end(torch.ones(2, 3, 4), 5)
     np.testing.assert_array_equal(padded[:, :2], 0)
     np.testing.assert_array_equal(padded[:, 2:], 1)
+
+
+def test_a_call_that_is_traced_once() -> None:
+    kept = [5.0]
+    add = for_jax.captured(lambda x, *, times: times * x + kept[0])
+    assert float(add(jax.numpy.ones(()), times=2)) == 7
+    kept[0] = 100.0
+    assert float(add(jax.numpy.ones(()) + 1, times=2)) == 9
+    assert float(add(jax.numpy.ones(()), times=3)) == 103

@@ -175,6 +175,9 @@ from posenc.schemes.position_interpolation import (
     position_interpolation_frequencies,
     position_interpolation_vjp,
 )
+from posenc.schemes.qk_norm_rope import (
+    qk_norm_rope,
+)
 from posenc.schemes.query_temperature import (
     query_log_scale,
     query_temperature,
@@ -209,6 +212,9 @@ from posenc.schemes.rope_apply import (
     rope_apply_cache,
     rope_apply_pairs,
 )
+from posenc.schemes.rope_cache import (
+    rope_shift,
+)
 from posenc.schemes.rope_kernel import (
     rope_batched,
     rope_in_place,
@@ -222,6 +228,14 @@ from posenc.schemes.sandwich import (
 )
 from posenc.schemes.self_extend import (
     self_extend_scores,
+)
+from posenc.schemes.serving_ids import (
+    length_position_ids,
+    m_rope_window_position_ids,
+    segment_position_ids,
+    session_position_ids,
+    shard_position_ids,
+    tree_position_ids,
 )
 from posenc.schemes.shaw import (
     shaw_scores,
@@ -257,6 +271,11 @@ from posenc.schemes.transformer_xl import (
 from posenc.schemes.tupe import (
     tupe_relative_scores,
     tupe_scores,
+)
+from posenc.schemes.vision_order import (
+    merged_position_ids,
+    window_edges,
+    window_order,
 )
 from posenc.schemes.xpos import (
     xpos,
@@ -325,6 +344,7 @@ __all__ = [
     "leaky_rerope_scores",
     "learned",
     "learned_grid",
+    "length_position_ids",
     "llama3",
     "llama3_frequencies",
     "llama3_vjp",
@@ -336,6 +356,8 @@ __all__ = [
     "m_rope",
     "m_rope_position_ids",
     "m_rope_vjp",
+    "m_rope_window_position_ids",
+    "merged_position_ids",
     "mla_scores",
     "nerf",
     "nope_layer",
@@ -357,6 +379,7 @@ __all__ = [
     "position_interpolation",
     "position_interpolation_frequencies",
     "position_interpolation_vjp",
+    "qk_norm_rope",
     "query_log_scale",
     "query_temperature",
     "random_walk",
@@ -381,9 +404,13 @@ __all__ = [
     "rope_packed",
     "rope_qkv",
     "rope_query_key",
+    "rope_shift",
     "rope_vjp",
     "sandwich_bias",
+    "segment_position_ids",
     "self_extend_scores",
+    "session_position_ids",
+    "shard_position_ids",
     "shaw_scores",
     "shaw_values",
     "sincos_2d",
@@ -397,8 +424,11 @@ __all__ = [
     "timestep",
     "token_position_ids",
     "transformer_xl_scores",
+    "tree_position_ids",
     "tupe_relative_scores",
     "tupe_scores",
+    "window_edges",
+    "window_order",
     "xpos",
     "xpos_vjp",
     "yarn",

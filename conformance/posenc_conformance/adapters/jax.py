@@ -8,7 +8,7 @@ model: in one step for each shape.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from posenc_conformance.adapters import once
@@ -30,6 +30,21 @@ def compiled(make: Method) -> Method:
         return jax.jit(make(*arguments, **parameters))
 
     return once(make_compiled)
+
+
+def captured(function: Method) -> Method:
+    """Return a function under ``jax.jit``: traced once for each shape, then given other contents.
+
+    What the function reads from an object is in the trace as it was in the first call. Positional
+    arguments are contents; for other keywords it is traced again.
+    """
+    make = compiled(lambda **keywords: partial(function, **keywords))
+
+    @wraps(function)
+    def replay(*contents: Any, **keywords: Any) -> Any:
+        return make(**keywords)(*contents)
+
+    return replay
 
 
 def backward(forward: Method) -> Method:

@@ -1,8 +1,8 @@
-"""Helpers for adapters of PyTorch's libraries: gradients, and logits that are not returned."""
+"""Helpers for adapters of PyTorch's libraries: gradients, recorded calls, and hidden logits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,92 @@ def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
     at = torch.zeros_like(cotangent, requires_grad=True)
     (result,) = torch.autograd.grad(function(at), at, cotangent)
     return result
+
+
+WARM_UPS = 3
+"""Calls before one is recorded on a GPU, in which libraries choose their kernels."""
+
+
+def captured(function: Method) -> Method:
+    """Record the first call of each shape, and give the contents of later ones to the record.
+
+    That is how engines decode: on a GPU the call is a CUDA graph; elsewhere it is the operators
+    that the first call made, as an exported program has them. What the function reads as a number
+    of Python, or keeps in an object, is in the record as it was in the first call: an offset, say,
+    that should have been read each time. So the kit is answered by what a user of the record
+    meets.
+
+    Positional arguments that are arrays or tensors are contents. All others belong to the record:
+    for other ones a new call is recorded.
+
+    Parameters
+    ----------
+    function : callable
+        Takes tensors, and returns one.
+
+    Returns
+    -------
+    callable
+        Takes arrays or tensors in their place.
+    """
+    records: dict[Hashable, Method] = {}
+
+    @wraps(function)
+    def replay(*arguments: Any, **keywords: Any) -> Tensor:
+        given = [to_torch(each) if hasattr(each, "shape") else each for each in arguments]
+        places = [place for place, each in enumerate(given) if hasattr(each, "shape")]
+        contents = [given[place] for place in places]
+        fixed = [each for each in given if not hasattr(each, "shape")]
+        form = tuple((each.shape, each.stride(), each.dtype, each.device) for each in contents)
+        key = (form, tuple(places), tuple(fixed), tuple(sorted(keywords.items())))
+
+        def call(*tensors: Tensor) -> Tensor:
+            every = list(given)
+            for place, tensor in zip(places, tensors, strict=True):
+                every[place] = tensor
+            result: Tensor = function(*every, **keywords)
+            return result
+
+        if key not in records:
+            on_gpu = any(each.is_cuda for each in contents)
+            records[key] = _graph(call, contents) if on_gpu else _operators(call, contents)
+        result: Tensor = records[key](*contents)
+        return result
+
+    return replay
+
+
+def _operators(call: Method, contents: list[Tensor]) -> Method:
+    """Record the operators of a call."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    program: Method = make_fx(call)(*contents)
+    return program
+
+
+def _graph(call: Method, contents: list[Tensor]) -> Method:
+    """Record a call as a CUDA graph, whose tensors are given new contents."""
+    import torch
+
+    static = [each.clone() for each in contents]
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UPS):
+            call(*static)
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = call(*static)
+
+    def replay(*tensors: Tensor) -> Tensor:
+        for kept, new in zip(static, tensors, strict=True):
+            kept.copy_(new)
+        graph.replay()
+        copy: Tensor = result.clone()
+        return copy
+
+    return replay
 
 
 def logits(call: Callable[[], Any]) -> Tensor:

@@ -222,7 +222,7 @@ class Case:
     def largest_position(self) -> int:
         """Largest magnitude of a position or distance in the arguments."""
         if places := self.knowledge.places:
-            return int(np.max(places(self), initial=0))
+            return int(np.max(np.abs(places(self)), initial=0))
         if "k_len" in self.call.parameters:
             return max(int(self.parameter("k_len")) - 1, 0)
         for name in ("positions", "relative_position"):

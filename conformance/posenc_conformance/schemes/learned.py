@@ -241,7 +241,8 @@ def grid_arguments(trial: Trial) -> ArgumentDict:
 def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield growing and shrinking grids, and those that do both.
 
-    Yield a single cell, the sizes of models and many channels too.
+    Yield a single cell, the sizes of models, many channels, and sizes of which the old one times
+    the quotient of both, as floats, is a little too small.
     """
     first = class_tokens(case)
     sizes = (
@@ -256,6 +257,9 @@ def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
         (5, 17, 1, 1),
         (2, 3, 3, 513),
         (7, 16, 16, 1),
+        (7, 61, 2, 1),
+        (11, 15, 30, 1),
+        (13, 4, 15, 1),
     )
     for grid, height, width, dim in sizes:
         table = fine((first + grid * grid, dim))

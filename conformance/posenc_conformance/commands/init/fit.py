@@ -1,11 +1,12 @@
 """Which convention a draft behaves like, and how far."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.init.blocks import sizes_of
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.find import quiet
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
@@ -235,6 +236,7 @@ def claimed(fit: Fit) -> Claimed:
     limit = _limit(fit, notes)
     if limit is not None:
         said["max_position"] = limit
+    said |= _switches(fit, limit, notes)
     names = [fit.combination.name]
     names += [each for each in fit.draft.call.combinations if _also(fit, each)]
     lines = [_line(names, said)]
@@ -243,6 +245,20 @@ def claimed(fit: Fit) -> Claimed:
         fit, widths = partial
         lines = [_line(names, said | each) for each in _partial_claims(said, widths)]
     return Claimed(fit, tuple(lines), tuple(notes))
+
+
+def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
+    """Claim the sizes of blocks that the code names, as far as its tables reach."""
+    if not {"positions", "k_len"} & {*fit.draft.call.arguments}:
+        return {}
+    sizes = [each for each in sizes_of(fit.draft.parts) if limit is None or each <= limit]
+    if not sizes:
+        return {}
+    shown = ", ".join(map(str, sizes))
+    notes.append(
+        f"its code names {shown} as blocks or limits; they are taken to be numbers of rows"
+    )
+    return {"switches": {"rows": tuple(sizes)}}
 
 
 def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restrictions]:
@@ -281,6 +297,9 @@ def _line(names: Sequence[str], said: Restrictions) -> str:
 def _render(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(_render, value))})"
+    if isinstance(value, Mapping):
+        items = (f"{_render(name)}: {_render(each)}" for name, each in value.items())
+        return f"{{{', '.join(items)}}}"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

@@ -324,6 +324,17 @@ class ResizeCubicCorners(Resize):
         return weights
 
 
+class ResizeByQuotient(Resize):
+    """As many cells as the old size times the quotient of the sizes, which rounds one of them away.
+
+    DINOv2 had 60 rows of 61 so. The last one is repeated.
+    """
+
+    def weights(self, grid: int, size: int, resampling: str) -> Array:
+        fewer = super().weights(grid, int(grid * (size / grid)), resampling)
+        return fewer[np.minimum(np.arange(size), len(fewer) - 1)]
+
+
 class ResizeOneRow(Resize):
     """The grid as a single row of cells."""
 

@@ -1,0 +1,246 @@
+"""Wrong implementations: order of vision tokens."""
+
+from typing import Any
+
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import Array, Mistake
+
+Key = tuple[int, ...]
+
+
+class Merged(Mistake, steps=True):
+    """Heights and widths of patches, sorted by blocks."""
+
+    call = "merged_position_ids"
+    claimed = ("block-by-block",)
+
+    def answer(self, grids: Array, *, merge_size: int) -> Any:
+        if (grids[:, 1:] % merge_size).any():
+            raise ValueError(grids)
+        ids: list[Key] = []
+        for frames, height, width in grids.tolist():
+            cells = sorted(np.ndindex(height, width), key=lambda cell: self.block(cell, merge_size))
+            for frame in range(frames):
+                ids += [self.place(cell, frame, height, merge_size) for cell in cells]
+        return np.array(ids, dtype=np.int64).reshape(-1, 2).T
+
+    def block(self, cell: Key, merge: int) -> Key:
+        return cell[0] // merge, cell[1] // merge, *cell
+
+    def place(self, cell: Key, frame: int, height: int, merge: int) -> Key:
+        return cell
+
+
+class MergedRowByRow(Merged):
+    """As if nothing were merged."""
+
+    named = "merge-ignored"
+
+    def block(self, cell: Key, merge: int) -> Key:
+        return cell
+
+
+class MergedExchanged(Merged):
+    """Widths first."""
+
+    named = "height-and-width-exchanged"
+
+    def place(self, cell: Key, frame: int, height: int, merge: int) -> Key:
+        return cell[::-1]
+
+
+class MergedCoordinates(Merged):
+    """Where a patch is once it is merged."""
+
+    named = "merged-coordinates"
+
+    def place(self, cell: Key, frame: int, height: int, merge: int) -> Key:
+        return cell[0] // merge, cell[1] // merge
+
+
+class MergedStacked(Merged):
+    """Frames one below the other."""
+
+    named = "frames-stacked"
+
+    def place(self, cell: Key, frame: int, height: int, merge: int) -> Key:
+        return cell[0] + frame * height, cell[1]
+
+
+class MergedByColumns(Merged):
+    """Patches of a block column by column."""
+
+    def block(self, cell: Key, merge: int) -> Key:
+        return cell[0] // merge, cell[1] // merge, *cell[::-1]
+
+
+class MergedInPairs(Merged):
+    """Blocks of two by two, whatever is asked for."""
+
+    def block(self, cell: Key, merge: int) -> Key:
+        return super().block(cell, 2 if merge > 1 else 1)
+
+
+class Windows(Mistake, steps=True):
+    """Tokens sorted by windows."""
+
+    call = "window_order"
+    claimed = ("window-by-window",)
+
+    def answer(self, grids: Array, window: int, *, merge_size: int) -> Any:
+        if window < 1 or (grids[:, 1:] % merge_size).any() or (grids < 1).any():
+            raise ValueError((grids, window))
+        numbers: list[int] = []
+        for frames, height, width in grids.tolist():
+            shape = (frames, height // merge_size, width // merge_size)
+            cells = list(np.ndindex(shape))
+            order = sorted(range(len(cells)), key=lambda each: self.key(cells[each], window))
+            numbers += [self.first(len(numbers)) + each for each in self.told(order)]
+        return np.array(numbers, dtype=np.int64)
+
+    def key(self, cell: Key, side: int) -> Key:
+        frame, row, column = cell
+        return frame, row // side, column // side, row, column
+
+    def told(self, order: list[int]) -> list[int]:
+        return order
+
+    def first(self, before: int) -> int:
+        return before
+
+
+class WindowsNone(Windows):
+    """Row by row."""
+
+    named = "windows-ignored"
+
+    def key(self, cell: Key, side: int) -> Key:
+        return cell
+
+
+class WindowsInverted(Windows):
+    """The place of each token."""
+
+    named = "order-inverted"
+
+    def told(self, order: list[int]) -> list[int]:
+        return [int(each) for each in np.argsort(order)]
+
+
+class WindowsByColumns(Windows):
+    """Windows column by column."""
+
+    named = "windows-by-columns"
+
+    def key(self, cell: Key, side: int) -> Key:
+        frame, row, column = cell
+        return frame, column // side, row // side, row, column
+
+
+class WindowsCellsByColumns(Windows):
+    """Within a window column by column."""
+
+    named = "windows-by-columns"
+
+    def key(self, cell: Key, side: int) -> Key:
+        frame, row, column = cell
+        return frame, row // side, column // side, column, row
+
+
+class WindowsFromZero(Windows):
+    """Each image by itself."""
+
+    named = "images-from-zero"
+
+    def first(self, before: int) -> int:
+        return 0
+
+
+class WindowsOverFrames(Windows):
+    """A window of all frames at once."""
+
+    def key(self, cell: Key, side: int) -> Key:
+        frame, row, column = cell
+        return row // side, column // side, frame, row, column
+
+
+class WindowsOfFour(Windows):
+    """The window of the released models, whatever is asked for."""
+
+    def key(self, cell: Key, side: int) -> Key:
+        return super().key(cell, 4)
+
+
+class Edges(Mistake, steps=True):
+    """Sizes of windows, added up."""
+
+    call = "window_edges"
+    claimed = ("edges-in-patches",)
+
+    def answer(self, grids: Array, window: int, *, merge_size: int) -> Any:
+        if window < 1 or (grids[:, 1:] % merge_size).any() or (grids < 1).any():
+            raise ValueError((grids, window))
+        edges = [0]
+        for frames, height, width in grids.tolist():
+            before = self.first(edges)
+            for _ in range(frames):
+                for size in self.sizes(height // merge_size, width // merge_size, window):
+                    before += size * self.unit(merge_size)
+                    edges.append(before)
+        return np.array(edges, dtype=np.int64)
+
+    def first(self, edges: list[int]) -> int:
+        return edges[-1]
+
+    def unit(self, merge: int) -> int:
+        return merge * merge
+
+    def sizes(self, rows: int, columns: int, side: int) -> list[int]:
+        return [
+            min(side, rows - row) * min(side, columns - column)
+            for row in range(0, rows, side)
+            for column in range(0, columns, side)
+        ]
+
+
+class EdgesInTokens(Edges):
+    """Tokens, as they are after merging."""
+
+    named = "edges-in-tokens"
+
+    def unit(self, merge: int) -> int:
+        return 1
+
+
+class EdgesOfFullWindows(Edges):
+    """Windows as if they had no border."""
+
+    named = "windows-filled"
+
+    def sizes(self, rows: int, columns: int, side: int) -> list[int]:
+        return [side * side] * (-(-rows // side) * -(-columns // side))
+
+
+class EdgesFromZero(Edges):
+    """Each image by itself."""
+
+    named = "edges-restarted"
+
+    def first(self, edges: list[int]) -> int:
+        return 0
+
+
+class EdgesRepeated(Edges):
+    """A row and a column of windows more, where windows divide the grid."""
+
+    def sizes(self, rows: int, columns: int, side: int) -> list[int]:
+        found = super().sizes(rows, columns, side)
+        return [*found, 0] if rows % side == 0 and columns % side == 0 else found
+
+
+class EdgesByColumns(Edges):
+    """Windows column by column."""
+
+    def sizes(self, rows: int, columns: int, side: int) -> list[int]:
+        return super().sizes(columns, rows, side)
