@@ -160,9 +160,10 @@ def shifted(words: str, own: int, last: int) -> DeviationModel:
 def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict query i at position i, although keys come before it."""
     late = case.parameter("k_len") - case.parameter("q_len")
+    words = "a single query that stands" if case.parameter("q_len") == 1 else "queries that start"
     if late:
         found = between(case, logs(case), query=queries(case) - late)
-        yield Prediction("matches queries that start at position 0", found)
+        yield Prediction(f"matches {words} at position 0", found)
 
 
 def sums_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
