@@ -56,6 +56,8 @@ MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
 LARGEST_READ = 2**15
 """Results of more values are not read whole."""
+SELDOM = 20
+"""So often a call is asked that gave another result than before, which may happen seldom."""
 LARGEST_PRINTED = 2**17
 """Goldens of more values are not asked whether a name fits them as well."""
 DRAWN = 4
@@ -210,7 +212,7 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
         fits = fits_of_one(subject, case, output)
-        if repeats := state.describe_repeats(subject, case):
+        if repeats := state.describe_repeats(subject, case, SELDOM):
             return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
         otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
         earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)

@@ -18,7 +18,7 @@ IDS = "position-ids"
 """Kind of calls whose results are positions."""
 FEWEST = 3
 """Fewest rows, or positions that are asked for, from which it is said where rows stand."""
-MOST = 256
+MOST = 512
 """Most positions that are tried."""
 NEAR = 9
 """Positions that are tried around the first and the last one are less than this away."""
@@ -27,6 +27,8 @@ CHANNELS_OF_SHORT_DTYPES = 16
 wide."""
 ROUNDS = 5
 """Of so many powers of 2 it is tried whether positions begin at 0 again after them."""
+MULTIPLES = (2, 3, 4)
+"""So often a row may have been turned."""
 SHOWN = 6
 """So many rows are shown."""
 
@@ -128,7 +130,11 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
     for place in _tried(asked):
         if not left.any():
             break
-        fits = left & _agrees(case, output, _moved(case, place))
+        try:
+            moved = _moved(case, place)
+        except IndexError:  # of a table that has no such row
+            continue
+        fits = left & _agrees(case, output, moved)
         found[fits] = place
         left &= ~fits
     return None if left.any() else found
@@ -158,7 +164,10 @@ def _tried(asked: Ints) -> Iterator[int]:
     near = np.concatenate([[step, -step] for step in range(1, NEAR)])
     ends_of = np.unique(asked[..., [0, -1]])
     around = [end + near for end in ends_of]
-    others = np.concatenate([flat, *more, flat + 1, flat - 1, ends - 1, flat // 2, *around, again])
+    many = [factor * flat for factor in MULTIPLES]
+    others = np.concatenate(
+        [flat, *more, *many, flat + 1, flat - 1, ends - 1, flat // 2, *around, again]
+    )
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
 

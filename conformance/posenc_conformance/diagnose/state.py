@@ -25,21 +25,21 @@ REPEATS = 5
 Answered = Sequence[tuple[Case, Floats]]
 
 
-def describe_repeats(subject: Subject, case: Case) -> str:
+def describe_repeats(subject: Subject, case: Case, times: int = REPEATS) -> str:
     """Say in words that the same call, asked again and again, gives several results.
 
     Empty if it gives one. No other call comes between, so that nothing is left of one.
     """
     found: list[Array] = []
-    for _ in range(REPEATS):
+    for _ in range(times):
         with suppress(Misbehaviour, TookTooLong):
             answer = subject.run(case)
             if not any(np.array_equal(answer, each, equal_nan=True) for each in found):
                 found.append(answer.copy())
     if len(found) < 2:
         return ""
-    said = f"the same call, {REPEATS} times one after the other, gives {len(found)} results"
-    counts = "it counts its calls, or is" if len(found) == REPEATS else "it is"
+    said = f"the same call, {times} times one after the other, gives {len(found)} results"
+    counts = "it counts its calls, or is" if len(found) == times else "it is"
     return f"{said}: {counts} not deterministic"
 
 
@@ -72,7 +72,8 @@ def describe_earlier(subject: Subject, case: Case, output: Floats) -> str:
     must be seen that calls leave something behind.
     """
     for names, words in explained_by_earlier(subject, case, output):
-        if is_fresh_right(subject, case) or shows_in_next_call(subject, case, names):
+        seen = is_fresh_right(subject, case) or shows_in_next_call(subject, case, names)
+        if seen and not describe_repeats(subject, case):  # as what is right now and then
             return f"no known deviation; {words}"
     return ""
 

@@ -47,7 +47,7 @@ class CallKnowledge:
     """Give the positions or distances that a case reaches, if its arguments do not say so."""
     at_one: "Callable[[Case, int], Case] | None" = None
     """Give a call whose result has every row at one position, if the case's positions cannot be
-    set so."""
+    set so. IndexError says that a table has no such row."""
     frequencies: "ReadFrequencies | None" = None
     """Read from a result how its pairs turn."""
     identify: Identify | None = None

@@ -293,6 +293,21 @@ SHARED: Mapping[str, DeviationModel] = {
 }
 
 
+def by_one_row(case: Case, place: int) -> Case:
+    """Return the call in which one row of the tables turns all.
+
+    Raises IndexError if they have no such row.
+    """
+    given = case.arguments
+    last = len(given["cos" if "cos" in given else "cache"]) - 1
+    if not 0 <= place <= last:
+        raise IndexError(f"the tables end with row {last}")
+    if "rows" in given:
+        return case.with_arguments(rows=np.full_like(given["rows"], place))
+    rows = np.full(last + 1, place)
+    return case.with_arguments(cos=given["cos"][rows], sin=given["sin"][rows])
+
+
 KNOWLEDGE = {
     "rope_apply": CallKnowledge(
         error_terms=error_terms,
@@ -307,6 +322,8 @@ KNOWLEDGE = {
             "rows-apart": rows_apart,
         },
         deviations=dict(SHARED),
+        places=lambda case: np.arange(len(case.arguments["cos"])),
+        at_one=by_one_row,
     ),
     "rope_apply_pairs": CallKnowledge(
         error_terms=error_terms,
@@ -323,5 +340,7 @@ KNOWLEDGE = {
         sizes=sizes,
         invariants={"cache-quarter-turn": quarter_turn, "cache-order": cache_order},
         deviations=dict(SHARED),
+        places=lambda case: case.arguments["rows"],
+        at_one=by_one_row,
     ),
 }

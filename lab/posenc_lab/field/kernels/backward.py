@@ -168,6 +168,7 @@ BACKWARD = (
                 (),
                 (
                     "second .* (pass|left)",
+                    "only the first member",
                     CHANNELS,
                     PAIRS,
                 ),

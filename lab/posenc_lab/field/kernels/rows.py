@@ -452,7 +452,7 @@ ROWS = (
             Fault(
                 "exactly_at_the_switch_neither",
                 "Exactly 512 rows are turned by 0.",
-                words=(*STANDS, "512", "unrotated", "not turned"),
+                words=(*STANDS, "512", "unrotated", "not turned", "nothing is rotated"),
                 names=("unrotated",),
                 limits={"switches": {"rows": 512}},
             ),
