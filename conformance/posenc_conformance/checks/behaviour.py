@@ -1,8 +1,7 @@
 """Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -10,20 +9,16 @@ import numpy as np
 
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.axes import reshaped
-from posenc_conformance.checks.bench import Bench, optional_cases, require_plainly_right
+from posenc_conformance.checks.bench import Bench, optional_cases
 from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
+from posenc_conformance.checks.turns import require_same, take_in_turn
 from posenc_conformance.checks.variations import (
     COUNTS,
-    above_first,
     at,
     at_switches,
     batched_arrays,
-    large,
-    large_twins,
     many_and_equal,
     many_batches,
-    other_cases,
-    others_above,
     sizes_of,
     small_and_large,
     steps_of_one_row,
@@ -40,17 +35,13 @@ from posenc_conformance.checks.views import (
     strided_inputs,
     transposed_inputs,
 )
-from posenc_conformance.diagnose.diagnosis import Diagnosis
-from posenc_conformance.diagnose.explain import require_agreement
-from posenc_conformance.diagnose.state import describe_repeats, made_anew
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
-from posenc_conformance.judge.asking import ask, call_line, hold
+from posenc_conformance.diagnose.state import describe_repeats
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Silent, Wrong
+from posenc_conformance.judge.verdict import NotClaimed, Outcome, Silent, Wrong
 from posenc_conformance.scheme_file.model import Arguments
 
 Behaviour = Callable[[Bench, Case], None]
@@ -95,12 +86,6 @@ def checks(subject: Subject) -> Iterator[Check]:
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
 
 
-def _same(case: Case, first: Array, second: Array, what: str) -> None:
-    if not np.array_equal(first, second, equal_nan=True):
-        count = f"{np.count_nonzero(first != second)} of {first.size} values differ"
-        raise Wrong(f"{what}: {count}\n{call_line(case)}")
-
-
 def _arrays(inputs: Arguments) -> dict[str, Array]:
     return {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
 
@@ -113,7 +98,7 @@ def inputs_untouched(bench: Bench, case: Case) -> None:
             bench.invoke(each, inputs)
         for name, array in before.items():
             if name != each.changed_argument:
-                _same(each, array, inputs[name], f"the call changed its input {name}")
+                require_same(each, array, inputs[name], f"the call changed its input {name}")
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
@@ -227,7 +212,7 @@ def _same_again(bench: Bench, case: Case, before: Array) -> None:
     again = bench.run(case)
     if not np.array_equal(before, again, equal_nan=True):
         said = describe_repeats(bench.subject, case) or "the same call again gave another result"
-        _same(case, before, again, said)
+        require_same(case, before, again, said)
 
 
 BUFFERS = 4
@@ -260,8 +245,8 @@ def no_alias(bench: Bench, case: Case) -> None:
             for name, array in before.items():
                 if name != each.changed_argument:
                     what = f"writing into the result changed the input {name}"
-                    _same(each, array, inputs[name], what)
-            _same(each, kept, bench.run(each), "writing into a result changed the next one")
+                    require_same(each, array, inputs[name], what)
+            require_same(each, kept, bench.run(each), "writing into a result changed the next one")
             for _ in range(BUFFERS):
                 if first.now().any():
                     raise Wrong(f"a later call wrote into an earlier result\n{call_line(each)}")
@@ -290,105 +275,6 @@ def _require(bench: Bench, case: Case, name: str) -> None:
     bench.calls += turns.calls
     if name in turns.problems:
         raise turns.problems[name]
-
-
-@dataclass(frozen=True)
-class TurnResults:
-    """What happened when the smallest call and others were made in turn."""
-
-    calls: int
-    problems: Mapping[str, Exception]
-    """The first problem that each check has with it."""
-
-
-@once_per_subject
-def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
-    """Make the smallest call before, between and after others. Done once, for three checks."""
-    case = smallest_case(subject, dtype)
-    problems: dict[str, Exception] = {}
-    first = hold(subject, case, case.inputs)
-    kept = first.result.copy()
-    with _noting(problems, "no-leak"):
-        before = first_answer(subject, dtype)
-        assert not isinstance(before, str)  # then smoke would have failed, and blocked this
-        _same(case, before, kept, "calls since the first one changed the result")
-    some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
-    for other in some:
-        with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
-            output = ask(subject, other, other.inputs).copy()
-            with _noting(problems, "results-last"):
-                _same(other, kept, first.now(), "computing another result changed an earlier one")
-            _note_wrong(problems, subject, other, output, "after a call with other arguments")
-            with _noting(problems, "no-leak"):
-                again = ask(subject, case)
-                _same(other, kept, again, "another call in between changed the result")
-    for find, vary in ((large, large_twins), (above_first, others_above)):
-        if (wide := find(subject, case)) is not None:
-            with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
-                _vary(problems, subject, wide, vary(subject, wide))
-    with _noting(problems, "after-others"), suppress(NotClaimed):
-        _ask_short_first(subject, case)
-    return TurnResults(len(some), problems)
-
-
-def _ask_short_first(subject: Subject, case: Case) -> None:
-    """Ask a new instance in the shortest dtype first, whose tables may be kept, then in this one.
-
-    Nothing is asked if there is no class that can be made without arguments, or no shorter dtype.
-    """
-    shortest = max(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
-    if UNIT_ROUNDOFF[shortest] <= UNIT_ROUNDOFF[case.dtype]:
-        return
-    if (fresh := made_anew(subject)) is None:
-        return
-    ask(fresh, subject.case(case.arguments, shortest))
-    output = ask(fresh, case)
-    require_plainly_right(subject, case.dtype)
-    fresh.require_form(case, output)
-    kept = f"something of the first call is kept in its dtype: after one in {shortest} it is wrong"
-    require_agreement(
-        None,
-        case,
-        output,
-        f"after a first call in {shortest}",
-        lambda case, output: Diagnosis((), otherwise=kept),
-    )
-
-
-def _vary(
-    problems: dict[str, Exception], subject: Subject, wide: Case, others: Iterator[Case]
-) -> None:
-    """Make a large call, others after it, and the same again; note what goes wrong."""
-    before = ask(subject, wide).copy()
-    for other in others:
-        with suppress(NotClaimed):
-            output = ask(subject, other)
-            _note_wrong(problems, subject, other, output, "after a call of the same size")
-    with _noting(problems, "no-leak"):
-        again = ask(subject, wide)
-        _same(wide, before, again, "other calls of the same size changed the result")
-
-
-def _note_wrong(
-    problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
-) -> None:
-    """Note the first wrong answer alone, with its cause: in large ones that takes long to find."""
-    if "after-others" in problems:
-        return
-    with _noting(problems, "after-others"):
-        require_plainly_right(subject, case.dtype)
-        subject.require_form(case, output)
-        if not agrees(case, output):
-            require_agreement(subject, case, output, what)
-
-
-@contextmanager
-def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
-    try:
-        yield
-    except (Wrong, Misbehaviour, Blocked) as problem:
-        for name in names:
-            problems.setdefault(name, problem)
 
 
 def sizes(bench: Bench, case: Case) -> None:

@@ -56,6 +56,8 @@ def to_torch(array: Any) -> Any:
         values = _copied_as_it_lies(values)
     is_short = values.dtype == ml_dtypes.bfloat16
     whole, start = _memory_of(values)
+    if whole.dtype != values.dtype:
+        whole = values
     # Of the whole memory, so that a view begins elsewhere than its storage, as views of torch do.
     tensor = torch.from_numpy(whole.view(np.int16) if is_short else whole)
     if whole is not values:
@@ -67,13 +69,12 @@ def to_torch(array: Any) -> Any:
 def _memory_of(array: Array) -> tuple[Array, int]:
     """Return the array that a view looks into, and where in it the view begins, in bytes.
 
-    That is the array itself if it is no view, or one of an array of another dtype, or of one that
-    is not in row-major order.
+    That is the array itself if it is no view, or one of an array that is not in row-major order.
     """
     whole = array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
-    if whole.dtype != array.dtype or not whole.flags.c_contiguous:
+    if not whole.flags.c_contiguous:
         return array, 0
     start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     return whole, start

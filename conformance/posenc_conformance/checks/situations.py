@@ -1,0 +1,217 @@
+"""Situations in which a deployed engine is asked: prefill, caches, batches, texts that grow."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, Asked
+from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.instrument import Tabled
+from posenc_conformance.deployed.lengths import (
+    kept,
+    scores_at,
+    text_beyond,
+    wrong_while_written,
+)
+from posenc_conformance.deployed.measure import (
+    Measured,
+    Prompt,
+    measure,
+)
+from posenc_conformance.deployed.mistakes import explain
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
+
+BY_LENGTH = ("dynamic-ntk", "longrope")
+"""Schemes whose frequencies change with the length of a text, beyond the original context."""
+
+
+@dataclass(frozen=True)
+class Situations(Asked):
+    """A group of layers, and what may change between its texts."""
+
+    def _prefill(self) -> Outcome:
+        """Give whole chains in the prompt, so that queries are not written one by one.
+
+        Raises Wrong; under a name of its own if the written queries are right.
+        """
+        whole = self._middle
+        lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
+        found = [
+            self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
+        ]
+        wrong = [each for each in found if not self._is_right(each)]
+        when = ", its queries given in the prompt"
+        if wrong and self._is_right(self._measure(self._new(whole)), written=True):
+            known = self._explanations(found, wrong[0])
+            raise self._failure(wrong[0], known or (("given-otherwise", GIVEN_OTHERWISE),), when)
+        return self._together(found, when)
+
+    def _again(self) -> Outcome:
+        """Ask a text again, after one that begins alike.
+
+        Raises Wrong; under a name of its own if it was right the first time.
+        """
+        whole = self._new(self._middle)
+        other = replace(whole, key=whole.key - 1)
+        if isinstance(self.engine.probe.plan, Tabled):
+            other = replace(whole, first=whole.first - 1)
+        found = [self._measure(prompt) for prompt in (whole, other, whole)]
+        when = ", after texts that begin alike"
+        wrong = [each for each in found[1:] if not self._is_right(each)]
+        if wrong and self._is_right(found[0]):
+            words = "a text is right when it is new, and wrong after another that begins alike"
+            raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
+        return self._together(found, when)
+
+    def _two_at_once(self) -> Outcome:
+        """Ask two texts of different lengths at once.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone.
+        """
+        prompts = [self._new(self._middle), self._new(self._longer(self._prompt(1)))]
+        with ThreadPoolExecutor(len(prompts)) as pool:
+            found = list(pool.map(self._measure, prompts))
+        when = ", with another text at the same time"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong with another one at the same time"
+            raise self._failure(wrong[0], (("mixed-up", words),), when)
+        return self._together(found, when)
+
+    def _one_batch(self) -> Outcome:
+        """Ask three texts of different lengths in one request.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone. Raises
+        NotClaimed where the engine takes one text only.
+        """
+        steps = min(FEW, self._middle.steps)
+        asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
+        prompts = [self._new(replace(each, steps=steps)) for each in asked]
+        probe = self.engine.probe
+        given = [each.tokens(probe) for each in prompts]
+        try:
+            if self._encoder:
+                answers = self.engine.read_at(given, [each.positions for each in prompts])
+            else:
+                answers = self.engine.read_together(given, steps)
+        except Misbehaviour as problem:
+            raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
+        found = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            try:
+                found.append(measure(probe, _Answered(answer, self.engine), prompt))
+            except Misbehaviour as problem:
+                raise Wrong(f"{self._place(prompt)}, in a batch: {problem}") from None
+        when = ", in one request with texts of other lengths"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong in one request with others"
+            raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
+        return self._together(found, when)
+
+    @property
+    def _grows_from(self) -> int | None:
+        """The length beyond which frequencies are others; None if they are always the same."""
+        found = self.engine.model.meaning.context.original
+        return found if self.group.scheme in BY_LENGTH else None
+
+    def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
+        """Return a text whose first query stands at a position.
+
+        Raises NotClaimed if it is too long.
+        """
+        steps = min(steps, len(self.engine.probe.plan.pairs))
+        found = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
+        if found.length > self.allowed:
+            raise NotClaimed(
+                f"texts of {self.allowed:,} tokens do not grow beyond the original context; "
+                f"--posenc-context={found.length} would do, if engine and model allow it"
+            )
+        return found
+
+    def _beyond(self, original: int) -> Outcome:
+        """Ask texts that are given, and longer than the original context."""
+        whole = self._text_beyond(original + FEW)
+        steps = range(1, whole.steps + 1)
+        texts = [replace(whole, steps=step, given=step) for step in steps]
+        found = [self._measure(self._new(text)) for text in texts]
+        return self._together(found, ", beyond the original context")
+
+    def _beyond_written(self, original: int) -> Outcome:
+        """Ask a text that grows beyond the original context while it is written.
+
+        Queries within it are not judged: an engine may turn all for the length that it allows.
+        """
+        within = FEW // 2
+        got = self._measure(self._new(self._text_beyond(original - within)))
+        prompt = replace(got.prompt, given=within + 1)
+        measured = Measured(prompt, got.values[within:])
+        probe = self.engine.probe
+        right = scores_at(probe, self.group, prompt, self.dtype)
+        if measured.agrees_with(right):
+            return Outcome(worst=float(measured.ratio(right).max()))
+        # A text that is given as long tells an engine that never changes frequencies from others.
+        given = self._text_beyond(original + FEW)
+        given = replace(given, given=given.steps)
+        evidence = [self._measure(self._new(given))]
+        evidence += [measured, self._measure(self._new(self._middle))]
+        fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
+        known = tuple({each.id: each.words for each in fits}.items()) or tuple(
+            (id, words)
+            for id, words, scores in wrong_while_written(probe, self.group, prompt, self.dtype)
+            if measured.agrees_with(scores)
+        )
+        when = ", grown beyond the original context while it was written"
+        raise self._failure(measured, known, when, right)
+
+    def _was_right(self, original: int) -> bool:
+        """Return whether some text within the original context was right before."""
+        return any(
+            self._is_right(each)
+            for each in self.engine.answered
+            if each.prompt.layer in self.group.layers and each.prompt.length <= original
+        )
+
+    def _after_longer(self, original: int) -> Outcome:
+        """Ask a short text after one that is longer than the original context."""
+        longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
+        self._measure(self._new(longer))
+        found = self._measure(self._new(self._middle))
+        when = ", after a text beyond the original context"
+        right = self._expected(found.prompt)
+        if not found.agrees_with(right):
+            id, words, scores = kept(
+                self.engine.probe, self.group, found.prompt, self.dtype, longer.first + 1
+            )
+            if found.agrees_with(scores) and self._was_right(original):
+                raise self._failure(found, ((id, words),), when)
+        return self._together([found], when)
+
+    def _longer(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with more tokens before its key, if there is room."""
+        for more in LONGER_BY:
+            found = prompt.moved(more)
+            if self._fits(found):
+                return found
+        return prompt
+
+
+@dataclass
+class _Answered:
+    """A reader that has an answer already, and asks the engine for anything else."""
+
+    answer: Sequence[Mapping[str, float]] | None
+    engine: Deployed
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if found is None else found
+
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_at(texts, places) if found is None else [found]
