@@ -45,6 +45,8 @@ UNUSED = {
     ("yarn", "telechat3", "mscale_all_dim"),
 }
 """Numbers that have no meaning under these conventions."""
+SMALL = {"eps"}
+"""Numbers that are far below 1 in every call: nobody takes them for whole ones."""
 
 CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
     "whole-base": (
@@ -248,7 +250,7 @@ def test_every_number_with_a_fraction_is_asked_with_one(scheme: KnownScheme) -> 
         (subject.call.name, subject.label, name)
         for subject in found
         for name, parameter in subject.call.parameters.items()
-        if parameter.type == "real" and not sees_cut(subject, name)
+        if parameter.type == "real" and name not in SMALL and not sees_cut(subject, name)
     }
     assert unseen == {each for each in UNUSED if each[0] in scheme.calls}
 

@@ -50,7 +50,7 @@ def shard_sizes(case: Case) -> Iterator[ArgumentDict]:
     for ranks in (4, 1, 3):
         for rank in range(ranks):
             yield {"length": 6 * ranks, "rank": rank, "ranks": ranks}
-    for length, rank, ranks in ((16, 7, 8), (2 * 256 * 300, 255, 256), (8192, 1, 2), (0, 1, 2)):
+    for length, rank, ranks in ((16, 7, 8), (2 * 256 * 300, 255, 256), (2**18, 1, 2), (0, 1, 2)):
         yield {"length": length, "rank": rank, "ranks": ranks}
 
 
@@ -254,7 +254,7 @@ def segment_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 def segment_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield one text, texts of one token, many, long ones, numbers out of order, and padding."""
-    long = np.repeat([1, 2, 3, 0], [LONG, 1, 2 * LONG, 5])
+    long = np.repeat([1, 2, 3, 0], [2**16, 1, 2 * LONG, 5])
     for row in (
         [1, 1, 1, 2, 2, 2, 2, 2, 0],
         [1, 2, 3, 4, 5, 6, 0, 0, 0],
@@ -369,6 +369,7 @@ def session_sizes(case: Case) -> Iterator[ArgumentDict]:
         [(APPEND, 7, 0), step, step],
         [step],
         [(APPEND, LONG, 0), (DROP, 0, LONG), (APPEND, 3, 0)],
+        [(APPEND, 2**16, 0), step],
         [(APPEND, LONG, 0), (DROP, 10, 20), step, (MOVE, 20, -10), step, step],
         [(APPEND, 8, 0), (MOVE, 3, 40), step],
         [(APPEND, 8, 0), (DROP, 2, 7), step],

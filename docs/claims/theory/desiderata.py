@@ -140,7 +140,7 @@ def wishes_fulfilled() -> tuple[str, str]:
     return "three of five", "in likeness and in their end"
 
 
-WAYS_OF_ROPE = ("permute-qk", "rope-apply", "rope-kernel")
+WAYS_OF_ROPE = ("permute-qk", "qk-norm-rope", "rope-apply", "rope-cache", "rope-kernel")
 """What is no encoding of its own: weights, tables and kernels for another one."""
 
 
