@@ -35,8 +35,8 @@ from posenc_lab.miniatures.mistakes import STEPS, Array, declared
 
 assert wrong.__path__  # importing them fills the list
 
-FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp"}
-"""Of as many results as axes, and of results that take long."""
+FEW = {"axial_rope_widths", "random_walk", "session_position_ids", "t5_bias_vjp"}
+"""Of as many results as axes, of results that take long, and of caches, which have a size."""
 UNUSED = {
     ("yarn", "by-parts", "attention_factor"),
     ("yarn", "by-parts", "mscale"),

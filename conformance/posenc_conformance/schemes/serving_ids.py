@@ -369,7 +369,6 @@ def session_sizes(case: Case) -> Iterator[ArgumentDict]:
         [(APPEND, 7, 0), step, step],
         [step],
         [(APPEND, LONG, 0), (DROP, 0, LONG), (APPEND, 3, 0)],
-        [(APPEND, 2**16, 0), step],
         [(APPEND, LONG, 0), (DROP, 10, 20), step, (MOVE, 20, -10), step, step],
         [(APPEND, 8, 0), (MOVE, 3, 40), step],
         [(APPEND, 8, 0), (DROP, 2, 7), step],
