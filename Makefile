@@ -30,7 +30,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
 .PHONY: conformance test test-all nightly quick lint types records pins lowest goldens tests unit browser \
-	chromium languages compilers real scoreboard board matrix site versions tag packages fresh clean \
+	chromium languages compilers real scoreboard gpu board matrix site versions tag packages fresh clean \
 	coverage gate
 
 # A library is judged in an environment of its own, which lab/scoreboard/libraries.yaml describes.
@@ -140,6 +140,13 @@ real-%:
 scoreboard: .venv/dev
 	$(if $(ENGINES),,nice $(BIN)/python -m scoreboard $(ONLY))
 	$(if $(ONLY),,nice $(BIN)/python -m scoreboard.deployed $(ENGINES))
+
+# Judges what needs a GPU, where there is one. HERE=1 installs nothing: it judges what the Python that
+# GPU_PYTHON names has, in which the kit is installed.
+GPU_PYTHON ?= $(BIN)/python
+gpu: $(if $(HERE),,.venv/dev)
+	$(GPU_PYTHON) -m pytest -q lab/gpu
+	PYTHONPATH=lab $(GPU_PYTHON) -m scoreboard --gpu $(if $(HERE),--here) $(ONLY)
 
 # The same whether it is out of date or not, for the job of each week.
 board: .venv/dev

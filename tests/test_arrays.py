@@ -148,6 +148,27 @@ def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
     assert wide.flat[5] == (0 if writeable else 5)
 
 
+def test_a_tensor_on_another_device_lies_there_as_the_array_does() -> None:
+    """``meta`` stands for a GPU: a device whose memory is not that of the array."""
+    import torch
+
+    wide = np.arange(2 * 7 * 3 * 12.0).reshape(2, 7, 3, 12)
+    fixed = wide.copy()
+    fixed.flags.writeable = False
+    with torch.device("meta"):
+        for view in (
+            wide[..., 4:8],
+            wide[1:, ::2, :, ::3],
+            wide.transpose(0, 2, 1, 3),
+            fixed[:, 1],
+        ):
+            found = to_torch(view)
+            assert found.device.type == "meta"
+            assert found.stride() == tuple(step // view.itemsize for step in view.strides)
+        assert to_torch(wide[1:]).storage_offset() == wide[0].size
+    assert to_torch(wide).device.type == "cpu"
+
+
 def test_an_array_that_torch_has_no_strides_for_is_copied_densely() -> None:
     backward = np.arange(6.0)[::-1]
     assert np.array_equal(to_numpy(to_torch(backward)), backward)

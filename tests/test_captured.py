@@ -53,6 +53,9 @@ def test_calls_that_torch_records(reads_each_time: bool) -> None:
     torch = pytest.importorskip("torch", reason="the helper is for libraries of PyTorch")
     from posenc_conformance.adapters.torch import captured
 
+    def numbers(offsets: list[int]) -> Any:
+        return torch.stack([torch.full((), each) for each in offsets])
+
     class Engine:
         """Offsets are contents of the record, or an object's that the record was made with."""
 
@@ -60,7 +63,7 @@ def test_calls_that_torch_records(reads_each_time: bool) -> None:
             self.offsets: Any = None
             self.turn = captured(
                 lambda x, offsets, base: turned(
-                    torch, x, offsets if reads_each_time else torch.tensor(self.offsets), base
+                    torch, x, offsets if reads_each_time else numbers(self.offsets), base
                 ).to(x.dtype)
             )
 

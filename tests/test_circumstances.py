@@ -35,6 +35,36 @@ class Adapter:
         c, s = np.cos(angles), np.sin(angles)
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
+LOSES_ITS_GPU = """
+import numpy as np
+import torch
+from posenc_conformance import claims
+
+lost = []
+
+
+def synchronize():
+    if lost:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
+torch.cuda.is_initialized = lambda: True
+torch.cuda.synchronize = synchronize
+
+
+class Adapter:
+    @claims("half", base=10000.0)
+    def rope(self, x, positions):
+        if x.shape[-1] == 80 or len(positions) != x.shape[-2]:
+            lost.append(x)
+        synchronize()
+        half = x.shape[-1] // 2
+        angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
+        a, b = x[..., :half], x[..., half:]
+        c, s = np.cos(angles), np.sin(angles)
+        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+"""
+"""One call reads memory that is not its own, and the GPU answers nothing after it."""
 Usual = tuple[str, dict[str, str]]
 SELECTED = ("rope.yaml::smoke", "rope.yaml::golden", "rope.yaml::robust")
 FAILED = {
@@ -56,8 +86,9 @@ def run(
     *options: str,
     where: Path | None = None,
     environment: Mapping[str, str | None] | None = None,
+    code: str = BREAKS,
 ) -> "subprocess.CompletedProcess[bytes]":
-    (folder / "mine.py").write_text(BREAKS, encoding="utf-8")
+    (folder / "mine.py").write_text(code, encoding="utf-8")
     changed = environment or {}
     variables = {name: value for name, value in os.environ.items() if name not in changed}
     variables |= {name: value for name, value in changed.items() if value is not None}
@@ -94,6 +125,15 @@ def test_every_break_fails_its_check_and_the_rest_goes_on(usual: Usual) -> None:
     assert "call       rope(x=array" in output
     assert "INTERNALERROR" not in output
     assert "Traceback" not in output
+
+
+def test_a_gpu_that_is_lost_fails_one_check_and_the_rest_goes_on(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="a GPU is asked by torch")
+    output = run(tmp_path, code=LOSES_ITS_GPU).stdout.decode()
+    found = verdicts(tmp_path)
+    failed = {id.split("::")[2].partition("[")[0] for id, each in found.items() if each != "passed"}
+    assert failed == {"half-head80", "too-few-positions"}  # to lose the GPU is no refusal
+    assert "left the GPU in a state in which it does nothing more" in output
 
 
 def test_what_is_printed_stands_with_its_check(usual: Usual) -> None:

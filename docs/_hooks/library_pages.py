@@ -44,7 +44,7 @@ def _judged(some: list[Kept]) -> str:
     says = prose(f"{library.says[:1].upper()}{library.says[1:]}.") if library.says else ""
     return paragraph(
         f"{html.escape(library.language)}. Judged on {measured['date'][:10]} by version "
-        f"{measured['kit']} of the kit, on {html.escape(measured['cpu'])}.",
+        f"{measured['kit']} of the kit, on {html.escape(measured.get('gpu') or measured['cpu'])}.",
         says,
     ) + paragraph(
         '<a href="../">The whole scoreboard</a>. '

@@ -11,7 +11,7 @@ import triton.language as tl
 from posenc_conformance import claims, to_torch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-ROWS = 256
+ROWS = 64
 
 
 @triton.jit

@@ -20,11 +20,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="adapters or libraries (default: all)")
     parser.add_argument("--all", action="store_true", help="judge even what is up to date")
     parser.add_argument("--check", action="store_true", help="judge nothing, tell what is due")
+    parser.add_argument("--gpu", action="store_true", help="judge what needs a GPU, and that alone")
+    parser.add_argument(
+        "--here", action="store_true", help="install nothing: judge with what this Python has"
+    )
     parser.add_argument("--release", metavar="PACKAGE==VERSION", help="an earlier one, see above")
     options = parser.parse_args()
     problems = 0
     try:
-        chosen = select(options.names, libraries())
+        table = [each for each in libraries() if options.names or each.gpu == options.gpu]
+        chosen = select(options.names, table)
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2
@@ -42,7 +47,7 @@ def main() -> int:
                 content = judge(of_release(library, options.release), adapter)
                 kept.write(content, kept.earlier_place_of(adapter.name))
             else:
-                content = judge(library, adapter)
+                content = judge(library, adapter, options.here)
                 kept.keep(content)
         except UserError as error:
             print(f"scoreboard: {adapter.name}: {error}", file=sys.stderr, flush=True)

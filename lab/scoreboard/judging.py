@@ -25,12 +25,15 @@ SECONDS = 600
 """Seconds allowed for a call, so many because a busy machine is no finding."""
 
 
-def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
+def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, Any]:
     """Install the library and run the kit on it; gives back what is to be kept.
 
-    Raises UserError if it cannot be installed, or the run leaves no report.
+    If it is to be judged here, nothing is installed: the run meets what this Python has.
+    Raises UserError if it cannot be installed, it needs a GPU that is not there, or the run leaves
+    no report.
     """
-    home = environment(library)
+    on_gpu = {"gpu": card()} if library.gpu else {}
+    home = Path(sys.prefix) if here else environment(library)
     began, started = datetime.now(UTC), monotonic()
     with TemporaryDirectory() as folder:
         place = Path(folder) / "report.json"
@@ -57,6 +60,7 @@ def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
             "system": platform.platform(),
             "cpu": cpu(),
             "features": sorted(each for each in cpu_features() if each.startswith(SHOWN)),
+            **on_gpu,
             "packages": versions(home) if library.packages else {},
         },
         "inputs": kept.inputs(adapter, sorted(claimed)),
@@ -100,6 +104,21 @@ def commit() -> str:
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     )
     return done.stdout.strip()
+
+
+def card() -> str:
+    """Return what the GPU is called.
+
+    Raises UserError if there is none.
+    """
+    try:
+        names = called(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], "no answer")
+    except UserError as error:
+        raise UserError(
+            f"there is no GPU here that NVIDIA's driver knows ({error.cause})",
+            "run it on a machine with one; reports that are kept stay as they are",
+        ) from None
+    return names.splitlines()[0].strip()
 
 
 def cpu() -> str:

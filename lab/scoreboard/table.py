@@ -26,6 +26,7 @@ FIELDS = {
     "beside",
     "says",
     "run",
+    "gpu",
 }
 
 
@@ -59,6 +60,8 @@ class Library:
     says: str
     run: str
     """The command of a program that was built."""
+    gpu: bool = False
+    """Whether it is judged on a GPU, where there is one."""
 
     @property
     def is_shipped(self) -> bool:
@@ -114,6 +117,8 @@ def _library(path: Path, name: str, entry: Any) -> Library:
     for field in ("title", "language"):
         if not isinstance(entry.get(field), str):
             raise UserError(f"{where}.{field} is no text", HINT)
+    if not isinstance(entry.get("gpu", False), bool):
+        raise UserError(f"{where}.gpu is neither true nor false", HINT)
     if not texts["adapters"]:
         raise UserError(f"{where} has no adapters", HINT)
     return Library(
@@ -127,6 +132,7 @@ def _library(path: Path, name: str, entry: Any) -> Library:
         tuple(_adapter(where, each) for each in texts["beside"]),
         str(entry.get("says", "")),
         str(entry.get("run", "")),
+        entry.get("gpu", False),
     )
 
 
@@ -139,15 +145,19 @@ def _texts(where: str, value: Any) -> tuple[str, ...]:
 def _adapter(where: str, name: str) -> Adapter:
     """Find the adapter of a name.
 
-    It is a file or program of this folder, an adapter of the kit, or a program beside a harness.
+    It is a file or program of this folder, an example of the documentation, an adapter of the kit,
+    or a program beside a harness.
     Raises UserError if there is none of these.
     """
-    file = FOLDER / "adapters" / f"{name.replace('-', '_')}_adapter.py"
+    file_name = f"{name.replace('-', '_')}_adapter.py"
+    file, example = FOLDER / "adapters" / file_name, ROOT / "docs" / "examples" / file_name
     programs = FOLDER / "programs"
     points = _registered()
     files: tuple[Path, ...]
     if file.is_file():
         impl, files = str(file.relative_to(ROOT)), (file,)
+    elif example.is_file():
+        impl, files = str(example.relative_to(ROOT)), (example,)
     elif name in points:
         impl, files = name, _code_of(points[name].module)
     elif (programs / name).is_file():
@@ -190,4 +200,4 @@ def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library
 
 
 if __name__ == "__main__":  # for a workflow, whose jobs are the libraries
-    print("libraries=" + json.dumps([library.name for library in libraries()]))
+    print("libraries=" + json.dumps([each.name for each in libraries() if not each.gpu]))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TorchAdapter:
-    """torch (seen: 2.13.0), on the CPU: its attention, and the masks that go with it.
+    """torch (seen: 2.13.0): its attention, and the masks that go with it.
 
     ``scaled_dot_product_attention`` aligns ``is_causal=True`` to the first key; with keys before
     the queries one passes ``causal_lower_right``, as its documentation says. A bias goes into
@@ -50,7 +50,7 @@ class TorchAdapter:
         added = to_torch(bias)
         if mask == "causal":
             seen = self.causal_mask(q.shape[-2], k.shape[-2], alignment="end")
-            added = added.masked_fill(~seen, float("-inf"))
+            added = added.masked_fill(~seen.to(added.device), float("-inf"))
         scale = 1.0 if scaling == "unscaled" else None
         return self.attend(to_torch(q), to_torch(k), to_torch(v), attn_mask=added, scale=scale)
 

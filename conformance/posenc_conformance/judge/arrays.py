@@ -46,6 +46,10 @@ def to_torch(array: Any) -> Any:
     Code meets the views that it is given, and what it writes into them is seen. An array that is
     not to be written to is copied together with the gaps between its elements, because torch knows
     no such tensors. A tensor is returned as it is, so that it may be one that is differentiated.
+
+    The tensor is where torch makes new ones: after ``torch.set_default_device("cuda")`` on the GPU,
+    as a copy of the memory that the array looks into, with its strides. What is written there is
+    not seen by the array.
     """
     import torch
 
@@ -60,6 +64,7 @@ def to_torch(array: Any) -> Any:
         whole = values
     # Of the whole memory, so that a view begins elsewhere than its storage, as views of torch do.
     tensor = torch.from_numpy(whole.view(np.int16) if is_short else whole)
+    tensor = tensor.to(torch.empty(0).device)
     if whole is not values:
         steps = [step // values.itemsize for step in values.strides]
         tensor = tensor.reshape(-1).as_strided(values.shape, steps, start // values.itemsize)
@@ -90,7 +95,7 @@ def _copied_as_it_lies(array: Array) -> Array:
         return np.array(array, order="C")
     last = last_of(array.shape, array.strides)
     memory = np.lib.stride_tricks.as_strided(array, (last // size + 1,), (size,)).copy()
-    return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
 
 
 def last_of(shape: Sequence[int], strides: Sequence[int]) -> int:

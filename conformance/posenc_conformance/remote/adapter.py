@@ -145,6 +145,8 @@ class Worker(Method):
         asked = {"request": request, "call": self._name, "keep": keep, **parted(named)}
         answer = self._ask(asked).message
         if "error" in answer:
+            if answer["error"]["kind"] == "lost":
+                self._peer.end()  # the next call is made in a process of its own
             raise _problem(self._name, answer["error"])
         _change(answer["arrays"], positional, keywords)
         return answer["arrays"].get(RESULT), answer
@@ -224,7 +226,7 @@ def parted(named: Arguments) -> PartedArguments:
 
 
 def _problem(name: str, error: WorkerError) -> Misbehaviour:
-    kinds = {"refusal": Refusal, "escape": Escape, "form": Misbehaviour}
+    kinds = {"refusal": Refusal, "escape": Escape, "form": Misbehaviour, "lost": Breakdown}
     problem = kinds[error["kind"]](f"{name}() {error['message']}")
     if "declines" in error:
         problem.__cause__ = NotImplementedError(error["declines"])

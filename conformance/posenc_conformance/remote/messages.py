@@ -82,7 +82,7 @@ class ProgramError(TypedDict):
 class WorkerError(TypedDict):
     """Why a worker did not answer."""
 
-    kind: Literal["refusal", "escape", "form"]
+    kind: Literal["refusal", "escape", "form", "lost"]
     message: str
     declines: NotRequired[str]
     """The text of NotImplementedError, if it was that."""

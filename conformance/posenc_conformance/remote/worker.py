@@ -106,7 +106,7 @@ class Answering:
             result = method(*(named[name] for name in places), **keywords)
         except BaseException as error:
             kind = "refusal" if self.refuses(error) else "escape"
-            answer = _error(kind, f"raised {self.told(error)}\n{self.traced(error)}")
+            answer = self._failed(kind, f"raised {self.told(error)}\n{self.traced(error)}")
             if isinstance(error, NotImplementedError):
                 answer["error"]["declines"] = str(error)
             return answer
@@ -119,7 +119,7 @@ class Answering:
             array = self.to_numpy(result)
         except BaseException as error:
             what = f"returned a {type(result).__name__}, which cannot be made an array"
-            return _error("form", f"{what}: {self.told(error)}")
+            return self._failed("form", f"{what}: {self.told(error)}")
         if not self.known(array):
             return _error("form", f"returned {array.dtype}, a dtype that the kit does not know")
         if array.nbytes > LARGEST_MESSAGE:
@@ -129,6 +129,12 @@ class Answering:
             if len(self.kept) > HELD:
                 del self.kept[next(iter(self.kept))]
         return {"result": True, "arrays": {RESULT: _flatten(array), **_changed(inputs, before)}}
+
+    def _failed(self, kind: str, message: str) -> Answer:
+        """Answer with an error; one after which the GPU does nothing more ends the process."""
+        if not _gpu_is_lost():
+            return _error(kind, message)
+        return _error("lost", f"left the GPU in a state in which it does nothing more: {message}")
 
     def watch(self, request: Request) -> Answer:
         """Make a call and tell what it changes that belongs to the whole process."""
@@ -161,6 +167,18 @@ class Answering:
         if written:
             array[...] = request["arrays"][RESULT]
         return {"result": written, "arrays": _changed(inputs, before)}
+
+
+def _gpu_is_lost() -> bool:
+    """Return whether every use of the GPU fails by now, as after an access to others' memory."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
