@@ -207,17 +207,20 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
 
     A result that the same call does not give again is explained by itself alone. Numbers that were
     kept from the very first call are told rather than a mistake with an estimated number, if they
-    explain as much.
+    explain as much. Of an implementation that is right now and then no other mistake is told.
     """
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
         fits = fits_of_one(subject, case, output)
-        if repeats := state.describe_repeats(subject, case, SELDOM):
+        repeats = state.describe_repeats(subject, case, SELDOM)
+        if repeats := repeats or describe_unsteady(subject, case.dtype):
             return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
         otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
         earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
         return to_diagnosis([] if earlier else fits, otherwise)
     seen = run_probes(subject, case.dtype)
+    if seen.stateful and (unsteady := describe_unsteady(subject, case.dtype)):
+        return to_diagnosis([], unsteady)
     names = common_names(subject, case.dtype) if seen.wrong else []
     estimated = all(any(constants) for _, constants in names)
     if estimated and (kept := _kept_first(subject, case.dtype)):
@@ -432,6 +435,20 @@ def _answer(subject: Subject, case: Case) -> Floats | None:
     with suppress(Misbehaviour, TookTooLong):
         return subject.run(case).astype(np.float64)
     return None
+
+
+@once_per_subject
+def describe_unsteady(subject: Subject, dtype: str) -> str:
+    """Say in words that a small call, asked again and again, gives several results.
+
+    Empty if each of them gives one. What comes and goes by itself is no state, and nothing else can
+    be told from a result.
+    """
+    for case in _probes(subject, dtype):
+        _answer(subject, case)  # the first answer may have something of the call before
+        if repeats := state.describe_repeats(subject, case):
+            return repeats
+    return ""
 
 
 def _answers_again(subject: Subject, case: Case, output: Floats) -> bool:
