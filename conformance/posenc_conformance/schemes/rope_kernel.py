@@ -93,6 +93,19 @@ def at_one(case: Case, place: int) -> Case:
     return case.with_fields(call=call, arguments=given)
 
 
+def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
+    """Yield queries, keys and values, each head as a sequence of its own."""
+    rows, found, turns = rows_of(case), apart(case, result), turning(case)
+    where = np.broadcast_to(positions(case), turns.shape) * turns
+    ends = np.cumsum([0, *counts(case)])
+    for name, start, stop in zip(("queries", "keys", "values"), ends, ends[1:], strict=False):
+        if stop > start:
+            x, own = rows[start:stop, None], where[start:stop]
+            given = {"x": x, "positions": own, "base": case.arguments["base"]}
+            call = case.scheme.calls["rope_batched"]
+            yield name, case.with_fields(call=call, arguments=given), found[start:stop, None]
+
+
 def turning(case: Case) -> npt.NDArray[np.bool_]:
     """Return which rows are turned, as :func:`rows_of` has them; those of values are not."""
     rows = rows_of(case)
@@ -607,6 +620,7 @@ KNOWLEDGE = {
         places=positions,
         frequencies=read_frequencies,
         tied=(("k", -3),),  # as many heads as divide those of q
+        parts=parts,
         invariants={"heads-alone": heads_alone},
         deviations={
             **SHARED,
@@ -637,6 +651,7 @@ KNOWLEDGE = {
         sizes=sizes,
         shape=lambda case: case.arguments["qkv"].shape,
         places=positions,
+        parts=parts,
         frequencies=read_frequencies,
         invariants={"values-stay": values_stay},
         deviations={
