@@ -347,7 +347,7 @@ def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
     """Return whether small answers are wrong otherwise than each of some mistakes would make them.
 
     What is read from all of them then says more. That is false of pairs, and of mistakes with a
-    number, which may be hard to estimate.
+    number, or a number in their words, which may be hard to estimate, or that of one call only.
     """
     seen = run_probes(subject, dtype)
     answers = [(each.case, each.output) for each in seen.wrong] + [
@@ -358,7 +358,9 @@ def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
         id, constants = name
         if "+" in id or any(constants):
             return False
-        models = (fits_of_deviation(*each, id) for each in answers)
+        models = [fits_of_deviation(*each, id) for each in answers]
+        if any(NUMBER.search(fit.mistake) for some in models for fit in some):
+            return False
         return any(some and not any(fit.fits for fit in some) for some in models)
 
     return all(leaves(name) for name in names)
