@@ -29,6 +29,8 @@ CHANNELS_OF_SHORT_DTYPES = 16
 wide."""
 ROUNDS = 5
 """Of so many powers of 2 it is tried whether positions begin at 0 again after them."""
+RANKS = (2, 4)
+"""So many ranks may share rows."""
 NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
 """So often a row may have been turned."""
@@ -228,6 +230,33 @@ def _all(asked: Ints, part: Ints) -> Ints:
     return np.broadcast_to(part, asked.shape)
 
 
+def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
+    """Put the rows of each rank where those of the first one should stand."""
+
+    def rule(asked: Ints) -> Ints:
+        count = asked.shape[-1]
+        return asked[..., np.arange(count) % max(-(-count // ranks), 1)]
+
+    return rule
+
+
+def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
+    """Put rows that ranks hold in zigzag where they would stand if each rank had one piece."""
+
+    def rule(asked: Ints) -> Ints:
+        count = asked.shape[-1]
+        pieces = np.arange(-(-count // (2 * ranks)) * 2 * ranks).reshape(2 * ranks, -1)
+        held = np.stack([pieces[:ranks], pieces[: ranks - 1 : -1]], axis=1).reshape(-1)
+        there = held < count
+        found = np.empty(count, dtype=np.int64)
+        found[held[there]] = np.flatnonzero(there)
+        # Behind the last position others follow, where shares are filled up.
+        more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
+        return np.concatenate([asked, more], axis=-1)[..., found]
+
+    return rule
+
+
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
         _numbers
@@ -255,6 +284,18 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "positions are those of the rows in reverse": lambda asked: asked[..., ::-1],
     "rows stand where the one before should": lambda asked: np.roll(asked, 1, axis=-1),
     "rows stand where the next one should": lambda asked: np.roll(asked, -1, axis=-1),
+    **{
+        f"rows of each of {ranks} ranks stand where those of the first rank should": (
+            _first_rank_for_all(ranks)
+        )
+        for ranks in RANKS
+    },
+    **{
+        f"rows that {ranks} ranks hold in zigzag stand as if each rank held one piece": (
+            _pieces_for_zigzag(ranks)
+        )
+        for ranks in RANKS
+    },
 }
 """What may have become of positions, in words, and what that makes of those that were asked for."""
 
@@ -275,10 +316,10 @@ def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
     return ""
 
 
-def _unturned(rows: Flags) -> str:
+def _unturned(asked: Ints, rows: Flags) -> str:
     """Say that rows that are as they were given are the last ones; empty if they are not."""
     number = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
-    if not number[0] or number[0] + len(number) < rows.shape[-1]:
+    if not number[0] or not (rows | (asked == 0))[..., number[0] :].all():
         return ""
     return f"the last rows are left as they were given, here from row {number[0]} on"
 
@@ -286,7 +327,7 @@ def _unturned(rows: Flags) -> str:
 def _each(asked: Ints, found: Ints, kind: str) -> str:
     """Say where each of the first rows stands that stands elsewhere than it was asked to."""
     off = found - asked
-    if not found[off != 0].any() and kind in TURNED and (said := _unturned(off != 0)):
+    if not found[off != 0].any() and kind in TURNED and (said := _unturned(asked, off != 0)):
         return said
     leading = tuple(int(each) for each in np.argwhere(off)[0][:-1])
     where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
