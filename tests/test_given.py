@@ -1,16 +1,22 @@
 """Right formula, wrong arguments or places: what becomes of both is read from results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from posenc_conformance.diagnose.axes import describe_axes
 from posenc_conformance.diagnose.given import describe_given
+from posenc_conformance.diagnose.heads import describe_heads
+from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rows import describe_rows
+from posenc_conformance.diagnose.turning import describe_turning
+from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
 from posenc_lab.judging import schemes
 
 Answer = tuple[Case, Floats]
@@ -80,6 +86,57 @@ def test_queries_of_a_gradient_that_stand_at_the_first_keys() -> None:
     assert "queries stand at 0, 1" in describe_given([(case, result_of(case, gradient=moved))], [])
 
 
+def tiles(array: Array, size: int) -> Iterator[tuple[slice, slice]]:
+    """Tiles of queries and keys."""
+    for query in range(0, array.shape[1], size):
+        for key in range(0, array.shape[2], size):
+            yield slice(query, query + size), slice(key, key + size)
+
+
+def corners(gradient: Array) -> Array:
+    """All of each tile of 16 at its corner."""
+    out = np.zeros_like(gradient)
+    for query, key in tiles(gradient, 16):
+        out[:, query.start, key.start] = gradient[:, query, key].sum(axis=(1, 2))
+    return out
+
+
+def only(gradient: Array, query: slice, key: slice) -> Array:
+    """Nothing but a part of queries and keys."""
+    out = np.zeros_like(gradient)
+    out[:, query, key] = gradient[:, query, key]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("become", "words"),
+    [
+        (corners, "each tile of 16 stood at the tile's first place"),
+        (
+            lambda array: only(array, slice(None), slice(32)),
+            "without its last block, which has few",
+        ),
+        (lambda array: only(array, slice(16), slice(None)), "in its first 16 places alone"),
+        (lambda array: only(array, slice(32, None), slice(32, None)), "overwritten, not added"),
+        (
+            lambda array: np.pad(array[:1] + array[1:], ((0, 1), (0, 0), (0, 0))),
+            "axis of heads, all",
+        ),
+    ],
+)
+def test_what_becomes_of_what_is_added_up_is_told(
+    become: Callable[[Array], Array], words: str
+) -> None:
+    large = case_of("alibi_bias_vjp", "symmetric", gradient=fine((2, 40, 40)))
+    small = case_of("alibi_bias_vjp", "symmetric", gradient=fine((2, 3, 5)))
+    wrong = large, result_of(large, gradient=become(large.arguments["gradient"]))
+    assert words in describe_given([wrong], [])
+    changed = small, result_of(small, gradient=become(small.arguments["gradient"]))
+    if agrees(*changed):  # which a small call does not show
+        assert words in describe_given([wrong], [changed])
+    assert describe_given([(large, wrong[1] + 1)], []) == ""
+
+
 def test_two_arguments_that_are_exchanged() -> None:
     q, k = fine((2, 4, 8)), fine((2, 4, 8), 5)
     case = case_of("rope_query_key", "query-key-half", q=q, k=k, positions=np.arange(4), base=1e4)
@@ -126,6 +183,89 @@ def test_keys_that_have_what_the_first_of_their_tile_should() -> None:
     assert describe_places([(case, output)]) == "every key has what the first of each 4 should"
 
 
+def partial(x: Array) -> Case:
+    """Of eight channels, four turn."""
+    given = {"x": x, "positions": np.arange(x.shape[-2]), "base": 1e4, "rotary_dim": 4}
+    case = case_of("rope", "half", **given)
+    return case.with_conventions(rotation="partial")
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        (-3, "head or other leading index has what the first one should"),
+        (-2, "every position has what the"),
+    ],
+)
+def test_places_may_be_wrong_in_some_channels_alone(axis: int, words: str) -> None:
+    case = partial(fine((3, 5, 8)))
+    output = case.truth.copy()
+    output[..., 4:] = np.take(output[..., 4:], [0] * output.shape[axis], axis)
+    assert describe_places([(case, output)]).startswith("in some channels, ")
+    assert words in describe_places([(case, output)])
+    output[0, 0, 5] += 1
+    assert describe_places([(case, output)]) == ""
+
+
+@pytest.mark.parametrize("axes", [[0, 1, 2, 0, 1, 2, 0, 1], [0, 0, 0, 0, 0, 0, 0, 0]])
+def test_the_axis_of_positions_by_which_channels_turn_is_told(axes: list[int]) -> None:
+    case = multimodal()
+    output = np.empty(case.shape)
+    for pair, axis in enumerate(axes):
+        channels = [pair, pair + 8]
+        output[..., channels] = result_of(case, positions=PLACES[[axis] * 3])[..., channels]
+    said = describe_axes([(case, output)])
+    assert "asked for 0" in said or "asked for 1" in said
+    assert describe_axes([(case, case.truth)]) == ""
+    assert describe_axes([(case, output + 1)]) == ""
+
+
+def test_a_part_that_is_not_written_is_told() -> None:
+    case = multimodal()
+    output = case.truth.copy()
+    output[:, 2:] = 0
+    said = describe_missing([(case, output)])
+    assert "not written" in said
+    assert "row 2, 3 only" in said or "position 2, 3 only" in said
+    assert describe_missing([(case, np.zeros(case.shape))]) == ""
+    output[0, 0, 0] += 1
+    assert describe_missing([(case, output)]) == ""
+
+
+def test_a_mean_for_a_sum_is_told() -> None:
+    answers = []
+    for shape in ((3, 2, 5), (2, 4, 4)):
+        case = case_of("alibi_bias_vjp", "causal", gradient=fine(shape))
+        answers.append((case, np.asarray(case.truth / (shape[1] * shape[2]))))
+    assert "a mean stands where a sum should" in describe_values(answers)
+    assert "mean" not in describe_values([(case, output / 2) for case, output in answers])
+
+
+@pytest.mark.parametrize("steps", [256, 4096])
+def test_angles_of_a_table_of_the_circle_are_told(steps: int) -> None:
+    x, positions = fine((2, 9, 8)), np.arange(9) * 5 + 1
+    case = case_of("rope", "half", x=x, positions=positions, base=1e4)
+    angle = np.outer(positions, 1e4 ** (-np.arange(4) / 4))
+    part = 2 * np.pi / steps
+    turn = np.exp(1j * np.rint(angle / part) * part)
+    found = (x[..., :4] + 1j * x[..., 4:]) * turn
+    output = np.concatenate([found.real, found.imag], axis=-1)
+    assert describe_turning([(case, output)], []).endswith(f"2π/{steps}")
+    assert describe_turning([(case, output * 1.5)], []) == ""
+
+
+def test_a_partner_half_a_head_away_is_told() -> None:
+    case = partial(fine((2, 5, 8)))
+    x, whole = case.arguments["x"], case.truth
+    angle = np.outer(np.arange(5), [1.0, 1e-2])
+    output = x.copy()
+    first, far = x[..., :2], x[..., 4:6]
+    output[..., :2] = first * np.cos(angle) - far * np.sin(angle)
+    output[..., 4:6] = far * np.cos(angle) + first * np.sin(angle)
+    assert "half a head apart" in describe_turning([(case, output)], [])
+    assert "half a head" not in describe_turning([(case, whole)], [])
+
+
 def test_places_of_zeros_are_not_told() -> None:
     case = alibi()
     assert describe_places([(case, np.zeros(case.shape))]) == ""
@@ -151,3 +291,33 @@ def test_what_some_calls_do_alone_is_told_of_them() -> None:
     said = describe_rows([(case, np.array([0.0, 1, 2]))], [(other, other.truth)])
     assert said.startswith("in 1 of 2 small calls, ")
     assert said.endswith("others are right")
+
+
+def projected(x: Array, positions: Array) -> Case:
+    """Three heads of queries, two of keys and two of values, in one projection."""
+    given = {"qkv": x, "positions": positions, "heads": 3, "key_heads": 2, "base": 1e4}
+    return case_of("rope_qkv", "qkv-half", **given)
+
+
+@pytest.mark.parametrize(
+    ("part", "where", "words"),
+    [
+        (slice(4, 5), [0, 0, 0, 0], "keys are not turned in head 1"),
+        (slice(5, 7), [4, 5, 6, 7], "values are turned"),
+        (slice(1, 3), [0, 0, 0, 0], "queries are not turned in head 1 and later"),
+        (slice(3, 5), [8, 9, 10, 11], "every row of keys stands 4 later than it should"),
+        (slice(3, 5), [7, 6, 5, 4], "keys stand at 7, 6, 5, 4; asked for 4, 5, 6, 7"),
+    ],
+)
+def test_heads_that_are_turned_otherwise_are_told(
+    part: slice, where: list[int], words: str
+) -> None:
+    case = projected(fine((4, 7 * 8)), np.arange(4) + 4)
+    x = case.arguments["qkv"].reshape(4, 7, 8).swapaxes(0, 1)
+    turned = case_of("rope", "half", x=x, positions=np.array(where), base=1e4)
+    output = case.truth.reshape(4, 7, 8).copy()
+    output[:, part] = turned.truth.swapaxes(0, 1)[:, part]
+    wrong = case, output.reshape(case.shape)
+    assert describe_heads([wrong]) == words
+    assert describe_heads([(case, case.truth)]) == ""
+    assert describe_heads([(case, wrong[1] + 1)]) == ""

@@ -22,6 +22,7 @@ from posenc_conformance.adapters.helpers import (
     rows_of,
     span,
 )
+from posenc_conformance.adapters.ranks import by_ranks
 
 __all__ = [
     "ALL_FLOATS",
@@ -33,6 +34,7 @@ __all__ = [
     "Positions",
     "bias",
     "by_heads",
+    "by_ranks",
     "headed",
     "in_sequence",
     "in_stretches",

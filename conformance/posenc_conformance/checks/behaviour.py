@@ -11,7 +11,7 @@ from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.axes import reshaped
 from posenc_conformance.checks.bench import Bench, optional_cases
 from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
-from posenc_conformance.checks.turns import require_same, take_in_turn
+from posenc_conformance.checks.turns import require_same, require_same_again, take_in_turn
 from posenc_conformance.checks.variations import (
     COUNTS,
     at,
@@ -212,7 +212,7 @@ def _same_again(bench: Bench, case: Case, before: Array) -> None:
     again = bench.run(case)
     if not np.array_equal(before, again, equal_nan=True):
         said = describe_repeats(bench.subject, case) or "the same call again gave another result"
-        require_same(case, before, again, said)
+        require_same_again(bench.subject, case, before, again, said)
 
 
 BUFFERS = 4
@@ -246,7 +246,8 @@ def no_alias(bench: Bench, case: Case) -> None:
                 if name != each.changed_argument:
                     what = f"writing into the result changed the input {name}"
                     require_same(each, array, inputs[name], what)
-            require_same(each, kept, bench.run(each), "writing into a result changed the next one")
+            what = "writing into a result changed the next one"
+            require_same_again(bench.subject, each, kept, bench.run(each), what)
             for _ in range(BUFFERS):
                 if first.now().any():
                     raise Wrong(f"a later call wrote into an earlier result\n{call_line(each)}")

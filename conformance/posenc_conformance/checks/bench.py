@@ -7,8 +7,10 @@ from itertools import islice
 
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import amount_of, draw_cases
+from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.diagnose.explain import Explain, require_agreement
-from posenc_conformance.judge.arrays import Array
+from posenc_conformance.diagnose.probes import describe_unsteady
+from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.asking import ask, find_changes, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
@@ -76,8 +78,17 @@ class Bench:
             return
         if output.shape != case.shape:
             raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
-        known = self.subject if inputs is None else None  # which is asked again in plain arrays
-        require_agreement(known, case, output, what, explain)
+        if inputs is None:
+            require_agreement(self.subject, case, output, what, explain)
+            return
+
+        def explained(asked: Case, found: Floats) -> Diagnosis:
+            if unsteady := describe_unsteady(self.subject, asked.dtype):
+                return Diagnosis((), otherwise=unsteady)
+            # The subject would be asked again in plain arrays.
+            return (explain or diagnose)(asked, found)
+
+        require_agreement(None, case, output, what, explained)
 
 
 def require_plainly_right(subject: Subject, dtype: str) -> None:

@@ -17,6 +17,7 @@ from posenc_conformance.checks.variations import (
 )
 from posenc_conformance.diagnose.diagnosis import Diagnosis
 from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.diagnose.probes import describe_unsteady
 from posenc_conformance.diagnose.state import made_anew
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.asking import ask, call_line, hold
@@ -47,7 +48,8 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
     with _noting(problems, "no-leak"):
         before = first_answer(subject, dtype)
         assert not isinstance(before, str)  # then smoke would have failed, and blocked this
-        require_same(case, before, kept, "calls since the first one changed the result")
+        since = "calls since the first one changed the result"
+        require_same_again(subject, case, before, kept, since)
     some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
     for other in some:
         with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
@@ -59,7 +61,8 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
             _note_wrong(problems, subject, other, output, "after a call with other arguments")
             with _noting(problems, "no-leak"):
                 again = ask(subject, case)
-                require_same(other, kept, again, "another call in between changed the result")
+                between = "another call in between changed the result"
+                require_same_again(subject, other, kept, again, between)
     for find, vary in ((large, large_twins), (above_first, others_above)):
         if (wide := find(subject, case)) is not None:
             with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
@@ -104,7 +107,8 @@ def _vary(
             _note_wrong(problems, subject, other, output, "after a call of the same size")
     with _noting(problems, "no-leak"):
         again = ask(subject, wide)
-        require_same(wide, before, again, "other calls of the same size changed the result")
+        others_changed = "other calls of the same size changed the result"
+        require_same_again(subject, wide, before, again, others_changed)
 
 
 def _note_wrong(
@@ -127,6 +131,17 @@ def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
     except (Wrong, Misbehaviour, Blocked) as problem:
         for name in names:
             problems.setdefault(name, problem)
+
+
+def require_same_again(
+    subject: Subject, case: Case, first: Array, second: Array, what: str
+) -> None:
+    """Raise Wrong unless two results of a call are equal.
+
+    The words are those for what came between, unless the implementation is right now and then.
+    """
+    if not np.array_equal(first, second, equal_nan=True):
+        require_same(case, first, second, describe_unsteady(subject, case.dtype) or what)
 
 
 def require_same(case: Case, first: Array, second: Array, what: str) -> None:

@@ -14,37 +14,53 @@ FEWEST = 2
 """Fewest values at a place by which it is known."""
 SHOWN = 4
 """So many places are shown."""
-PLURALS = {"query": "queries", "leading index": "leading indices"}
+LEADING = "leading index"
+PLURALS = {"query": "queries", LEADING: "leading indices"}
 
 
 def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words which places of wrong results have what others should; empty if none do."""
+    """Say in words which places of wrong results have what others should; empty if none do.
+
+    That may be so in some channels alone: those of which any is wrong.
+    """
     if not answers:
         return ""
     names = KINDS[answers[0][0].call.kind].axes
     axes = [(-1 - back, name) for back, name in enumerate(reversed(names))]
-    for axis, name in (*reversed(axes), (-len(names) - 1, "leading index")):
-        read = [read_places(case, output, axis) for case, output in answers]
-        known = [each for each in read if each is not None]
-        if known and len(known) == len(read):
-            return _words(name, max(known, key=len))
+    axes = [*reversed(axes), (-len(names) - 1, LEADING)]
+    for in_some in (False, True):
+        for axis, name in axes[:-2] + axes[-1:] if in_some else axes:
+            read = [read_places(case, output, axis, in_some) for case, output in answers]
+            known = [each for each in read if each is not None]
+            if known and len(known) == len(read):
+                return f"{'in some channels, ' * in_some}{_words(name, max(known, key=len))}"
     return ""
 
 
-def read_places(case: Case, output: Floats, axis: int) -> Ints | None:
+def read_places(
+    case: Case, output: Floats, axis: int, in_some_channels: bool = False
+) -> Ints | None:
     """Find for each place along an axis the one that should hold what it has.
 
     None unless there is one for every place, another one for at least one, and what that has is
-    not the same number throughout.
+    not the same number throughout. Channels in which nothing is wrong may be left out.
     """
     if output.shape != case.shape or output.ndim < -axis or not output.size:
         return None
-    count = output.shape[axis]
+    # Leading axes are one: what is of the first head is so in every sequence.
+    named = len(KINDS[case.call.kind].axes)
+    shape = (-1, *case.shape[output.ndim - named :]) if -axis > named else case.shape
+    count = output.reshape(shape).shape[axis]
     if not 1 < count <= LARGEST or output.size < FEWEST * count:
         return None
+    looked_at = np.broadcast_to(case.judged, case.shape)
+    if in_some_channels:
+        with np.errstate(invalid="ignore"):
+            wrong = looked_at & ~(np.abs(output - case.truth) <= case.bound)
+        looked_at = looked_at & wrong.any(axis=tuple(range(output.ndim - 1)))
     got, truth, bound, judged = (
-        np.moveaxis(np.broadcast_to(each, case.shape), axis, 0).reshape(count, -1)
-        for each in (output, case.truth, case.bound, case.judged)
+        np.moveaxis(np.broadcast_to(each, case.shape).reshape(shape), axis, 0).reshape(count, -1)
+        for each in (output, case.truth, case.bound, looked_at)
     )
     found = np.arange(count)
     for place in range(count):
@@ -65,7 +81,8 @@ def _words(name: str, found: Ints) -> str:
     """Say which places have what others should."""
     for words, rule in _rules(len(found)):
         if np.array_equal(found, rule):
-            return f"every {name} has what {words} should"
+            every = "head or other leading index" if name == LEADING else name
+            return f"every {every} has what {words} should"
     other = np.flatnonzero(found != np.arange(len(found)))
     if not other[1:].size:
         return f"{name} {other[0]} has what {name} {found[other[0]]} should"
@@ -82,6 +99,7 @@ def _rules(count: int) -> Iterator[tuple[str, Ints]]:
     yield "the last one", np.full_like(places, count - 1)
     yield "the next one", np.roll(places, -1)
     yield "the one before it", np.roll(places, 1)
+    yield "the one before it", np.maximum(places - 1, 0)
     yield "its mirror image, from the end,", places[::-1]
     for size in range(2, count):
         yield f"the first of each {size}", places // size * size

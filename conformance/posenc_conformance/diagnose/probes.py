@@ -28,6 +28,8 @@ from posenc_conformance.diagnose.diagnosis import (
     residual_of,
     to_diagnosis,
 )
+from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.mistakes import apply_constant
 from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
@@ -40,6 +42,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
+from posenc_conformance.scheme_file.forms import forms_of
 
 T = TypeVar("T")
 OTHERWISE_NOW = (
@@ -63,6 +66,8 @@ LARGEST_PRINTED = 2**17
 DRAWN = 4
 """So many calls are drawn, besides the simplest."""
 
+Answered = tuple[Case, Floats]
+"""A call and its result."""
 Name = tuple[str, tuple[Constant | None, ...]]
 """Id of a deviation, or ids of a pair joined by ``+``; and the number that each has in every
 call."""
@@ -207,17 +212,20 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
 
     A result that the same call does not give again is explained by itself alone. Numbers that were
     kept from the very first call are told rather than a mistake with an estimated number, if they
-    explain as much.
+    explain as much. Of an implementation that is right now and then no other mistake is told.
     """
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
         fits = fits_of_one(subject, case, output)
-        if repeats := state.describe_repeats(subject, case, SELDOM):
+        repeats = state.describe_repeats(subject, case, SELDOM)
+        if repeats := repeats or describe_unsteady(subject, case.dtype):
             return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
         otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
         earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
         return to_diagnosis([] if earlier else fits, otherwise)
     seen = run_probes(subject, case.dtype)
+    if seen.stateful and (unsteady := describe_unsteady(subject, case.dtype)):
+        return to_diagnosis([], unsteady)
     names = common_names(subject, case.dtype) if seen.wrong else []
     estimated = all(any(constants) for _, constants in names)
     if estimated and (kept := _kept_first(subject, case.dtype)):
@@ -235,6 +243,8 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
             return to_diagnosis([], kept_earlier)
         otherwise = OTHERWISE_NOW if seen.stateful else NONE
         return to_diagnosis([], otherwise, _recovered(subject, case.dtype))
+    if contradicted(subject, case.dtype, names) and (said := _recovered(subject, case.dtype)):
+        return to_diagnosis([], NONE, said)
     ids = {id for name, _ in names for id in name.split("+")}
     likely = seen.by_likelihood(find_fits(case, output, only=ids))
     this = Probe(case, output, True, seen.by_name(likely))
@@ -264,18 +274,29 @@ def _describe_one(subject: Subject, case: Case, output: Floats) -> str:
     Of a large one, a few rows that follow each other are read. What other calls refute is told of
     this call alone.
     """
-    whole = case.with_fields()
-    few = whole, output
-    if can_be_taken_apart(whole):
-        few = neighbours(whole, output, compare(whole, output).index)
-    elif prod(whole.shape) > LARGEST_READ:
-        return ""
+    whole = case.with_fields(), output
     small = run_probes(subject, case.dtype)
     right = [(each.case, each.output) for each in small.answers]
-    if said := recover([few], right):
+    if can_be_taken_apart(whole[0]):
+        few = neighbours(*whole, compare(*whole).index)
+        if said := recover([few], right):
+            return said
+    if output.size > LARGEST_READ:
+        if said := describe_distances([whole], right) or describe_missing([whole]):
+            return said
+    elif said := recover([whole], right):
         return said
     here = [fit for fit in find_fits(case, output) if fit.fits and not fit.of_state]
-    return f"in this call, and not in others: {here[0].explanation}" if here else ""
+    which = "this call, of one row" if _rows(case) == 1 else "this call"
+    return f"in {which}, and not in others: {here[0].explanation}" if here else ""
+
+
+def _rows(case: Case) -> int | None:
+    """Return how many rows a call has; None if its arguments have none."""
+    for name, form in forms_of(case.call).items():
+        if form.has_rows:
+            return int(case.arguments[name].shape[-2])
+    return None
 
 
 def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
@@ -320,6 +341,29 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
         best = max(more.get(name, 0) for name in equal)
         return [name for name in equal if more.get(name, 0) == best]
     return equal
+
+
+def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
+    """Return whether small answers are wrong otherwise than each of some mistakes would make them.
+
+    What is read from all of them then says more. That is false of pairs, and of mistakes with a
+    number, or a number in their words, which may be hard to estimate, or that of one call only.
+    """
+    seen = run_probes(subject, dtype)
+    answers = [(each.case, each.output) for each in seen.wrong] + [
+        each for each in _printed(subject, dtype) if not agrees(*each)
+    ]
+
+    def leaves(name: Name) -> bool:
+        id, constants = name
+        if "+" in id or any(constants):
+            return False
+        models = [fits_of_deviation(*each, id) for each in answers]
+        if any(NUMBER.search(fit.mistake) for some in models for fit in some):
+            return False
+        return any(some and not any(fit.fits for fit in some) for some in models)
+
+    return all(leaves(name) for name in names)
 
 
 def finest_wrong(subject: Subject, dtype: str) -> str | None:
@@ -399,10 +443,17 @@ def _recovered(subject: Subject, dtype: str) -> str:
     seen = run_probes(subject, dtype)
     if seen.stateful:
         return ""
-    return recover(
-        [(each.case, each.output) for each in seen.wrong],
-        [(each.case, each.output) for each in seen.answers if not each.wrong],
-    )
+    answers = [(each.case, each.output) for each in seen.answers]
+    # Distances are read of larger results too, which tell sizes apart.
+    if said := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
+        return said
+    return recover(*_told_apart(answers))
+
+
+def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:
+    """Return the wrong ones of some answers, and the right ones."""
+    wrong = [each for each in answers if not agrees(*each)]
+    return wrong, [each for each in answers if agrees(*each)]
 
 
 @once_per_subject
@@ -432,6 +483,20 @@ def _answer(subject: Subject, case: Case) -> Floats | None:
     with suppress(Misbehaviour, TookTooLong):
         return subject.run(case).astype(np.float64)
     return None
+
+
+@once_per_subject
+def describe_unsteady(subject: Subject, dtype: str) -> str:
+    """Say in words that a small call, asked again and again, gives several results.
+
+    Empty if each of them gives one. What comes and goes by itself is no state, and nothing else can
+    be told from a result.
+    """
+    for case in _probes(subject, dtype):
+        _answer(subject, case)  # the first answer may have something of the call before
+        if repeats := state.describe_repeats(subject, case):
+            return repeats
+    return ""
 
 
 def _answers_again(subject: Subject, case: Case, output: Floats) -> bool:

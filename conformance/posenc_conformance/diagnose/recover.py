@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from posenc_conformance.diagnose.axes import describe_axes
 from posenc_conformance.diagnose.combination import describe_combination
+from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.fixed import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.given import describe_given
+from posenc_conformance.diagnose.heads import describe_heads
+from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.turning import describe_turning
@@ -52,12 +56,16 @@ def recover(
         describe_rows(answers, right)
         or describe_combination(answers, right)
         or describe_fixed(answers, right)
+        or describe_heads(answers)
+        or describe_axes(answers)
         or describe_turning(answers, right)
         or _recover_formula(answers, right)
         or describe_inverted(answers)
+        or describe_distances(answers, right)
         or describe_given(answers, right)
         or describe_values(answers)
         or describe_places(answers)
+        or describe_missing(answers)
     )
 
 

@@ -14,11 +14,13 @@ from posenc_conformance.judge.error_model import right_rows
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row stands at a position of its own."""
+TURNED = ("rotary", "in-place", "layer")
+"""Kinds of calls in which a row at position 0 is as it was given."""
 IDS = "position-ids"
 """Kind of calls whose results are positions."""
 FEWEST = 3
 """Fewest rows, or positions that are asked for, from which it is said where rows stand."""
-MOST = 512
+MOST = 640
 """Most positions that are tried."""
 NEAR = 9
 """Positions that are tried around the first and the last one are less than this away."""
@@ -27,6 +29,9 @@ CHANNELS_OF_SHORT_DTYPES = 16
 wide."""
 ROUNDS = 5
 """Of so many powers of 2 it is tried whether positions begin at 0 again after them."""
+RANKS = (2, 4)
+"""So many ranks may share rows."""
+NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
 """So often a row may have been turned."""
 SHOWN = 6
@@ -52,7 +57,8 @@ def describe_rows(
             return ""  # also where it is wrong in another way
         both.append((asked, rows))
     is_read = all(case.call.kind == IDS for case, _ in answers)
-    if not is_read and _distinct([asked for asked, _ in both]) < FEWEST:
+    few = _distinct([asked for asked, _ in both]) < FEWEST
+    if few and not is_read and any(rows.any() for _, rows in both):
         return ""
     for words, rule in RULES.items():
         if all(np.array_equal(rule(asked), rows) for asked, rows in both):
@@ -62,7 +68,11 @@ def describe_rows(
     # Otherwise frequencies may be multiplied as well.
     if not is_read and all(_is_multiple(asked, rows) for asked, rows in both):
         return ""
-    return _alike(both) or _each(*max(both, key=lambda pair: pair[1].size))
+    if said := _alike(both):
+        return said
+    if all(np.array_equal(asked + _lengths(asked), rows) for asked, rows in both):
+        return "each stretch stands where the one after it should: rows are counted too early"
+    return _each(*max(both, key=lambda pair: pair[1].size), answers[0][0].call.kind)
 
 
 def _distinct(asked: Sequence[Ints]) -> int:
@@ -74,7 +84,12 @@ def _distinct(asked: Sequence[Ints]) -> int:
 def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:
     """Return whether a rule puts rows of a call elsewhere than they were asked to stand."""
     asked = asked_rows(case)
-    return asked is not None and not np.array_equal(rule(asked), asked)
+    if asked is None:
+        return False
+    moved = rule(asked) != asked
+    if case.call.kind == IDS:  # of which padding has any
+        moved = moved & case.judged
+    return bool(moved.any())
 
 
 def is_unturned(case: Case, output: Floats) -> bool:
@@ -113,10 +128,11 @@ def asked_rows(case: Case) -> Ints | None:
         return None
 
 
-def read_rows(case: Case, output: Floats) -> Ints | None:
+def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | None:
     """Find the position at which each row stands; None unless there is one for every row.
 
     A row that could stand at several stands at the one that was asked for, if that is among them.
+    ``likely`` are further positions that are tried.
     """
     asked = asked_rows(case)
     if asked is None or output.shape != case.shape:
@@ -127,12 +143,11 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
         return None
     found = asked.copy()
     left = ~_agrees(case, output, case)
-    for place in _tried(asked):
+    for place in (*likely.tolist(), *_tried(asked)):
         if not left.any():
             break
-        try:
-            moved = _moved(case, place)
-        except IndexError:  # of a table that has no such row
+        moved = _moved(case, place)
+        if moved is None:  # as of a table that has no such row
             continue
         fits = left & _agrees(case, output, moved)
         found[fits] = place
@@ -140,8 +155,8 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
     return None if left.any() else found
 
 
-def _moved(case: Case, place: int) -> Case:
-    """Return a call with every row at a position."""
+def _moved(case: Case, place: int) -> Case | None:
+    """Return a call with every row at a position; None if there is none."""
     if (at_one := case.knowledge.at_one) is not None:
         return at_one(case, place)
     return case.with_arguments(positions=np.full_like(case.arguments["positions"], place))
@@ -158,6 +173,7 @@ def _agrees(case: Case, output: Floats, other: Case) -> Flags:
 def _tried(asked: Ints) -> Iterator[int]:
     """Yield the positions at which a row might stand, the likeliest first, each once."""
     more = [rule(asked).reshape(-1) for rule in RULES.values()]
+    more.append((asked + _lengths(asked)).reshape(-1))
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
     flat = asked.reshape(-1)
     again = np.unique(flat[:, None] % ends[-ROUNDS:])
@@ -166,7 +182,7 @@ def _tried(asked: Ints) -> Iterator[int]:
     around = [end + near for end in ends_of]
     many = [factor * flat for factor in MULTIPLES]
     others = np.concatenate(
-        [flat, *more, *many, flat + 1, flat - 1, ends - 1, flat // 2, *around, again]
+        [flat, again, *more, *many, flat + 1, flat - 1, ends - 1, flat // 2, *around]
     )
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
@@ -214,6 +230,33 @@ def _all(asked: Ints, part: Ints) -> Ints:
     return np.broadcast_to(part, asked.shape)
 
 
+def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
+    """Put the rows of each rank where those of the first one should stand."""
+
+    def rule(asked: Ints) -> Ints:
+        count = asked.shape[-1]
+        return asked[..., np.arange(count) % max(-(-count // ranks), 1)]
+
+    return rule
+
+
+def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
+    """Put rows that ranks hold in zigzag where they would stand if each rank had one piece."""
+
+    def rule(asked: Ints) -> Ints:
+        count = asked.shape[-1]
+        pieces = np.arange(-(-count // (2 * ranks)) * 2 * ranks).reshape(2 * ranks, -1)
+        held = np.stack([pieces[:ranks], pieces[: ranks - 1 : -1]], axis=1).reshape(-1)
+        there = held < count
+        found = np.empty(count, dtype=np.int64)
+        found[held[there]] = np.flatnonzero(there)
+        # Behind the last position others follow, where shares are filled up.
+        more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
+        return np.concatenate([asked, more], axis=-1)[..., found]
+
+    return rule
+
+
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
         _numbers
@@ -241,6 +284,18 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "positions are those of the rows in reverse": lambda asked: asked[..., ::-1],
     "rows stand where the one before should": lambda asked: np.roll(asked, 1, axis=-1),
     "rows stand where the next one should": lambda asked: np.roll(asked, -1, axis=-1),
+    **{
+        f"rows of each of {ranks} ranks stand where those of the first rank should": (
+            _first_rank_for_all(ranks)
+        )
+        for ranks in RANKS
+    },
+    **{
+        f"rows that {ranks} ranks hold in zigzag stand as if each rank held one piece": (
+            _pieces_for_zigzag(ranks)
+        )
+        for ranks in RANKS
+    },
 }
 """What may have become of positions, in words, and what that makes of those that were asked for."""
 
@@ -261,9 +316,19 @@ def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
     return ""
 
 
-def _each(asked: Ints, found: Ints) -> str:
+def _unturned(asked: Ints, rows: Flags) -> str:
+    """Say that rows that are as they were given are the last ones; empty if they are not."""
+    number = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
+    if not number[0] or not (rows | (asked == 0))[..., number[0] :].all():
+        return ""
+    return f"the last rows are left as they were given, here from row {number[0]} on"
+
+
+def _each(asked: Ints, found: Ints, kind: str) -> str:
     """Say where each of the first rows stands that stands elsewhere than it was asked to."""
     off = found - asked
+    if not found[off != 0].any() and kind in TURNED and (said := _unturned(asked, off != 0)):
+        return said
     leading = tuple(int(each) for each in np.argwhere(off)[0][:-1])
     where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
     some = np.flatnonzero(off[leading])[:SHOWN]

@@ -5,6 +5,7 @@ The angles may be right and what is made of them wrong: a sign, a member of a pa
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from posenc_conformance.judge.case import Case
 
 TURNING = ("rotary", "in-place", "gradient")
 """Kinds of calls that may turn pairs of channels."""
+STEPS = (360, *(2**power for power in range(6, 15)))
+"""Numbers of angles that a table of the circle may have."""
 MOST = 256
 """Most channels: for each of them the truth is computed."""
 
@@ -114,6 +117,37 @@ def _without_rest(turned: Turned) -> Floats:
     return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
 
 
+def _far_partner(turned: Turned, rest: float) -> Floats:
+    """Turn the first channels with those half a head away, as if all channels turned.
+
+    What then nobody writes is x, times ``rest``.
+    """
+    first = np.flatnonzero(turned.is_first)
+    far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
+    if not turned.still or not first.size or far[-1] >= len(turned.place):
+        return turned.right
+    out = np.where(still, turned.own, rest * turned.own)
+    cos, sin = turned.cos[..., first], turned.sin[..., first]
+    out[..., first] = cos * turned.own[..., first] - sin * turned.own[..., far]
+    out[..., far] = sin * turned.own[..., first] + cos * turned.own[..., far]
+    return out
+
+
+def _in_steps(steps: int, whole: Callable[[Floats], Floats]) -> Callable[[Turned], Floats]:
+    """Make what turns by whole multiples of a part of the circle."""
+
+    def model(turned: Turned) -> Floats:
+        part = 2 * np.pi / steps
+        angle = whole(np.arctan2(turned.sin, turned.cos) / part) * part
+        return np.where(
+            turned.place == np.arange(len(turned.place)),
+            turned.own,
+            turned.of(np.cos(angle), np.sin(angle)),
+        )
+
+    return model
+
+
 def _rolled(values: Floats, by: int) -> Floats:
     return np.roll(values, by, axis=-1)
 
@@ -151,7 +185,7 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
     "only the second member of each pair is turned": lambda turned: np.where(
         turned.is_first, turned.own, turned.right
     ),
-    "channels that are not turned are set to zero": _without_rest,
+    "channels that are not turned are left out, 0 stands there": _without_rest,
     "channels that are not turned come before those that are": lambda turned: _rolled(
         turned.right, turned.still
     ),
@@ -160,6 +194,17 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
     ),
     "cosines and sines in bfloat16": _narrow("bfloat16"),
     "cosines and sines in float16": _narrow("float16"),
+    "pairs are of channels half a head apart, as if all channels turned": partial(
+        _far_partner, rest=1.0
+    ),
+    "pairs are of channels half a head apart, as if all channels turned; others are 0": (
+        partial(_far_partner, rest=0.0)
+    ),
+    **{
+        f"angles are {how} whole multiples of 2π/{steps}": _in_steps(steps, whole)
+        for how, whole in (("rounded to", np.rint), ("cut to", np.floor))
+        for steps in STEPS
+    },
 }
 """What may have been made of cosines and sines, in words, and the result of that."""
 

@@ -1,6 +1,7 @@
 """What has become of all values of a result, whatever they mean."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,11 +17,13 @@ FEWEST = 8
 def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words that all values are rounded, or the same multiple of what they should be.
 
-    Empty if they are neither.
+    Or that sums are divided by what they are sums of. Empty if they are neither.
     """
     for dtype in SHORT:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
             return f"every value is rounded to {dtype}"
+    if said := _describe_mean(answers):
+        return said
     factors = [_factor(*each) for each in answers]
     if not any(factors) or sum(output.size for _, output in answers) < FEWEST:
         return ""
@@ -33,6 +36,34 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
     ):
         return f"every value is {factor:.6g} times what it should be"
     return ""
+
+
+def _describe_mean(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words that a mean stands where a sum should, of a gradient; empty if none does."""
+    if not answers or answers[0][0].call.kind != "gradient":
+        return ""
+    for words, count in MEANS.items():
+        models = [(case, output, case.truth / count(case)) for case, output in answers]
+        if all(residual_of(*each) <= 1 for each in models) and any(
+            differs(case, model) for case, _, model in models
+        ):
+            return f"a mean stands where a sum should: every value is divided by {words}"
+    return ""
+
+
+def _summed(case: Case) -> tuple[int, ...]:
+    """Return the shape of the gradient that is given."""
+    shape: tuple[int, ...] = np.shape(case.arguments.get("gradient", ()))
+    return shape
+
+
+MEANS: Mapping[str, Callable[[Case], int]] = {
+    "the number of queries and keys": lambda case: max(prod(_summed(case)[-2:]), 1),
+    "the number of keys": lambda case: max(prod(_summed(case)[-1:]), 1),
+    "the number of queries": lambda case: max(prod(_summed(case)[-2:-1]), 1),
+    "the number of values of the gradient": lambda case: max(prod(_summed(case)), 1),
+}
+"""By what a sum may be divided."""
 
 
 def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:

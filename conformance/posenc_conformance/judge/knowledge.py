@@ -45,9 +45,12 @@ class CallKnowledge:
     """Give the shape of the result."""
     places: "Callable[[Case], Array] | None" = None
     """Give the positions or distances that a case reaches, if its arguments do not say so."""
-    at_one: "Callable[[Case, int], Case] | None" = None
+    at_one: "Callable[[Case, int], Case | None] | None" = None
     """Give a call whose result has every row at one position, if the case's positions cannot be
-    set so. IndexError says that a table has no such row."""
+    set so; None if there is none, as of a table that has no such row."""
+    parts: "Callable[[Case, Array], Iterator[tuple[str, Case, Array]]] | None" = None
+    """Take apart a result that holds queries, keys and values: yield what each part is called, the
+    call of sequences that turns its heads one by one, and its rows in the form of that call."""
     frequencies: "ReadFrequencies | None" = None
     """Read from a result how its pairs turn."""
     identify: Identify | None = None

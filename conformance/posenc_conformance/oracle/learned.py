@@ -77,26 +77,27 @@ def learned_grid(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the resampled table at (row, channel)."""
     table, first = arguments["table"], int(conventions["class_tokens"])
     height, width = int(arguments["height"]), int(arguments["width"])
-    grid = int(mpmath.nint(mpmath.sqrt(len(table) - first)))
+    side = int(mpmath.nint(mpmath.sqrt(len(table) - first)))
+    down, along = (int(arguments.get(f"source_{name}", side)) for name in ("height", "width"))
     resampling = conventions["resampling"]
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         row, channel = index
-        kept = row < first or (resampling == "bicubic-offset" and height == width == grid)
-        if kept:
+        stays = height == down and width == along
+        if row < first or (resampling == "bicubic-offset" and stays):
             return mpmath.mpf(float(table[row, channel]))
         y, x = divmod(row - first, width)
 
         def across(i: int) -> mpmath.mpf:
             return sample(
-                lambda j: mpmath.mpf(float(table[first + i * grid + j, channel])),
-                grid,
+                lambda j: mpmath.mpf(float(table[first + i * along + j, channel])),
+                along,
                 width,
                 x,
                 resampling,
             )
 
-        return sample(across, grid, height, y, resampling)
+        return sample(across, down, height, y, resampling)
 
     return value
 

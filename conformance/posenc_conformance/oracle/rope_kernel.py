@@ -107,15 +107,32 @@ def of_x(arguments: Arguments) -> Find:
 def of_qkv(arguments: Arguments) -> Find:
     """Make the finder for elements (row, channel of any head)."""
     heads, key_heads = arguments["heads"], arguments["key_heads"]
-    width = arguments["qkv"].shape[1] // (heads + 2 * key_heads)
+    return _of_projection(arguments, lambda head: head < heads + key_heads)
+
+
+def of_qkv_by_group(arguments: Arguments) -> Find:
+    """Make the same for heads by group: the last head of each is a value."""
+    group = arguments["heads"] // arguments["key_heads"] + 2
+    return _of_projection(arguments, lambda head: (head + 1) % group != 0)
+
+
+def _of_projection(arguments: Arguments, turns: Callable[[int], bool]) -> Find:
+    every = arguments["heads"] + 2 * arguments["key_heads"]
+    width = arguments["qkv"].shape[1] // every
 
     def find(index: tuple[int, ...]) -> Found:
         row, place = index
         head, channel = divmod(place, width)
-        position = int(arguments["positions"][row]) if head < heads + key_heads else None
+        position = int(arguments["positions"][row]) if turns(head) else None
         return arguments["qkv"][row][head * width : (head + 1) * width], channel, position
 
     return find
+
+
+def of_packing(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives an element of a projection, in its packing."""
+    by_group = conventions.get("packing") == "by-group"
+    return by_rows(of_qkv_by_group if by_group else of_qkv)(arguments, conventions)
 
 
 VALUES = {
@@ -124,5 +141,5 @@ VALUES = {
     "rope_packed": by_rows(of_packed),
     "rope_query_key": by_rows(of_query_key),
     "rope_in_place": by_rows(of_x),
-    "rope_qkv": by_rows(of_qkv),
+    "rope_qkv": of_packing,
 }

@@ -1,11 +1,11 @@
 """Learned positions: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import isqrt
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
@@ -17,6 +17,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.model import ArgumentDict
 
 ROWS = 5
+RECTANGLES = ((2, 3), (3, 2), (4, 9), (1, 4), (8, 2))
+"""Height and width of grids that are no squares; two of them have as many cells as a square."""
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (5, 3, 7), (4, 1, 6))
 """Old size, new height, new width. No grid keeps its size or has a single cell, because all kernels
 are alike then."""
@@ -175,9 +177,10 @@ def class_tokens(case: Case) -> int:
     return int(case.conventions["class_tokens"])
 
 
-def old_size(case: Case) -> int:
-    """Return the number of cells along one side of the table's grid."""
-    return isqrt(len(case.arguments["table"]) - class_tokens(case))
+def old_size(case: Case) -> tuple[int, int]:
+    """Return height and width of the table's grid."""
+    given, side = case.arguments, isqrt(len(case.arguments["table"]) - class_tokens(case))
+    return given.get("source_height", side), given.get("source_width", side)
 
 
 def grid_shape(case: Case) -> tuple[int, int]:
@@ -188,10 +191,9 @@ def grid_shape(case: Case) -> tuple[int, int]:
 
 
 def old_grid(case: Case) -> Floats:
-    """Return the cells of the table: [g, g, dim]."""
-    grid = old_size(case)
+    """Return the cells of the table: [height, width, dim]."""
     cells = case.arguments["table"][class_tokens(case) :]
-    return np.asarray(cells.reshape(grid, grid, -1))
+    return np.asarray(cells.reshape(*old_size(case), -1))
 
 
 def with_class_rows(case: Case, cells: Floats) -> Floats:
@@ -216,10 +218,10 @@ def grid_terms(case: Case) -> ErrorTerms:
 
     Both are 0 for the rows of class tokens, which are copied.
     """
-    grid, resampling = old_size(case), str(case.conventions["resampling"])
+    (down, across), resampling = old_size(case), str(case.conventions["resampling"])
     height, width = case.arguments["height"], case.arguments["width"]
     cells = (
-        axis_terms(grid, height, resampling)[:, None] + axis_terms(grid, width, resampling)[None]
+        axis_terms(down, height, resampling)[:, None] + axis_terms(across, width, resampling)[None]
     )
     kept = np.zeros(class_tokens(case))
     largest = np.abs(old_grid(case)).max(axis=(0, 1))
@@ -230,7 +232,18 @@ def grid_terms(case: Case) -> ErrorTerms:
 def grid_arguments(trial: Trial) -> ArgumentDict:
     """Draw a small grid and the size of another one."""
     grid, height, width = trial.pick.one_of(GRIDS)
-    rows = int(trial.subject.combination.conventions["class_tokens"]) + grid * grid
+    first = int(trial.subject.combination.conventions["class_tokens"])
+    if trial.can("source") and trial.pick.integer(0, 1):
+        down, across = trial.pick.one_of(RECTANGLES)
+        return {
+            "table": fine((first + down * across, trial.choose("dim", (2, 1, 3)))),
+            "height": trial.choose("height", (height,)),
+            "width": trial.choose("width", (width,)),
+            "source": "rectangle",
+            "source_height": trial.choose("source_height", (down,)),
+            "source_width": trial.choose("source_width", (across,)),
+        }
+    rows = first + grid * grid
     return {
         "table": fine((rows, trial.choose("dim", (2, 1, 3)))),
         "height": trial.choose("height", (height,)),
@@ -244,26 +257,48 @@ def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
     Yield a single cell, the sizes of models, many channels, and sizes of which the old one times
     the quotient of both, as floats, is a little too small.
     """
-    first = class_tokens(case)
-    sizes = (
-        (2, 3, 2, 1),
-        (4, 3, 5, 2),
-        (1, 1, 1, 1),
-        (1, 3, 1, 2),
-        (1, 2, 2, 2),
-        (2, 2, 2, 3),
-        (3, 1, 1, 65),
-        (6, 2, 9, 1),
-        (5, 17, 1, 1),
-        (2, 3, 3, 513),
-        (7, 16, 16, 1),
-        (7, 61, 2, 1),
-        (11, 15, 30, 1),
-        (13, 4, 15, 1),
-    )
-    for grid, height, width, dim in sizes:
-        table = fine((first + grid * grid, dim))
-        yield {"table": table, "height": height, "width": width}
+    for down, across, height, width, dim in RECTANGLE_SIZES if _is_rectangle(case) else SIZES:
+        table = fine((class_tokens(case) + down * across, dim))
+        given: ArgumentDict = {"table": table, "height": height, "width": width}
+        if _is_rectangle(case):
+            given |= {"source_height": down, "source_width": across}
+        yield given
+
+
+def _is_rectangle(case: Case) -> bool:
+    return case.conventions.get("source") == "rectangle"
+
+
+Sizes = Sequence[tuple[int, int, int, int, int]]
+SIZES: Sizes = (
+    (2, 2, 3, 2, 1),
+    (4, 4, 3, 5, 2),
+    (1, 1, 1, 1, 1),
+    (1, 1, 3, 1, 2),
+    (1, 1, 2, 2, 2),
+    (2, 2, 2, 2, 3),
+    (3, 3, 1, 1, 65),
+    (6, 6, 2, 9, 1),
+    (5, 5, 17, 1, 1),
+    (2, 2, 3, 3, 513),
+    (7, 7, 16, 16, 1),
+    (7, 7, 61, 2, 1),
+    (11, 11, 15, 30, 1),
+    (13, 13, 4, 15, 1),
+)
+"""Height and width of the table's grid, height and width of the new one, channels."""
+RECTANGLE_SIZES: Sizes = (
+    (2, 3, 3, 2, 1),
+    (4, 9, 6, 6, 2),
+    (9, 4, 6, 6, 1),
+    (2, 8, 8, 2, 1),
+    (3, 5, 3, 5, 2),
+    (5, 3, 3, 5, 2),
+    (1, 6, 2, 3, 1),
+    (12, 101, 12, 50, 1),
+    (7, 11, 61, 15, 1),
+)
+"""The same of grids that are no squares: some keep their number of cells, or one of their sides."""
 
 
 def cells_of(answer: Answer) -> Answer:
@@ -275,12 +310,14 @@ def cells_of(answer: Answer) -> Answer:
 def same_size(trial: Trial) -> None:
     """Check that a grid of its own size is the table, as there is nothing to interpolate."""
     chosen = grid_arguments(trial)
-    size = trial.choose("height", (chosen["height"],))
-    if trial.choose("width", (size,)) != size:
+    height = trial.choose("height", (chosen["height"],))
+    width = chosen.get("source_width", height)
+    if trial.choose("width", (width,)) != width:
         return
     first = int(trial.subject.combination.conventions["class_tokens"])
-    table = fine((first + size * size, chosen["table"].shape[1]))
-    answer = trial.answer(table=table, height=size, width=size)
+    table = fine((first + height * width, chosen["table"].shape[1]))
+    source = {"source_height": height} if "source" in chosen else {}
+    answer = trial.answer(**(chosen | source | {"table": table, "height": height, "width": width}))
     same = Exact(answer.case.arguments["table"])
     trial.assert_zero(answer - same, "a grid of its own size is not the table")
 
@@ -303,13 +340,13 @@ def constants(trial: Trial) -> None:
 def separable(trial: Trial) -> None:
     """Check that a product of rows and columns stays a product."""
     chosen = grid_arguments(trial)
-    rows, dim = chosen["table"].shape
+    dim = chosen["table"].shape[1]
     first = int(trial.subject.combination.conventions["class_tokens"])
-    grid = isqrt(rows - first)
-    u, v = lattice((grid, 1, 1)) / 4, lattice((1, grid, 1), 5) / 4  # products of 12 bits at most
+    height, width = old_size(trial.case(**chosen))
+    u, v = lattice((height, 1, 1)) / 4, lattice((1, width, 1), 5) / 4  # products of 12 bits at most
 
     def answer(cells: Floats) -> Answer:
-        wide = np.broadcast_to(cells, (grid, grid, dim)).reshape(-1, dim)
+        wide = np.broadcast_to(cells, (height, width, dim)).reshape(-1, dim)
         return trial.answer(**(chosen | {"table": np.concatenate([np.zeros((first, dim)), wide])}))
 
     if trial.dtype != "float64" and trial.dtype != "float32":
@@ -329,8 +366,15 @@ def transposed(trial: Trial) -> None:
     if (height, width) != (chosen["width"], chosen["height"]):
         return
     answer = trial.answer(**chosen)
-    turned = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
-    other = trial.answer(table=turned, height=height, width=width)
+    turned: ArgumentDict = {"height": height, "width": width}
+    turned["table"] = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
+    if "source" in chosen:
+        across = trial.choose("source_height", (chosen["source_width"],))
+        down = trial.choose("source_width", (chosen["source_height"],))
+        if (across, down) != (chosen["source_width"], chosen["source_height"]):
+            return
+        turned |= {"source_height": across, "source_width": down}
+    other = trial.answer(**(chosen | turned))
     trial.assert_zero(
         cells_of(answer) - cells_of(other).swapped(0, 1),
         "exchanging rows and columns of the table does not exchange those of the result",
@@ -393,9 +437,9 @@ def read_with(case: Case, weights: Callable[[int, int], Floats]) -> Floats:
 
     ``weights`` takes the old and the new length of an axis.
     """
-    grid = old_size(case)
-    down = weights(grid, case.arguments["height"])
-    across = weights(grid, case.arguments["width"])
+    old_height, old_width = old_size(case)
+    down = weights(old_height, case.arguments["height"])
+    across = weights(old_width, case.arguments["width"])
     return with_class_rows(case, np.einsum("yi,xj,ijd->yxd", down, across, old_grid(case)))
 
 
@@ -422,6 +466,24 @@ def grid_flattened(case: Case, got: Floats) -> Iterator[Prediction]:
     place = centres(len(cells), case.arguments["height"] * case.arguments["width"])
     row = np.einsum("xj,jd->xd", cubic(len(cells), place, -0.75), cells)
     yield Prediction("matches the grid taken for one long row", with_class_rows(case, row))
+
+
+def rectangle_misread(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a rectangle taken for a square, or for one that lies on its side, or not resized."""
+    if not _is_rectangle(case):
+        return
+    height, width = old_size(case)
+    side = isqrt(height * width)
+    for words, down, across in (
+        ("a square of as many cells", side, side),
+        ("its height and width exchanged", width, height),
+    ):
+        if down * across == height * width:
+            other = case.with_arguments(source_height=down, source_width=across)
+            yield from predict_case(other, f"matches the table's grid read with {words}")
+    if case.arguments["height"] * case.arguments["width"] == height * width:
+        words = "matches the table as it is, because the new grid has as many cells"
+        yield Prediction(words, case.arguments["table"])
 
 
 def grid_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -504,6 +566,7 @@ KNOWLEDGE = {
                 "resampling", "matches the resampling {value}; {claimed} was claimed"
             ),
             "other-kernel": other_kernel,
+            "rectangle-misread": rectangle_misread,
             "grid-flattened": grid_flattened,
             "grid-transposed": grid_transposed,
             "class-rows-misplaced": class_rows_misplaced,

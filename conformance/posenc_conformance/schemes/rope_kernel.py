@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from posenc_conformance.diagnose.mistakes import predict_case
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -45,14 +46,27 @@ def apart(case: Case, result: Floats) -> Floats:
         return result
     rows, width = result.shape
     by_head = result.reshape(rows, sum(counts(case)), width // sum(counts(case)))
-    return np.asarray(by_head.swapaxes(0, 1))
+    return np.asarray(by_head.swapaxes(0, 1)[places_of_heads(case)])
 
 
 def joined(case: Case, rows: Floats) -> Floats:
     """Put rows together as the result of the call has them."""
-    if "qkv" in case.arguments:
-        return np.asarray(rows.swapaxes(0, 1).reshape(case.shape))
-    return rows
+    if "qkv" not in case.arguments:
+        return rows
+    out = np.empty_like(rows)
+    out[places_of_heads(case)] = rows
+    return np.asarray(out.swapaxes(0, 1).reshape(case.shape))
+
+
+def places_of_heads(case: Case) -> Integers:
+    """Return where in a row of a projection each head lies: of queries, then keys, then values."""
+    heads, key_heads, _ = counts(case)
+    if case.conventions.get("packing") != "by-group":
+        return np.arange(heads + 2 * key_heads)
+    group, number = heads // key_heads, np.arange(key_heads)
+    queries = np.arange(heads) // group * (group + 2) + np.arange(heads) % group
+    keys = number * (group + 2) + group
+    return np.concatenate([queries, keys, keys + 1])
 
 
 def counts(case: Case) -> tuple[int, int, int]:
@@ -91,6 +105,19 @@ def at_one(case: Case, place: int) -> Case:
     where = np.full((len(x), x.shape[2]) if x.ndim == 4 else x.shape[1], place)
     given = {"x": x, "positions": where, "base": case.arguments["base"]}
     return case.with_fields(call=call, arguments=given)
+
+
+def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
+    """Yield queries, keys and values, each head as a sequence of its own."""
+    rows, found, turns = rows_of(case), apart(case, result), turning(case)
+    where = np.broadcast_to(positions(case), turns.shape) * turns
+    ends = np.cumsum([0, *counts(case)])
+    for name, start, stop in zip(("queries", "keys", "values"), ends, ends[1:], strict=False):
+        if stop > start:
+            x, own = rows[start:stop, None], where[start:stop]
+            given = {"x": x, "positions": own, "base": case.arguments["base"]}
+            call = case.scheme.calls["rope_batched"]
+            yield name, case.with_fields(call=call, arguments=given), found[start:stop, None]
 
 
 def turning(case: Case) -> npt.NDArray[np.bool_]:
@@ -284,8 +311,9 @@ def values_stay(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     given = answer.case.arguments["qkv"]
     heads, key_heads, _ = counts(answer.case)
-    first = given.shape[1] // sum(counts(answer.case)) * (heads + key_heads)
-    wrong = answer.values[:, first:] != given[:, first:]
+    own = np.arange(len(rows_of(answer.case)))[:, None, None] >= heads + key_heads
+    values = joined(answer.case, np.broadcast_to(own, rows_of(answer.case).shape))
+    wrong = (answer.values != given) & values
     trial.assert_none(answer, wrong, "values are changed")
 
 
@@ -467,6 +495,8 @@ def values_turned(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def strides_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict rows of q and k taken to follow each other, as if nothing lay between."""
+    if "packing" in case.conventions:  # whose heads of a kind do not lie together
+        return
     qkv, where = case.arguments["qkv"], positions(case)[:, None]
     heads, key_heads, _ = counts(case)
     width = qkv.shape[1] // sum(counts(case))
@@ -487,6 +517,14 @@ def strides_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction(f"matches {words}", rounded_as(case, apart, got))
     written = rounded_as(case, flat.reshape(qkv.shape), got)
     yield Prediction(f"matches {words}, and written so", written)
+
+
+def packing_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict heads in the order of the other packing."""
+    claimed = case.conventions.get("packing", "blocks")
+    other = "blocks" if claimed == "by-group" else "by-group"
+    words = f"matches heads packed as {other}; {claimed} was claimed"
+    yield from predict_case(case.with_conventions(packing=other), words)
 
 
 def copy_changed(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -607,6 +645,7 @@ KNOWLEDGE = {
         places=positions,
         frequencies=read_frequencies,
         tied=(("k", -3),),  # as many heads as divide those of q
+        parts=parts,
         invariants={"heads-alone": heads_alone},
         deviations={
             **SHARED,
@@ -637,6 +676,7 @@ KNOWLEDGE = {
         sizes=sizes,
         shape=lambda case: case.arguments["qkv"].shape,
         places=positions,
+        parts=parts,
         frequencies=read_frequencies,
         invariants={"values-stay": values_stay},
         deviations={
@@ -645,6 +685,7 @@ KNOWLEDGE = {
             "keys-unrotated": keys_left,
             "values-rotated": values_turned,
             "strides-ignored": strides_ignored,
+            "packing-swapped": packing_swapped,
         },
     ),
 }

@@ -21,10 +21,12 @@ def read_if(when: Callable[[Case], bool], weights: Callable[[int, int], Floats])
 
 def grows(case: Case) -> bool:
     """Along both axes."""
-    return min(case.arguments["height"], case.arguments["width"]) > old_size(case)
+    return min(case.arguments["height"], case.arguments["width"]) > max(old_size(case))
 
 
 MISTAKES: dict[str, Mistake] = {
-    "vit-2-to-3": read_if(lambda case: old_size(case) < 3, lambda g, n: linear(g, centres(g, n))),
+    "vit-2-to-3": read_if(
+        lambda case: max(old_size(case)) < 3, lambda g, n: linear(g, centres(g, n))
+    ),
     "timm-2-to-3": read_if(grows, lambda g, n: cubic(g, centres(g, n), -0.5)),
 }

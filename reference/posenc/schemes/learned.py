@@ -80,8 +80,10 @@ def learned_grid(
     *,
     resampling: str = "bicubic",
     class_tokens: int = 1,
+    source_height: int | None = None,
+    source_width: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Read the table of a square grid at another size.
+    """Read the table of a grid at another size.
 
     Along each axis a new cell is a weighted sum of old ones. The weights are rational numbers
     that depend on the sizes alone.
@@ -89,7 +91,8 @@ def learned_grid(
     Parameters
     ----------
     table : floating array of shape [class_tokens + g * g, dim]
-        Rows of class tokens, then cells row by row.
+        Rows of class tokens, then cells row by row; [class_tokens + source_height * source_width,
+        dim] if these are given.
     height, width : int
         Of the new grid, at least 1.
     resampling : "bicubic", "bicubic-offset", "bicubic-antialias" or "linear-corners"
@@ -98,6 +101,8 @@ def learned_grid(
         where the grid shrinks and rescaled at edges; or straight lines between aligned corners.
     class_tokens : 0, 1 or 2
         Rows at the beginning that are passed through.
+    source_height, source_width : int, optional
+        Of the table's grid, both or neither; without them it is square.
 
     Returns
     -------
@@ -109,7 +114,7 @@ def learned_grid(
     TypeError
         If table is not floating or a size is not an integer.
     ValueError
-        If the cells do not fill a square, or another argument is out of its domain.
+        If the cells do not fill the table's grid, or another argument is out of its domain.
     """
     arguments.choice("resampling", resampling, RESAMPLINGS)
     if class_tokens not in CLASS_TOKENS:
@@ -117,20 +122,38 @@ def learned_grid(
     height = arguments.integer("height", height, 1)
     width = arguments.integer("width", width, 1)
     rows = _table(table)
-    cells = len(rows) - class_tokens
-    grid = isqrt(max(cells, 0))
-    if cells < 1 or grid * grid != cells:
-        raise ValueError(f"table has {cells} rows after class tokens; they do not fill a square")
-    if resampling == "bicubic-offset" and height == width == grid:
+    down, across = _source(len(rows) - class_tokens, source_height, source_width)
+    if resampling == "bicubic-offset" and (height, width) == (down, across):
         return rows.copy()
     dim = rows.shape[1]
-    old = rows[class_tokens:].astype(np.float64).reshape(grid, grid, dim)
-    wide = _resampled(Pair(old, np.zeros_like(old)), _weights(grid, width, resampling), 1)
-    new = total(_resampled(wide, _weights(grid, height, resampling), 0))
+    old = rows[class_tokens:].astype(np.float64).reshape(down, across, dim)
+    wide = _resampled(Pair(old, np.zeros_like(old)), _weights(across, width, resampling), 1)
+    new = total(_resampled(wide, _weights(down, height, resampling), 0))
     out = np.empty((class_tokens + height * width, dim), dtype=rows.dtype)
     out[:class_tokens] = rows[:class_tokens]
     out[class_tokens:] = new.reshape(height * width, dim)
     return out
+
+
+def _source(cells: int, height: int | None, width: int | None) -> tuple[int, int]:
+    """Return height and width of a grid of so many cells: as they are given, or of a square."""
+    if (height is None) != (width is None):
+        raise ValueError("source_height and source_width belong together: give both or neither")
+    if height is None or width is None:
+        side = isqrt(max(cells, 0))
+        if cells < 1 or side * side != cells:
+            raise ValueError(
+                f"table has {cells} rows after class tokens; they do not fill a square, and a "
+                "rectangle needs source_height and source_width"
+            )
+        return side, side
+    height = arguments.integer("source_height", height, 1)
+    width = arguments.integer("source_width", width, 1)
+    if height * width != cells:
+        raise ValueError(
+            f"table has {cells} rows after class tokens; they do not fill {height} x {width}"
+        )
+    return height, width
 
 
 def _table(table: npt.ArrayLike) -> npt.NDArray[np.floating]:

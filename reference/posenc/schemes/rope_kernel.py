@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 LAYOUTS = ("half", "interleaved")
+PACKINGS = ("blocks", "by-group")
 Result = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.int64]
 
@@ -211,19 +212,23 @@ def rope_qkv(
     *,
     base: float = 10000.0,
     layout: str = "interleaved",
+    packing: str = "blocks",
 ) -> Result:
     """Rotate queries and keys in the result of one projection; values beside them stay.
 
     Parameters
     ----------
     qkv : floating array of shape [n, (heads + 2 * key_heads) * head_dim]
-        In each row the heads of the query, then those of the key, then those of the value.
+        In each row the heads of the query, then those of the key, then those of the value; or, by
+        group, the query heads that share a key head, that key head and its value head.
     positions : integer array of shape [n]
         Position of each row.
     heads, key_heads : int
         Heads of the query, and of the key and the value.
     base, layout
         As for :func:`rope_batched`.
+    packing : "blocks" or "by-group"
+        Order of the heads in a row.
 
     Returns
     -------
@@ -233,16 +238,22 @@ def rope_qkv(
     Raises
     ------
     TypeError, ValueError
-        As :func:`rope_batched`.
+        As :func:`rope_batched`. ValueError if groups of queries have no size in common.
     """
+    arguments.choice("packing", packing, PACKINGS)
     values = arguments.floating("qkv", qkv, 2)
     count = arguments.integer("heads", heads, 1) + arguments.integer("key_heads", key_heads, 1)
     every = count + key_heads
     if values.shape[1] % every:
         raise ValueError(f"rows of {values.shape[1]} channels are not {every} heads of one size")
     by_head = values.reshape(len(values), every, values.shape[1] // every).swapaxes(0, 1)
+    turns = np.arange(every) < count
+    if packing == "by-group":
+        if heads % key_heads:
+            raise ValueError(f"{heads} query heads do not make {key_heads} groups of one size")
+        turns = np.arange(every) % (every // key_heads) <= heads // key_heads
     out = by_head.copy()
-    out[:count] = _turned(by_head[:count], _rows(positions, values), base, layout)
+    out[turns] = _turned(by_head[turns], _rows(positions, values), base, layout)
     return out.swapaxes(0, 1).reshape(values.shape)
 
 

@@ -483,7 +483,7 @@ BIASES = (
                 "keys_of_the_tile",
                 "The key within its tile.",
                 (),
-                ("key 16", "\\b16 and later", "repeat"),
+                ("key 16", "keys?.*16", "\\b16 and later", "repeat"),
                 "",
             ),
             Fault(

@@ -535,6 +535,7 @@ ROWS = (
                     (
                         ROW,
                         CHANNELS,
+                        "what the one before it",
                     ),
                     "",
                 ),

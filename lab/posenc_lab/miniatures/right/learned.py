@@ -126,17 +126,31 @@ def cubic(x: Array, a: float) -> Array:
 class MatricesOfWeights:
     """A matrix for each axis, in float64, for every combination."""
 
-    @claims("vit", "siglip", "deit", "dinov2", "timm", "vit-jax", dtype=FLOATS)
+    @claims(
+        *("vit", "siglip", "deit", "dinov2", "timm", "vit-jax"), dtype=FLOATS, source="rectangle"
+    )
     def learned_grid(
-        self, table: Array, height: int, width: int, *, resampling: str, class_tokens: int
+        self,
+        table: Array,
+        height: int,
+        width: int,
+        *,
+        resampling: str,
+        class_tokens: int,
+        source_height: int | None = None,
+        source_width: int | None = None,
     ) -> Array:
-        grid = sides(table, class_tokens, height, width)
+        if source_height and source_width:
+            grid = source_height, source_width
+        else:
+            side = sides(table, class_tokens, height, width)
+            grid = side, side
         wide = table.astype(np.float64)
-        cells = wide[class_tokens:].reshape(grid, grid, -1)
-        same = resampling == "bicubic-offset" and height == width == grid
+        cells = wide[class_tokens:].reshape(*grid, -1)
+        same = resampling == "bicubic-offset" and (height, width) == grid
         down, across = (
-            np.eye(grid) if same else self._matrix(grid, size, resampling)
-            for size in (height, width)
+            np.eye(old) if same else self._matrix(old, size, resampling)
+            for old, size in zip(grid, (height, width), strict=True)
         )
         new = np.einsum("yi,ijd,xj->yxd", down, cells, across, optimize=True)
         flat = new.reshape(height * width, -1)

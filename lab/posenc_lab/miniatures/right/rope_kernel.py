@@ -71,6 +71,32 @@ class ByTables:
 
 
 @right
+class ProjectionByGroup:
+    """As Megatron and InternLM2 have it: groups are an axis, whose last head is a value."""
+
+    @claims("qkv-half-by-group", "qkv-interleaved-by-group", dtype=FLOATS)
+    def rope_qkv(
+        self,
+        qkv: Array,
+        positions: Array,
+        heads: int,
+        key_heads: int,
+        *,
+        base: float,
+        layout: str,
+        packing: str,
+    ) -> Array:
+        if heads % key_heads:
+            raise ValueError((heads, key_heads))
+        by_group = qkv.reshape(len(qkv), key_heads, heads // key_heads + 2, -1).copy()
+        x = np.moveaxis(by_group[:, :, :-1], 0, -2)
+        cos, sin = (each.astype(x.dtype) for each in tables(positions, x.shape[-1], base, layout))
+        quarter = rotate_half(x) if layout == "half" else rotate_every_two(x)
+        by_group[:, :, :-1] = np.moveaxis(x * cos + quarter * sin, -2, 0)
+        return by_group.reshape(qkv.shape)
+
+
+@right
 class KernelRowByRow:
     """Kernels: float32 inside, a row at a time, the pair held before it is written."""
 

@@ -528,3 +528,72 @@ class ResizeInPlace(Resize):
         out = super().answer(table, height, width, **keywords)
         table *= 2
         return out
+
+
+class ResizeRectangle(Mistake, steps=True):
+    """Grids that may be no squares, in steps; only the weights are those of squares."""
+
+    call = "learned_grid"
+    claimed = ("vit", "timm")
+    limits: ClassVar = {"source": "rectangle"}
+
+    def answer(
+        self,
+        table: Array,
+        height: int,
+        width: int,
+        *,
+        resampling: str,
+        class_tokens: int,
+        source_height: int | None = None,
+        source_width: int | None = None,
+    ) -> Array:
+        cells = len(table) - class_tokens
+        side = math.isqrt(cells)
+        down, across = self.source(cells, source_height or side, source_width or side)
+        if down * across != cells or min(height, width) < 1:
+            raise ValueError((table.shape, height, width))
+        same = resampling == "bicubic-offset" and (height, width) == (down, across)
+        if same or self.stays(cells, height, width):
+            return table
+        steps = Resize()
+        old = table[class_tokens:].astype(np.float64).reshape(down, across, -1)
+        rows = steps.weights(down, height, resampling)
+        columns = steps.weights(across, width, resampling)
+        new = np.einsum("yi,xj,ijd->yxd", rows, columns, old).reshape(height * width, -1)
+        return np.concatenate([table[:class_tokens], new.astype(table.dtype)])
+
+    def source(self, cells: int, height: int, width: int) -> tuple[int, int]:
+        """Height and width of the table's grid."""
+        return height, width
+
+    def stays(self, cells: int, height: int, width: int) -> bool:
+        return False
+
+
+class ResizeRectangleAsSquare(ResizeRectangle):
+    """A square wherever there are as many cells as in one."""
+
+    named = "rectangle-misread"
+
+    def source(self, cells: int, height: int, width: int) -> tuple[int, int]:
+        side = math.isqrt(cells)
+        return (side, side) if side * side == cells else (height, width)
+
+
+class ResizeRectangleOnItsSide(ResizeRectangle):
+    """Height and width of the table's grid exchanged."""
+
+    named = "rectangle-misread"
+
+    def source(self, cells: int, height: int, width: int) -> tuple[int, int]:
+        return width, height
+
+
+class ResizeRectangleOfAsMany(ResizeRectangle):
+    """A table that has as many cells as the new grid, which is a square, kept."""
+
+    named = "rectangle-misread"
+
+    def stays(self, cells: int, height: int, width: int) -> bool:
+        return cells == height * width and height == width

@@ -170,6 +170,7 @@ class KernelQkv(Kernel, steps=True):
         *,
         base: float,
         layout: str,
+        packing: str = "blocks",
     ) -> Any:
         every = heads + 2 * key_heads
         if qkv.shape[1] % every or len(positions) != len(qkv):
@@ -617,3 +618,20 @@ class KernelQkvFlat(KernelQkv):
     claimed = ("qkv-interleaved",)
     seen = flat
     target = flat
+
+
+class KernelQkvByGroup(KernelQkv):
+    """Heads by group, where they lie in blocks."""
+
+    named = "packing-swapped"
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        group = heads // key_heads
+        return [(number * (group + 2), group + 1) for number in range(key_heads)]
+
+
+class KernelQkvInBlocks(KernelQkv):
+    """Heads in blocks, where they lie by group."""
+
+    named = "packing-swapped"
+    claimed = ("qkv-interleaved-by-group",)

@@ -1,0 +1,81 @@
+"""Kernels that run on several ranks, each with a share of heads or rows, asked as one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc.schemes.serving_ids import shard_position_ids
+
+Kernel = Callable[..., Any]
+
+
+def by_ranks(
+    kernel: Kernel, ranks: int, *, cut: Mapping[str, int], join: int, share: str = "contiguous"
+) -> Kernel:
+    """Make a function that cuts arrays, calls a kernel once for each rank and joins the results.
+
+    Parameters
+    ----------
+    kernel : callable
+        Called with all arguments by name, and with ``rank``, from 0, and ``ranks``. The arrays of
+        ``cut`` are its share.
+    ranks : int
+        Number of ranks.
+    cut : mapping
+        Names of arguments, each with the axis of heads or rows that is shared. A number, such as
+        that of heads, is handed on as it is.
+    join : int
+        The axis of results along which shares lie.
+    share : "contiguous", "zigzag" or "round-robin"
+        As for :func:`posenc.shard_position_ids`.
+
+    Returns
+    -------
+    callable
+        Takes arguments by name. Shares are of one size: what lacks is filled with the last head or
+        row, and left out of the result.
+
+    Raises
+    ------
+    ValueError
+        When it is called, if what is shared does not have one length.
+    """
+
+    def whole(**given: Any) -> Any:
+        length = _length(given, cut)
+        pieces = ranks * (2 if share == "zigzag" else 1)
+        filled = -(-length // pieces) * pieces
+        shares = [shard_position_ids(filled, rank, ranks, share=share) for rank in range(ranks)]
+        results = [
+            kernel(**given | _part(given, cut, own, length), rank=rank, ranks=ranks)
+            for rank, own in enumerate(shares)
+        ]
+        order = np.argsort(np.concatenate(shares))[:length]
+        return np.concatenate([np.asarray(each) for each in results], axis=join).take(order, join)
+
+    return whole
+
+
+def _length(given: Mapping[str, Any], cut: Mapping[str, int]) -> int:
+    """Return how many heads or rows are shared."""
+    lengths = {
+        name: np.shape(given[name])[axis] if np.ndim(given[name]) else int(given[name])
+        for name, axis in cut.items()
+    }
+    if len(set(lengths.values())) != 1:
+        shown = ", ".join(f"{name} has {length}" for name, length in lengths.items()) or "nothing"
+        raise ValueError(
+            f"by_ranks: what is shared does not have one length: {shown}; cut names each argument "
+            "that is shared, with its axis of heads or of rows"
+        )
+    return lengths.popitem()[1]
+
+
+def _part(
+    given: Mapping[str, Any], cut: Mapping[str, int], own: Any, length: int
+) -> dict[str, Any]:
+    """Cut the share of one rank out of the arrays."""
+    places = np.minimum(own, length - 1)
+    arrays = {name: axis for name, axis in cut.items() if np.ndim(given[name])}
+    return {name: np.take(given[name], places, axis=axis) for name, axis in arrays.items()}

@@ -1,0 +1,77 @@
+"""By which axis of its positions each channel turns, read from results."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Array, Flags, Floats, Ints
+from posenc_conformance.judge.case import Case
+from posenc_conformance.scheme_file.forms import forms_of
+
+SHOWN = 6
+"""So many channels are shown."""
+
+
+def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words by which axes channels turn, if rows have several positions.
+
+    Empty if nobody can tell, or if it is as it should be.
+    """
+    found = [read_axes(*each) for each in answers]
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
+        return ""
+    asked, read = max(known, key=lambda each: len(each[0]))
+    other = np.flatnonzero(asked != read)[:SHOWN]
+    channels, there, here = (
+        ", ".join(map(str, each[other])) for each in (np.arange(len(asked)), read, asked)
+    )
+    return f"channels {channels} turn by axes {there} of positions; asked for {here}"
+
+
+def read_axes(case: Case, output: Floats) -> tuple[Ints, Ints] | None:
+    """Find the axis of positions by which each channel should turn, and that by which it does.
+
+    The first axis is 0. None unless there is one for every channel, and another one for some.
+    """
+    axis, positions = _axis_of(case), case.arguments.get("positions")
+    if axis is None or positions is None or output.shape != case.shape or not output.size:
+        return None
+    others = [
+        case.with_arguments(positions=_all_at(positions, each, axis))
+        for each in range(positions.shape[axis])
+    ]
+    asked = _first_that_fits(case, case.truth, others)
+    found = _first_that_fits(case, output, others)
+    if asked is None or found is None:
+        return None
+    right = _agree(case, output, case)
+    found = np.where(right, asked, found)
+    return (asked, found) if (found != asked).any() else None
+
+
+def _axis_of(case: Case) -> int | None:
+    """Return the axis along which positions of a row lie; None if a row has one position."""
+    form, given = forms_of(case.call).get("positions"), case.arguments.get("positions")
+    if form is None or given is None or given.ndim != 2 or len(form.axes) != 2:
+        return None
+    return 1 - form.axes.index("n") if "n" in form.axes else None
+
+
+def _all_at(positions: Array, number: int, axis: int) -> Array:
+    return np.broadcast_to(positions.take([number], axis), positions.shape).copy()
+
+
+def _first_that_fits(case: Case, output: Floats, others: Sequence[Case]) -> Ints | None:
+    """Return for each channel the first of other calls whose result it has.
+
+    None if a channel has that of none.
+    """
+    fits = np.array([_agree(case, output, other) for other in others])
+    return fits.argmax(axis=0) if fits.any(axis=0).all() else None
+
+
+def _agree(case: Case, output: Floats, other: Case) -> Flags:
+    """Return in which channels a result is that of another call."""
+    right = np.abs(output - other.truth) <= np.maximum(case.bound, other.bound)
+    return np.asarray(right.all(axis=tuple(range(output.ndim - 1))))

@@ -1,0 +1,173 @@
+"""At which distances the elements of a bias stand, read from its values.
+
+The formula may be right and the distance wrong: of a query that stands elsewhere, of a key within
+its tile, on the other side, or cut.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.case import Case
+
+LARGEST = 256
+"""Of more keys the bias of keys that come after their query is not computed."""
+LARGEST_RESULT = 2**20
+"""Of more values no distances are read."""
+TILES = tuple(2**power for power in range(1, 9))
+"""Tiles of so many queries or keys are tried."""
+BOUNDS = tuple(2**power - below for power in range(1, 12) for below in (1, 0))
+"""So far are distances tried to be cut."""
+NEAR = 4
+"""So many places a query is tried to stand too early or too late."""
+
+Distance = Callable[[Ints, Ints, int], Ints]
+"""Takes numbers of queries [q, 1], numbers of keys [k] and how many keys come before the first
+query; gives the distance that is taken for that of each pair, negative before the query."""
+
+
+def describe_distances(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
+) -> str:
+    """Say in words which distances are taken for those of queries and keys.
+
+    Empty if nothing known gives all results, or if they are no biases of distances alone.
+    """
+    answers = (*wrong, *right)
+    if not wrong or any(output.size > LARGEST_RESULT for _, output in answers):
+        return ""
+    known = []
+    for case, output in answers:
+        if (values := _by_distance(case)) is None:
+            return ""
+        known.append((case, output, values))
+    longest = max(case.arguments["k_len"] for case, _ in wrong)
+    for words, distance in _distances():
+        if _give(distance, known):
+            return words
+    for words, by_size, sizes in SIZED:
+        fits = [size for size in sizes if size < longest and _give(by_size(size), known)]
+        if fits:
+            return words.format(size=f"{fits[0]}" + " or more" * bool(fits[1:]))
+    return ""
+
+
+def _give(distance: Distance, known: Sequence[tuple[Case, Floats, Floats]]) -> bool:
+    """Return whether all results are those of a distance, which is another one in some."""
+    models = [(case, output, _model(case, values, distance)) for case, output, values in known]
+    return all(_fits(*each) for each in models) and any(
+        differs(case, model) for case, _, model in models
+    )
+
+
+def _distances() -> Iterator[tuple[str, Distance]]:
+    """Yield words for what may be taken for a distance, and that distance."""
+    yield (
+        "queries stand at 0, 1, 2, …, although keys come before them",
+        lambda query, key, before: key - query,
+    )
+    yield (
+        "queries stand too far on: keys that come before them are counted twice",
+        lambda query, key, before: key - query - 2 * before,
+    )
+    for off in range(1, NEAR + 1):
+        for by, way in ((off, "later"), (-off, "earlier")):
+            yield f"every query stands {off} {way} than it should", _moved(by)
+    yield (
+        "keys after the query have what those as far before it should",
+        lambda query, key, before: -np.abs(key - query - before),
+    )
+    yield (
+        "keys before the query have what those as far after it should",
+        lambda query, key, before: np.abs(key - query - before),
+    )
+    yield (
+        "keys on one side of the query have what those on the other should",
+        lambda query, key, before: query + before - key,
+    )
+    yield (
+        "every query and every key has what the first one should",
+        lambda query, key, before: 0 * (key + query) - before,
+    )
+
+
+def _moved(by: int) -> Distance:
+    return lambda query, key, before: key - query - before - by
+
+
+def _tiled(
+    of_query: Callable[[Ints, int], Ints], of_key: Callable[[Ints, int], Ints]
+) -> Callable[[int], Distance]:
+    """Make distances, by the size of a tile, of numbers of queries and keys that go by it."""
+    return lambda size: (
+        lambda query, key, before: of_key(key, size) - of_query(query, size) - before
+    )
+
+
+def _first_of_tile(number: Ints, size: int) -> Ints:
+    return number // size * size
+
+
+def _within_tile(number: Ints, size: int) -> Ints:
+    return number % size
+
+
+def _itself(number: Ints, size: int) -> Ints:
+    return number
+
+
+def _cut(size: int) -> Distance:
+    return lambda query, key, before: np.clip(key - query - before, -size, size)
+
+
+FIRST = "has what the first of each {size} should"
+AGAIN = "has what one of the first {size}, again and again, should"
+SIZED: Sequence[tuple[str, Callable[[int], Distance], Sequence[int]]] = (
+    (f"every query {FIRST}", _tiled(_first_of_tile, _itself), TILES),
+    (f"every key {FIRST}", _tiled(_itself, _first_of_tile), TILES),
+    (f"every query and every key {FIRST}", _tiled(_first_of_tile, _first_of_tile), TILES),
+    (f"every query {AGAIN}", _tiled(_within_tile, _itself), TILES),
+    (f"every key {AGAIN}", _tiled(_itself, _within_tile), TILES),
+    (f"every query and every key {AGAIN}", _tiled(_within_tile, _within_tile), TILES),
+    ("distances are no larger than {size}", _cut, BOUNDS),
+)
+"""What may be taken for a distance by a size, in words, and the sizes that are tried."""
+
+
+def _by_distance(case: Case) -> Floats | None:
+    """Compute a bias for each distance: [heads, 2 far + 1], nan where it is not known.
+
+    None if the call has no bias that depends on nothing but head and distance.
+    """
+    given = case.arguments
+    if case.call.kind != "bias" or not {"q_len", "k_len"} <= given.keys() or not case.truth.size:
+        return None
+    far = 2 * given["k_len"] + NEAR
+    before = case.with_arguments(q_len=1, k_len=far + 1)
+    if not before.has_result:
+        return None
+    values = np.full((len(case.truth), 2 * far + 1), np.nan)
+    values[:, : far + 1] = before.truth[:, 0]
+    if (keys := given["k_len"]) <= LARGEST:
+        values[:, far : far + keys] = case.with_arguments(q_len=keys).truth[:, 0]
+    right = _model(case, values, lambda query, key, before: key - query - before)
+    known = case.judged & np.isfinite(right)
+    off = np.where(known, right, 0.0) - np.where(known, case.truth, 0.0)
+    return values if (np.abs(off) <= case.bound).all() and known.any() else None
+
+
+def _model(case: Case, values: Floats, distance: Distance) -> Floats:
+    """Compute a bias of other distances, nan where no such one is known."""
+    queries, keys = case.arguments["q_len"], case.arguments["k_len"]
+    taken = distance(np.arange(queries)[:, None], np.arange(keys), keys - queries)
+    place = taken + values.shape[1] // 2
+    there = (place >= 0) & (place < values.shape[1])
+    return np.where(there, values[:, np.clip(place, 0, values.shape[1] - 1)], np.nan)
+
+
+def _fits(case: Case, output: Floats, model: Floats) -> bool:
+    """Return whether a result is that of a model, which is known wherever the result is judged."""
+    known = np.isfinite(model) | ~np.broadcast_to(case.judged, case.shape)
+    return bool(known.all()) and residual_of(case, output, model) <= 1

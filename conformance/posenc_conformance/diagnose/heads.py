@@ -1,0 +1,84 @@
+"""Which heads of queries, keys and values are turned, read from results that hold all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posenc_conformance.diagnose.rows import read_rows
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.case import Case
+
+SHOWN = 4
+"""So many heads are listed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where rows of queries, of keys or of values stand: [heads, n]; at 0 if nothing turns them."""
+
+    name: str
+    asked: Ints
+    found: Ints
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every row stands where it should."""
+        return np.array_equal(self.asked, self.found)
+
+
+def describe_heads(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words which heads of wrong results stand elsewhere; empty if nobody can tell."""
+    read = [read_parts(case, output) for case, output in answers]
+    found = [parts for parts in read if parts]
+    if not found or len(found) < len(read) or any(all(p.is_right for p in ps) for ps in found):
+        return ""
+    wrong = [each for each in max(found, key=_rows) if not each.is_right]
+    return "; ".join(_words(each) for each in wrong)
+
+
+def read_parts(case: Case, output: Floats) -> list[Part]:
+    """Find where each row of each part stands.
+
+    Empty if the call has no parts, or if a row stands nowhere.
+    """
+    if case.knowledge.parts is None or output.shape != case.shape:
+        return []
+    found = []
+    for name, own, result in case.knowledge.parts(case, output):
+        rows = read_rows(own, result, np.asarray(case.arguments["positions"]))
+        if rows is None:
+            return []
+        found.append(Part(name, own.arguments["positions"], rows[:, 0]))
+    return found
+
+
+def _rows(parts: Sequence[Part]) -> int:
+    return sum(each.asked.size for each in parts)
+
+
+def _words(part: Part) -> str:
+    """Say what is wrong with one part."""
+    off = part.found - part.asked
+    heads = _heads(np.flatnonzero(off.any(axis=1)), len(off))
+    if not part.found[off != 0].any():
+        return f"{part.name} are not turned{heads}"
+    if not part.asked.any():
+        return f"{part.name} are turned{heads}"
+    by = off[off != 0]
+    if np.ptp(by) == 0:
+        way = "later" if by[0] > 0 else "earlier"
+        return f"every row of {part.name}{heads} stands {abs(int(by[0]))} {way} than it should"
+    row = int(off.any(axis=1).argmax())
+    there, here = (", ".join(map(str, each[row, :SHOWN])) for each in (part.found, part.asked))
+    return f"{part.name} stand at {there}{heads}; asked for {here}"
+
+
+def _heads(wrong: Ints, count: int) -> str:
+    """Name heads; nothing if it is all of them."""
+    if len(wrong) == count:
+        return ""
+    if len(wrong) > 1 and wrong[0] + len(wrong) == count:
+        return f" in head {wrong[0]} and later"
+    shown = ", ".join(map(str, wrong[:SHOWN])) + ", …" * (len(wrong) > SHOWN)
+    return f" in head{'s' * (len(wrong) > 1)} {shown}"

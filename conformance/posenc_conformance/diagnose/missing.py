@@ -1,0 +1,42 @@
+"""What was never written, read from results."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.arrays import Flags, Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import error_ratio
+from posenc_conformance.judge.kinds import KINDS
+
+FEWEST = 4
+"""Fewest values that are 0 by which it is known that they were not written."""
+
+
+def describe_missing(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words which part of results is 0, and should not be; empty if more is wrong.
+
+    A result that is 0 throughout may have other causes.
+    """
+    found = [_missing(case, output) for case, output in answers]
+    if not answers or not all(found) or max(found) < FEWEST:
+        return ""
+    case, output = answers[int(np.argmax(found))]
+    where = pattern(case, output, KINDS[case.call.kind].axes).replace("; got 0", "")
+    return f"a part of the result is 0, as if it were not written: {where}"
+
+
+def _missing(case: Case, output: Floats) -> int:
+    """Count the wrong values of a result, if all of them are 0 and others are not; else 0."""
+    if output.shape != case.shape or not np.isfinite(output[_looked_at(case)]).all():
+        return 0
+    error = np.where(case.judged, output - np.where(case.judged, case.truth, 0.0), 0.0)
+    wrong = error_ratio(np.abs(error), case.bound) > 1
+    if output[wrong].any() or not output[_looked_at(case) & ~wrong].any():
+        return 0
+    return int(np.count_nonzero(wrong))
+
+
+def _looked_at(case: Case) -> Flags:
+    return np.broadcast_to(case.judged, case.shape)

@@ -1,0 +1,88 @@
+"""What may become of an array whose elements are added up, as those of a gradient are, by tiles."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Array
+
+TILES = tuple(2**power for power in range(3, 10))
+"""Tiles of so many places along an axis are tried."""
+Become = Callable[[Array], Array]
+"""Takes an array and gives what has become of it, of the same axes."""
+Places = Callable[[int], slice]
+"""Takes the length of an axis and gives the places that are read."""
+
+
+def change_summed(shape: Sequence[int], axes: Sequence[str]) -> Iterator[tuple[str, Become]]:
+    """Yield words for what may have become of what is added up, and what makes that of it.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of an array by which it is known which tiles there are; the last two axes have them.
+    axes : sequence of str
+        What its axes are called.
+    """
+    for axis in range(-len(shape), 0):
+        along = f"along its axis of {axes[axis]}"
+        if shape[axis] > 1:
+            yield f"is added up {along}, all for the first place", _gathered(axis)
+            yield f"is read {along} at its first place alone", _kept(lambda _: slice(1), axis)
+        for size in (each for each in TILES if each < shape[axis]):
+            for words, places in _read(size).items():
+                yield words.format(along=along), _kept(places, axis)
+    both = f"its axes of {axes[-2]} and {axes[-1]}"
+    yield f"counts as if all of it stood at the first place of {both}", _gathered(-2, -1)
+    for size in (each for each in TILES if each < max(shape[-2:])):
+        words = f"counts as if each tile of {size} stood at the tile's first place of {both}"
+        yield words, _gathered(-2, -1, size=size)
+        words = (
+            f"is read in its last tile, of {size} or more, alone: tiles are overwritten, not added"
+        )
+        yield words, _kept(_last(size), -2, -1)
+
+
+def _read(size: int) -> Mapping[str, Places]:
+    """Name the places of an axis that may be read alone, by blocks of a size."""
+    return {
+        f"is read {{along}} in its first {size} places alone": lambda length: slice(size),
+        f"is read {{along}} without its last block, which has fewer than {size}": lambda length: (
+            slice(length // size * size or length)
+        ),
+        f"is read {{along}} in its last block, of {size} or more, alone: blocks are overwritten, "
+        "not added": _last(size),
+    }
+
+
+def _last(size: int) -> Places:
+    return lambda length: slice(max(length - 1, 0) // size * size, None)
+
+
+def _kept(places: Places, *axes: int) -> Become:
+    """Make what leaves 0 but in some places of axes."""
+
+    def keep(array: Array) -> Array:
+        index = [slice(None)] * array.ndim
+        for axis in axes:
+            index[axis] = places(array.shape[axis])
+        out = np.zeros_like(array)
+        out[tuple(index)] = array[tuple(index)]
+        return out
+
+    return keep
+
+
+def _gathered(*axes: int, size: int | None = None) -> Become:
+    """Make what adds up tiles, of a size or as large as the axes, each at its first place."""
+
+    def gather(array: Array) -> Array:
+        out = array
+        for axis in axes if array.size else ():
+            first = np.arange(0, array.shape[axis], size or array.shape[axis])
+            sums = np.moveaxis(np.add.reduceat(out, first, axis=axis), axis, 0)
+            out = np.zeros_like(array)
+            np.moveaxis(out, axis, 0)[first] = sums
+        return out
+
+    return gather

@@ -1,0 +1,85 @@
+"""Right formula, wrong distance: which one a bias has is read from its values."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.judge.arrays import Array, Floats, fine
+from posenc_conformance.judge.case import Case
+from posenc_lab.judging import schemes
+
+Distance = Callable[[Array, Array, int], Array]
+
+
+def case_of(call: str, combination: str, **given: Any) -> Case:
+    scheme = next(each for each in schemes() if call in each.calls)
+    known = scheme.calls[call]
+    return Case(scheme, known, known.combinations[combination].conventions, given, "float64")
+
+
+def t5(q_len: int = 5, k_len: int = 20) -> Case:
+    """A bias from a table of three heads, of keys on both sides."""
+    given = {"table": fine((32, 3)), "max_distance": 128}
+    return case_of("t5_bias", "bidirectional", **given, q_len=q_len, k_len=k_len)
+
+
+def alibi(q_len: int = 5, k_len: int = 20, form: str = "symmetric") -> Case:
+    """Slopes of three heads."""
+    return case_of("alibi_bias", form, heads=3, q_len=q_len, k_len=k_len)
+
+
+DISTANCES: list[tuple[Distance, str]] = [
+    (lambda query, key, before: key - query, "queries stand at 0, 1, 2"),
+    (lambda query, key, before: key - query - 2 * before, "counted twice"),
+    (lambda query, key, before: key - query - before - 2, "every query stands 2 later"),
+    (lambda query, key, before: -np.abs(key - query - before), "keys after the query have what"),
+    (lambda query, key, before: key // 16 * 16 - query - before, "every key has what the first of"),
+    (lambda query, key, before: key % 16 - query - before, "one of the first 16, again and again"),
+    (
+        lambda query, key, before: key // 8 * 8 - query // 8 * 8 - before,
+        "every query and every key has what the first of each 8 should",
+    ),
+    (lambda query, key, before: np.clip(key - query - before, -7, 7), "no larger than 7"),
+]
+
+
+def moved(case: Case, distance: Distance) -> Floats:
+    """The bias of other distances, for a case of any size."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    far = distance(np.arange(q_len)[:, None], np.arange(k_len), k_len - q_len)
+    out = 3 * int(np.abs(far).max()) + 1
+    one = case.with_arguments(q_len=out, k_len=2 * out - 1)
+    return np.asarray(one.truth[:, 0][:, far + out - 1])
+
+
+@pytest.mark.parametrize(("distance", "words"), DISTANCES)
+def test_distances_that_are_taken_are_told(distance: Distance, words: str) -> None:
+    cases = [t5(), t5(3, 9), t5(20, 20)]
+    wrong = [(case, moved(case, distance)) for case in cases]
+    differing = [(case, out) for case, out in wrong if not np.array_equal(out, case.truth)]
+    assert words in describe_distances(differing, [])
+
+
+def test_a_right_answer_refutes_a_distance() -> None:
+    case, other = t5(), t5(2, 30)
+    wrong = case, moved(case, lambda query, key, before: key - query)
+    assert describe_distances([wrong], []) != ""
+    assert describe_distances([wrong], [(other, other.truth)]) == ""
+
+
+@pytest.mark.parametrize("case", [t5(), alibi(), alibi(form="causal")])
+def test_no_distance_is_told_of_another_error(case: Case) -> None:
+    assert describe_distances([(case, case.truth + 1)], []) == ""
+    assert describe_distances([(case, np.zeros(case.shape))], []) == ""
+    assert describe_distances([], []) == ""
+
+
+def test_what_a_mask_hides_is_not_asked_for() -> None:
+    case = alibi(form="causal")
+    far = np.arange(20) - np.arange(5)[:, None] - 30
+    slope = -case.truth[:, -1, 0] / 19
+    output = np.where(case.judged, slope[:, None, None] * far, 7.0)
+    assert "counted twice" in describe_distances([(case, output)], [])

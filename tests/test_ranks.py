@@ -1,0 +1,117 @@
+"""Kernels of ranks, asked as one: shares of heads and of rows, right and wrong."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.adapters import by_ranks
+from posenc_conformance.judge.arrays import Array
+from posenc_lab.field.pieces import slopes
+from posenc_lab.judging import failed, judge
+from tests.turning import first_lines, halves, omega
+
+pytestmark = pytest.mark.remembered(shipped=True)
+
+LEVELS = ("smoke", "golden", "invariant")
+ROWS = {"x": -2, "positions": -1}
+Places = Callable[[Array, int, int], Array]
+
+
+def as_given(positions: Array, rank: int, ranks: int) -> Array:
+    """Positions of the rank's own rows."""
+    return positions
+
+
+def counted(positions: Array, rank: int, ranks: int) -> Array:
+    """Every rank as the first one."""
+    return np.arange(len(positions))
+
+
+def in_pieces(positions: Array, rank: int, ranks: int) -> Array:
+    """As if each rank had one piece."""
+    return rank * len(positions) + np.arange(len(positions))
+
+
+def rotary(share: str, places: Places, ranks: int = 2) -> object:
+    """Rows shared by ranks."""
+
+    def kernel(x: Array, positions: Array, base: float, rank: int, ranks: int) -> Array:
+        where = places(positions, rank, ranks)
+        return halves(x, np.outer(where, omega(x.shape[-1], base)))
+
+    class Engine:
+        @claims("half", dtype="float64", when=lambda positions: in_order(positions))
+        def rope(self, x: Array, positions: Array, *, base: float) -> Any:
+            whole = by_ranks(kernel, ranks, cut=ROWS, join=-2, share=share)
+            return whole(x=x, positions=positions, base=base)
+
+    return Engine()
+
+
+def in_order(positions: Array) -> bool:
+    """Whether positions are 0, 1, 2 and so on, as those of a prompt."""
+    return np.array_equal(positions, np.arange(len(positions)))
+
+
+def biased(slopes_of: Callable[[int, int, int], Array], ranks: int = 2) -> object:
+    """Heads shared by ranks."""
+
+    def kernel(heads: int, q_len: int, k_len: int, rank: int, ranks: int) -> Array:
+        far = np.arange(k_len) - (np.arange(q_len)[:, None] + k_len - q_len)
+        return slopes_of(heads, rank, ranks)[:, None, None] * far
+
+    class Engine:
+        @claims("causal", dtype="float64", heads=[4, 8, 16])
+        def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Any:
+            whole = by_ranks(kernel, ranks, cut={"heads": 0}, join=0)
+            return whole(heads=heads, q_len=q_len, k_len=k_len)
+
+    return Engine()
+
+
+def own(heads: int, rank: int, ranks: int) -> Array:
+    """Slopes of the rank's own heads."""
+    return slopes(heads).reshape(ranks, -1)[rank]
+
+
+def first(heads: int, rank: int, ranks: int) -> Array:
+    """Slopes of the first rank, whatever the rank."""
+    return own(heads, 0, ranks)
+
+
+@pytest.mark.parametrize("share", ["contiguous", "zigzag", "round-robin"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_shares_of_rows_are_joined_as_they_were_cut(share: str, ranks: int) -> None:
+    verdicts = judge(rotary(share, as_given, ranks))
+    assert not failed(verdicts)
+    assert sum(each.verdict == "passed" for each in verdicts) > 5
+
+
+def test_shares_of_heads_are_joined() -> None:
+    assert not failed(judge(biased(own)))
+    assert not failed(judge(biased(own, 4)))
+
+
+@pytest.mark.parametrize(
+    ("share", "places", "words"),
+    [
+        ("contiguous", counted, "ranks stand where those of the first rank should"),
+        ("zigzag", in_pieces, "in zigzag stand as if each rank held one piece"),
+    ],
+)
+def test_mistakes_of_ranks_are_told(share: str, places: Places, words: str) -> None:
+    assert any(words in line for line in first_lines(judge(rotary(share, places), LEVELS)))
+
+
+def test_slopes_of_the_first_rank_are_told() -> None:
+    said = first_lines(judge(biased(first), LEVELS))
+    assert any("again and again" in line for line in said)
+
+
+def test_arguments_of_several_lengths_are_refused() -> None:
+    whole = by_ranks(lambda **given: None, 2, cut={"x": 0, "positions": 0}, join=0)
+    with pytest.raises(ValueError, match="x has 3, positions has 4"):
+        whole(x=np.zeros(3), positions=np.zeros(4))
