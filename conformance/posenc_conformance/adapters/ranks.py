@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.schemes.serving_ids import shard_position_ids
+from posenc_conformance.adapters.helpers import Positions
 
 Kernel = Callable[..., Any]
 
@@ -46,7 +46,7 @@ def by_ranks(
         length = _length(given, cut)
         pieces = ranks * (2 if share == "zigzag" else 1)
         filled = -(-length // pieces) * pieces
-        shares = [shard_position_ids(filled, rank, ranks, share=share) for rank in range(ranks)]
+        shares = [_share(filled, rank, ranks, share) for rank in range(ranks)]
         results = [
             kernel(**given | _part(given, cut, own, length), rank=rank, ranks=ranks)
             for rank, own in enumerate(shares)
@@ -55,6 +55,19 @@ def by_ranks(
         return np.concatenate([np.asarray(each) for each in results], axis=join).take(order, join)
 
     return whole
+
+
+def _share(length: int, rank: int, ranks: int, share: str) -> Positions:
+    """Return which heads or rows one rank has; the reference is hidden where adapters live."""
+    rows = np.arange(length)
+    if share == "round-robin":
+        return rows[rank::ranks]
+    if share == "contiguous":
+        return np.split(rows, ranks)[rank]
+    if share == "zigzag":
+        pieces = np.split(rows, 2 * ranks)
+        return np.concatenate([pieces[rank], pieces[-1 - rank]])
+    raise ValueError(f"by_ranks: share is {share!r}; it is contiguous, zigzag or round-robin")
 
 
 def _length(given: Mapping[str, Any], cut: Mapping[str, int]) -> int:
