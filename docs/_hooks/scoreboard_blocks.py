@@ -48,7 +48,10 @@ def judged_schemes() -> frozenset[str]:
         scheme
         for each in board()[0]
         if not _is_example(each)
-        for scheme in (*each.without, *(row["scheme"] for row in each.report["rows"]))
+        for scheme in (
+            *(call.partition(".")[0] for call in each.without),
+            *(row["scheme"] for row in each.report["rows"]),
+        )
     )
 
 
@@ -142,7 +145,7 @@ def _data(found: Mapping[str, Counts]) -> str:
 
 
 def missing() -> str:
-    """Adapters that have no report that may be shown, or none of some schemes, and why."""
+    """Adapters that have no report that may be shown, or none of some calls, and why."""
     _, refused = board()
     if not refused:
         return paragraph("Every adapter of the table has been judged.")

@@ -49,7 +49,7 @@ class Kept:
     adapter: Adapter
     content: Mapping[str, Any]
     without: tuple[str, ...] = ()
-    """Schemes that ask for something else since, whose checks are left out."""
+    """Calls that are asked something else since, as ``scheme.call``; they are left out."""
 
     @property
     def report(self) -> Report:
@@ -59,10 +59,11 @@ class Kept:
 
     @property
     def version(self) -> str:
-        """The version of the library, as it was installed."""
+        """The version of the library, as it was installed; of the kit for an example of its own."""
         versions: Mapping[str, str] = self.report["implementation"]["versions"]
         known = {_normalise(name): number for name, number in versions.items()}
-        return known.get(_normalise(self.library.name)) or list(known.values())[-1]
+        kit: str = self.content["measured"]["kit"]
+        return known.get(_normalise(self.library.name)) or [kit, *known.values()][-1]
 
 
 def place_of(name: str) -> Path:
@@ -112,7 +113,7 @@ def read_kept(path: Path) -> Mapping[str, Any]:
     beside it.
     """
     content = read_whole(path)
-    if other := changed_schemes(content):
+    if other := changed_calls(content):
         hint = HINT.format(name=path.name.removesuffix(".json.gz"))
         raise UserError(f"{path.name} is of another spec: {', '.join(other)} differ since", hint)
     return content
@@ -143,20 +144,35 @@ def read_whole(path: Path) -> Mapping[str, Any]:
 
 
 def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return a report without what is of another spec, and the schemes that this leaves out."""
-    other = changed_schemes(content)
+    """Return a report without what is of another spec, and the calls that this leaves out."""
+    other = changed_calls(content)
     kept = {
-        part: [each for each in content["report"][part] if each["scheme"] not in other]
+        part: [each for each in content["report"][part] if _call_of(each) not in other]
         for part in ("rows", "checks")
     }
     return {**content, "report": {**content["report"], **kept}}, tuple(other)
 
 
-def changed_schemes(content: Mapping[str, Any]) -> list[str]:
-    """Schemes of a report that are not as they were when it was made."""
-    then: Mapping[str, str] = content["inputs"].get("schemes", {})
-    shown = {row["scheme"] for row in content["report"]["rows"]}
-    return sorted(id for id in {*then, *shown} if then.get(id) != digest_of_scheme(id))
+def changed_calls(content: Mapping[str, Any]) -> list[str]:
+    """Return the calls of a report that are not asked as they were when it was made."""
+    then: Mapping[str, Mapping[str, str]] = content["inputs"].get("schemes", {})
+    shown = {_call_of(each) for each in content["report"]["rows"]}
+    known = {f"{id}.{call}": digest for id, calls in then.items() for call, digest in calls.items()}
+    return sorted(each for each in shown if each not in known or known[each] != _now().get(each))
+
+
+def _call_of(row: Mapping[str, Any]) -> str:
+    return f"{row['scheme']}.{row['call']}"
+
+
+@lru_cache(maxsize=1)
+def _now() -> Mapping[str, str]:
+    """Return the digests of all calls of the spec."""
+    return {
+        f"{path.stem}.{call}": digest
+        for path in spec_folder().glob("*.yaml")
+        for call, digest in digests_of_calls(path.stem).items()
+    }
 
 
 def out_of_date(library: Library, adapter: Adapter) -> str:
@@ -180,19 +196,43 @@ def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
     return {
         "adapter": _digest(each.read_bytes() for each in adapter.files),
         "known failures": _digest([adapter.known.read_bytes()]) if adapter.known else "",
-        "schemes": {id: digest_of_scheme(id) for id in schemes},
+        "schemes": {id: dict(digests_of_calls(id)) for id in schemes},
     }
 
 
 @lru_cache(maxsize=128)
-def digest_of_scheme(id: str) -> str:
-    """Hash of what a scheme file asks for, without its prose; nothing if there is no such file."""
+def digests_of_calls(id: str) -> Mapping[str, str]:
+    """Hash what a scheme file asks of each call, without its prose; nothing if there is no file.
+
+    Of what the scheme has for all calls, conventions count that the call knows, and the rest whole.
+    """
     path = spec_folder() / f"{id}.yaml"
     if not path.is_file():
-        return ""
+        return {}
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
     asked = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}
-    return _digest([json.dumps(asked, sort_keys=True, default=str).encode()])
+    calls = asked.pop("calls", {})
+    return {
+        call: _digest(
+            [json.dumps(_of_call(call, told, asked), sort_keys=True, default=str).encode()]
+        )
+        for call, told in calls.items()
+    }
+
+
+def _of_call(call: str, told: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a scheme file that bear on a call."""
+    used = {*told.get("options", ())}
+    for combination in told.get("combinations", {}).values():
+        used |= {*combination["conventions"]}
+    parts: dict[str, Any] = {"call": told}
+    for name, part in asked.items():
+        if name == "conventions":
+            part = {each: value for each, value in part.items() if each in used}
+        elif isinstance(part, list) and all(isinstance(each, dict) for each in part):
+            part = [each for each in part if each.get("call", call) == call]
+        parts[name] = part
+    return parts
 
 
 def _without_prose(part: Any) -> Any:
@@ -213,9 +253,9 @@ def _normalise(package: str) -> str:
 
 
 def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
-    """Read the reports that may be shown, and say what is missing: whole adapters or some schemes.
+    """Read the reports that may be shown, and say what is missing: whole adapters or some calls.
 
-    A scheme that asks for something else since is left out; the others were measured all the same.
+    A call that is asked something else since is left out; the others were measured all the same.
     """
     found: list[Kept] = []
     refused: dict[str, str] = {}

@@ -156,10 +156,10 @@ def _adapter(where: str, name: str) -> Adapter:
     files: tuple[Path, ...]
     if file.is_file():
         impl, files = str(file.relative_to(ROOT)), (file,)
-    elif example.is_file():
-        impl, files = str(example.relative_to(ROOT)), (example,)
     elif name in points:
         impl, files = name, _code_of(points[name].module)
+    elif example.is_file():
+        impl, files = str(example.relative_to(ROOT)), (example,)
     elif (programs / name).is_file():
         impl, files = "", tuple(sorted(programs.iterdir()))  # one may include another
     elif examples := sorted((ROOT / "harness").glob(f"*/{name}")):

@@ -151,7 +151,7 @@ class VllmKernelsAdapter:
             *weights,
             cache,
             layout == "half",
-            _as_the_engine_has_them(positions),
+            to_torch(positions),
         )
         return values.reshape(parts.shape)[:, : len(queries) + len(keys)].transpose(0, 1)
 
@@ -175,11 +175,9 @@ class VllmKernelsAdapter:
         inverse: bool = False,
     ) -> None:
         """Turn tensors of shape ``[..., heads, head_dim]``, or rows of heads behind each other."""
-        if queries.stride(-1) != 1:
-            raise NotImplementedError("the engine's heads have their channels behind each other")
-        size, places = head_dim or queries.shape[-1], _as_the_engine_has_them(positions)
+        size = head_dim or queries.shape[-1]
         self._code.rotary_embedding(
-            places, queries, keys, size, cache, layout == "half", 0, inverse
+            to_torch(positions), queries, keys, size, cache, layout == "half", 0, inverse
         )
 
     def _cache(self, positions: Positions, dim: int, base: float) -> Tensor:
@@ -188,12 +186,6 @@ class VllmKernelsAdapter:
         places = self._torch.arange(int(positions.max(initial=0)) + 1)
         angles = places[:, None] * base ** (-even / dim)
         return self._torch.cat([angles.cos(), angles.sin()], -1).float()
-
-
-def _as_the_engine_has_them(positions: Positions) -> Tensor:
-    """Make positions of 64 bits that lie behind each other."""
-    places: Tensor = to_torch(positions).long().contiguous()
-    return places
 
 
 def _require_tokens(positions: Positions) -> None:
