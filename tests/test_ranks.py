@@ -61,7 +61,7 @@ def biased(slopes_of: Callable[[int, int, int], Array], ranks: int = 2) -> objec
 
     def kernel(heads: int, q_len: int, k_len: int, rank: int, ranks: int) -> Array:
         far = np.arange(k_len) - (np.arange(q_len)[:, None] + k_len - q_len)
-        return slopes_of(heads, rank, ranks)[:, None, None] * far
+        return np.asarray(slopes_of(heads, rank, ranks)[:, None, None] * far)
 
     class Engine:
         @claims("causal", dtype="float64", heads=[4, 8, 16])
@@ -74,7 +74,7 @@ def biased(slopes_of: Callable[[int, int, int], Array], ranks: int = 2) -> objec
 
 def own(heads: int, rank: int, ranks: int) -> Array:
     """Slopes of the rank's own heads."""
-    return slopes(heads).reshape(ranks, -1)[rank]
+    return np.asarray(slopes(heads).reshape(ranks, -1)[rank])
 
 
 def first(heads: int, rank: int, ranks: int) -> Array:

@@ -185,7 +185,7 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
     "only the second member of each pair is turned": lambda turned: np.where(
         turned.is_first, turned.own, turned.right
     ),
-    "channels that are not turned are left out, 0 stands there": _without_rest,
+    "channels that are not turned are left out, zeros stand there": _without_rest,
     "channels that are not turned come before those that are": lambda turned: _rolled(
         turned.right, turned.still
     ),
