@@ -532,7 +532,7 @@ def test_a_share_of_a_head_is_refused_of_who_rotates_it_whole(type: str) -> None
         assert "rotates whole heads" in refused({**given, "rope_parameters": block})
 
 
-@pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "gpt_neox_japanese"])
+@pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "phi4_multimodal"])
 def test_a_share_of_a_head_is_read_of_who_cuts_it(type: str) -> None:
     (group,) = derived({**small(type), "partial_rotary_factor": 0.75}).groups
     assert group.parameters["rotary_dim"] == 48

@@ -44,11 +44,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
-    "kv_channels": ("chatglm",),
+    "kv_channels": ("chatglm", "jetmoe"),
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
 """Of these names, the types of models that are read with them; others ignore them."""
+
+OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
+"""Of these names, those that are read instead of the usual ones, not beside them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -297,6 +300,16 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
             f"{where}: {name}: it is {in_line(repr(raw[name]))}, but nobody reads it in {type}",
             f"write {usual}, if that is what is meant",
         )
+    for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():
+        usual = next(one for one, others in NAMES.items() if own in others)
+        style = ROTARY[type]
+        meant = raw.get(own, style.base if own == "rotary_emb_base" else style.partial)
+        if raw.get(usual) not in (None, meant):
+            raise UserError(
+                f"{where}: {usual}: it is {in_line(repr(raw[usual]))}, but nobody reads it in "
+                f"{type}, where {own} is read",
+                f"write {own}, or rope_parameters.{usual}, if that is what is meant",
+            )
 
 
 def _name_fields(raw: Fields, where: str) -> FieldDict:

@@ -129,10 +129,12 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
         raise config.wrong(
             "rotary_dim", f"it is {given}, but {width} channels of {size} follow from other fields"
         )
-    if width != size and not (style.cuts or style.partial != 1):
+    usual = int(size * style.partial)
+    if width != usual and not (style.partial != 1 if style.cuts is None else style.cuts):
         raise config.wrong(
             "partial_rotary_factor" if given is None else "rotary_dim",
-            f"{width} of {size} channels would be rotated, but {config.type} rotates whole heads",
+            f"{width} of {size} channels would be rotated, but {config.type} rotates "
+            f"{usual if usual < size else 'whole heads'}",
         )
     if width % 2 or not 0 < width <= size:
         name = "head_dim" if share is None and given is None else "partial_rotary_factor"
@@ -312,7 +314,7 @@ def _longrope(
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
     follows = normalise_numbers(whole / original)
-    if ROTARY[config.type].types and factor not in (None, follows):
+    if ROTARY[config.type].follows and factor not in (None, follows):
         raise config.wrong("rope_scaling.factor", f"it is {factor}, but {config.type} ignores it")
     if factor is None:
         factor = follows
