@@ -9,20 +9,12 @@ from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import Meaning
-from posenc_lab.configurations import TYPES, Fields, small
-from posenc_lab.spellings import changed, spelled
+from posenc_lab.configurations import ELSEWHERE, TYPES, Fields, small
+from posenc_lab.spellings import changed, read, spelled, tally
 
 
 def derived(fields: Fields) -> Meaning:
     return meaning(configuration(fields, "config.json"))
-
-
-def read(fields: Fields) -> Meaning | None:
-    """What is read of a configuration; None if it is refused."""
-    try:
-        return derived(fields)
-    except UserError:
-        return None
 
 
 def refused(fields: Fields) -> str:
@@ -155,3 +147,17 @@ def test_a_window_that_is_switched_on_but_not_given_is_that_of_the_type() -> Non
     full, sliding = derived({**small("qwen2"), **on}).groups
     assert (full.window, sliding.window) == (None, 4096)
     assert derived({**small("qwen2"), **on, "sliding_window": None}) == derived(small("qwen2"))
+
+
+def test_what_is_counted_adds_up() -> None:
+    found = tally(["llama", "modernbert"])
+    assert found.read + found.refused == sum(
+        1 + len([*changed(type)]) for type in ("llama", "modernbert")
+    )
+    assert found.same > found.read > 0 < found.refused
+    assert found.unsaid > 0
+    assert found.different == 0
+
+
+def test_types_that_are_run_elsewhere_are_read() -> None:
+    assert not ELSEWHERE.keys() - ROTARY.keys()

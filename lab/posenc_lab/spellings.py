@@ -1,9 +1,15 @@
 """The ways in which a configuration says one thing, and what else it may say."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.meaning import Meaning
 from posenc_conformance.models.understood import read_by
 from posenc_lab.configurations import Fields, small
 
@@ -107,7 +113,7 @@ def changed(type: str) -> Iterator[tuple[str, Fields]]:
     if type in ROTARY:
         rest = {name: value for name, value in least.items() if not name.startswith("rope_")}
         for name, block in BLOCKS.items():
-            yield name, {**rest, "rope_theta": 500000.0, "rope_scaling": block}
+            yield name, {**rest, BASE.get(type, "rope_theta"): 500000.0, "rope_scaling": block}
 
 
 def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
@@ -154,12 +160,55 @@ def _by_kind(fields: Fields, rest: Fields) -> Iterator[tuple[str, Fields]]:
     yield "a block for each kind of layers", {**rest, "rope_parameters": blocks}
 
 
+BASE: Mapping[str, str] = {
+    "gpt_neox": "rotary_emb_base",
+    "gpt_neox_japanese": "rotary_emb_base",
+    "modernbert": "global_rope_theta",
+}
+"""Of types that have another name for the base: that name."""
 BASES: Mapping[str, tuple[str, str]] = {
     "gemma3_text": ("rope_theta", "rope_local_base_freq"),
     "gemma3n_text": ("rope_theta", "rope_local_base_freq"),
     "modernbert": ("global_rope_theta", "local_rope_theta"),
 }
 """Names of the bases of full and of local layers."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of the configurations of some types, and of their other spellings."""
+
+    read: int
+    refused: int
+    same: int
+    unsaid: int
+    """Other spellings that were refused."""
+    different: int
+    """Other spellings that were read as something else."""
+
+
+def tally(types: Iterable[str]) -> Tally:
+    """Count what becomes of all configurations of some types."""
+    found = Counter[str]()
+    for type in types:
+        for _, fields in [("least", small(type)), *changed(type)]:
+            meant = read(fields)
+            found["refused" if meant is None else "read"] += 1
+            for _, other in spelled(fields) if meant is not None else ():
+                again = read(other)
+                if again is None:
+                    found["unsaid"] += 1
+                else:
+                    found["same" if again == meant else "different"] += 1
+    return Tally(*(found[name] for name in ("read", "refused", "same", "unsaid", "different")))
+
+
+def read(fields: Fields) -> Meaning | None:
+    """What is read of a configuration; None if it is refused."""
+    try:
+        return meaning(configuration(fields, "config.json"))
+    except UserError:
+        return None
 
 
 def _given(name: str, value: Any) -> Fields:

@@ -18,7 +18,6 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoModel
 
-from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
@@ -26,8 +25,8 @@ from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.frequencies import channels, rotated
 from posenc_conformance.models.layers import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
-from posenc_lab.configurations import small
-from posenc_lab.spellings import changed, spelled
+from posenc_lab.configurations import ELSEWHERE, small
+from posenc_lab.spellings import changed, read, spelled
 
 LENGTH = 6
 SMALL: dict[str, Any] = {
@@ -60,25 +59,6 @@ TURNING = (
     "apply_rotary_pos_emb_flashatt",
     "apply_multimodal_rotary_pos_emb",
 )
-ELSEWHERE = {
-    "chameleon": "it is not made without what reads its images",
-    "falcon": "its heads stand where others have the batch",
-    "gptj": "it turns with sines of its own",
-    "codegen": "it turns with sines of its own",
-    "exaone4_5_text": "transformers reads it as exaone4",
-    "chatglm": "transformers does not have it; read in engines that have it",
-    "internlm3": "transformers does not have it; it is Llama by another name",
-    "internlm2": "transformers does not have it; read in the code that it is released with",
-    "minicpm": "transformers does not have it; read in the code that it is released with",
-    "phi3_v": "transformers does not have it; read in the code that it is released with",
-    "mimo": "transformers does not have it; it is Qwen2 by another name",
-    "phi4_multimodal": "it is not made without what reads its images",
-    "qwen2_5_vl": "its text has a type of its own",
-    "qwen2_vl": "its text has a type of its own",
-    "voxtral_realtime_text": "it does not run without how late its sound is",
-    "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
-}
-"""Types that are not listened to here, with the reason."""
 TYPES = [type for type in ROTARY if type not in ELSEWHERE]
 
 MADE_BY = {
@@ -246,14 +226,6 @@ def demand_seen(group: Group, mask: Flags) -> None:
     }.get(group.attention, ahead >= 0)
     encodes = group.attention == "full" and mask.all()
     assert encodes or (mask == right).all(), (group.id, mask)
-
-
-def read(fields: dict[str, Any]) -> Meaning | None:
-    """What is read of a configuration; None if it is refused."""
-    try:
-        return derived(fields)
-    except UserError:
-        return None
 
 
 def runs(config: Any) -> bool:
