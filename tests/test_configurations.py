@@ -381,7 +381,9 @@ def test_three_axes_under_scaling_are_refused_with_the_reason(type: str, block: 
     own = {name: value for name, value in small(type).items() if "rope" not in name}
     scaled = {"rope_type": block, "factor": 4.0, "rope_theta": 1e6}
     for sections in ({}, {"mrope_section": [16, 24, 24]}):
-        assert "three axes" in refused({**own, "rope_parameters": {**scaled, **sections}})
+        said = refused({**own, "rope_parameters": {**scaled, **sections}})
+        assert "three axes" in said
+        assert f"under {block} alone" in said
 
 
 @pytest.mark.parametrize("type", [*NOT_SPECIFIED])

@@ -261,6 +261,18 @@ def test_what_layers_do_if_a_configuration_says_more(type: str) -> None:
     assert compared
 
 
+@pytest.mark.parametrize("type", ["qwen2_5_vl_text", "qwen2_vl_text", "qwen3_vl_text"])
+def test_texts_without_images_are_turned_as_under_yarn_alone(type: str) -> None:
+    """Which the refusal of three axes under YaRN says."""
+    shared = {name: each for name, each in small(type).items() if "rope" not in name}
+    head = {"head_dim": 64, "rope_theta": 1000000.0}
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+    section = [12, 10, 10] if "qwen3" in type else [8, 12, 12]
+    config = made(type, {**shared, **head, "rope_scaling": {**yarn, "mrope_section": section}})
+    plain = {**shared, **head, "model_type": "qwen2", "rope_scaling": yarn}
+    demand_same(derived(plain), config)
+
+
 RESOLVED = ("layer_types", "rope_parameters", "sliding_window")
 """Fields by which transformers decides, whatever the spelling was."""
 

@@ -363,6 +363,10 @@ ROTARY: Mapping[str, Rotary] = {
 """Types of models whose queries and keys are rotated, by ``model_type``."""
 
 _INDEXED = "its indexer turns queries and keys a second time, which no scheme here does yet"
+_TWO_LAYOUTS = (
+    "its indexer turns queries and keys a second time, with pairs of channels t and t + r/2 where "
+    "attention has 2t and 2t + 1, which no scheme here does yet"
+)
 _THREE_AXES = "it shares pairs out among three axes in a way that no scheme here does yet"
 _COMPRESSED = (
     "it turns the last channels of a head, and keys that stand for several positions, which no "
@@ -381,7 +385,7 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "baichuan": "some models of this type turn queries and keys, and others have ALiBi",
     "cohere2_moe": "its first layers and the others have patterns of their own",
     "deepseek_ref": _COMPRESSED,
-    "deepseek_v32": _INDEXED,
+    "deepseek_v32": _TWO_LAYOUTS,
     "deepseek_v4": _COMPRESSED,
     "ernie4_5_vl_moe_text": _THREE_AXES,
     "glm4v_text": _THREE_AXES,

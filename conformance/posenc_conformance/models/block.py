@@ -26,6 +26,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
 SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
 """Fields that say how pairs are shared out among three axes."""
 NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
+OF_TEXT = "texts without images are turned as under {} alone: judge these by that scheme"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
 """Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
 
@@ -237,8 +238,10 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
             continue
         elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
         if name in SECTIONS:
-            what = NOT_WITH_SECTIONS.format(type)
-        elif elsewhere:
+            raise config.wrong(
+                f"{field}.{name}", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type)
+            )
+        if elsewhere:
             what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
         else:
             what = "nobody has defined it"

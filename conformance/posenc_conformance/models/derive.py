@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import NOT_WITH_SECTIONS, SECTIONS, block
+from posenc_conformance.models.block import NOT_WITH_SECTIONS, OF_TEXT, SECTIONS, block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -241,7 +241,8 @@ def _sections(
     assert known is not None
     sections = list(settings.get("mrope_section") or known.pairs)
     if settings["rope_type"] != "default":
-        raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(settings["rope_type"]))
+        type = settings["rope_type"]
+        raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type))
     most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
     if known.interleaved and any(
         given > limit for given, limit in zip(sections[1:], most, strict=False)
