@@ -232,7 +232,7 @@ def runs(config: Any) -> bool:
     """Whether transformers can run a model with a configuration at all."""
     try:
         heard_in(config)
-    except (KeyError, RuntimeError, TypeError, ValueError, ZeroDivisionError):
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, ZeroDivisionError):
         return False
     return True
 
@@ -241,7 +241,14 @@ def taken(type: str, fields: dict[str, Any]) -> Any:
     """A configuration as transformers reads it; None if it does not."""
     try:
         return made(type, fields)
-    except (KeyError, StrictDataclassError, TypeError, ValueError, ZeroDivisionError):
+    except (
+        AttributeError,
+        KeyError,
+        StrictDataclassError,
+        TypeError,
+        ValueError,
+        ZeroDivisionError,
+    ):
         return None
 
 
