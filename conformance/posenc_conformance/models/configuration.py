@@ -199,7 +199,10 @@ def configuration(raw: Fields, where: str) -> Configuration:
             return configuration(_with_type(raw[name], raw, name), f"{where}: {name}")
     type = raw.get("model_type")
     if type is None:
-        raise UserError(f"{where}: model_type: it is missing", "it must name the kind of model")
+        hint = "it must name the kind of model"
+        if "base_model_name_or_path" in raw:
+            hint = "this is of an adapter: give the config.json of the model that it belongs to"
+        raise UserError(f"{where}: model_type: it is missing", hint)
     _demand_known(str(type), where)
     _demand_own_names(raw, str(type), where)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
@@ -231,6 +234,12 @@ def _demand_known(type: str, where: str) -> None:
         raise UserError(
             f"{where}: model_type: {type!r} is not specified yet: {NOT_SPECIFIED[type]}",
             "nothing of it is guessed; its other parts can be judged by the schemes themselves",
+        )
+    if TEXTS.get(type, f"{type}_text") in (*known, *NOT_SPECIFIED):
+        raise UserError(
+            f"{where}: text_config: it is missing, and a model of the type {type} has a part for "
+            "its text",
+            "give a config.json that says what it has; defaults are not guessed",
         )
     near = [each for each in get_close_matches(type, known, 3, 0.85) if _may_be_meant(each, type)]
     raise UserError(
