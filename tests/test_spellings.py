@@ -114,6 +114,8 @@ def test_what_is_read_is_not_ignored() -> None:
         ("esm", "rope_type", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
         ("phi3", "rope_type", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
         ("mistral", "sliding_window", {"sliding_window": 0}),
+        ("glm", "partial_rotary_factor", {"partial_rotary_factor": None}),
+        ("esm", "rope_theta", {"rope_parameters": {"rope_theta": 500.0}}),
     ],
 )
 def test_what_the_code_of_a_type_does_not_read_is_refused(

@@ -129,7 +129,7 @@ def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
     style = ROTARY.get(fields["model_type"])
     if style is not None and style.blocks:
         yield from _by_kind(fields, rest)
-    elif style is not None and (block is not None or base is not None):
+    elif style is not None and style.types != ("default",) and (block or base):
         new = {**PLAIN, **(block or {}), **_given("rope_theta", base)}
         yield "a new name", {**rest, "rope_parameters": new}
         if block is not None:
@@ -226,7 +226,6 @@ def _floats(value: Any) -> Any:
 UNSAID = (
     "rope_scaling",
     "rope_parameters",
-    "partial_rotary_factor",
     "rope_interleave",
     "layer_types",
     "original_max_position_embeddings",

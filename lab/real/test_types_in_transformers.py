@@ -9,6 +9,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from types import ModuleType
 from typing import Any
 
@@ -78,7 +79,7 @@ Seen = dict[int, Flags]
 
 def made(type: str, fields: dict[str, Any] | None = None) -> Any:
     """A small configuration of a type, as transformers reads it."""
-    given = dict(small(type) if fields is None else fields)
+    given = deepcopy(small(type) if fields is None else fields)  # it is written into
     del given["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
     extra = {name: value for name, value in SMALL.items() if name in own}
@@ -299,8 +300,9 @@ def test_spellings_that_are_read_alike_are_one_to_transformers(type: str) -> Non
 
 
 def resolved(config: Any) -> dict[str, Any]:
-    """What transformers decides by, without the key that it no longer reads."""
-    found = {name: value for name, value in config.to_dict().items() if name in RESOLVED}
+    """What transformers decides by, without nulls and the key that it no longer reads."""
+    given = config.to_dict()
+    found = {name: given[name] for name in RESOLVED if given.get(name) is not None}
     block = found.get("rope_parameters") or {}
     return {**found, "rope_parameters": {name: block[name] for name in block if name != "type"}}
 

@@ -1,6 +1,7 @@
 """The block of a configuration that says how queries and keys are rotated."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
@@ -30,6 +31,8 @@ OF_TEXT = "texts without images are turned as under {} alone: judge these by tha
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
 """Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
 
+PLAIN = ("default",)
+"""What ``rope_type`` may be where no block is read."""
 EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
 
 NOW = {"su": "longrope", "mrope": "default"}
@@ -59,6 +62,8 @@ def block(config: Configuration, kind: str) -> FieldDict:
         raise config.wrong(
             "rope_parameters", f"it is missing, and {config.type} is read with nothing else"
         )
+    if style.types == PLAIN and new:
+        _demand_unsaid(replace(config, fields=new), "rope_theta", "rope_theta outside of the block")
     if per_kind:
         found, field = _of_kind(config, kind, new)
     elif new is not None:

@@ -121,6 +121,11 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
+    if share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
+        raise config.wrong(
+            "partial_rotary_factor",
+            f"it is null, which may stand for {style.partial} or for the whole head",
+        )
     width = int(size * (style.partial if share is None else share))
     given = config.get("rotary_dim")
     if given is not None and share is None and "rotary_dim" in style.reads.split():
