@@ -229,11 +229,23 @@ def demand_seen(group: Group, mask: Flags) -> None:
     assert encodes or (mask == right).all(), (group.id, mask)
 
 
+REFUSALS = (
+    AttributeError,
+    KeyError,
+    RuntimeError,
+    StrictDataclassError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
+"""How transformers refuses a configuration, or breaks down over it."""
+
+
 def runs(config: Any) -> bool:
     """Whether transformers can run a model with a configuration at all."""
     try:
         heard_in(config)
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, ZeroDivisionError):
+    except REFUSALS:
         return False
     return True
 
@@ -242,14 +254,7 @@ def taken(type: str, fields: dict[str, Any]) -> Any:
     """A configuration as transformers reads it; None if it does not."""
     try:
         return made(type, fields)
-    except (
-        AttributeError,
-        KeyError,
-        StrictDataclassError,
-        TypeError,
-        ValueError,
-        ZeroDivisionError,
-    ):
+    except REFUSALS:
         return None
 
 
@@ -299,12 +304,18 @@ def test_spellings_that_are_read_alike_are_one_to_transformers(type: str) -> Non
                 assert resolved(again) == resolved(config), (name, spelling)
 
 
-def resolved(config: Any) -> dict[str, Any]:
+def resolved(config: Any) -> Any:
     """What transformers decides by, without nulls and the key that it no longer reads."""
     given = config.to_dict()
-    found = {name: given[name] for name in RESOLVED if given.get(name) is not None}
-    block = found.get("rope_parameters") or {}
-    return {**found, "rope_parameters": {name: block[name] for name in block if name != "type"}}
+    return _without({name: given.get(name) for name in RESOLVED})
+
+
+def _without(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without(each) for name, each in value.items() if each is not None and name != "type"
+    }
 
 
 def moved_by(config: Any) -> str:
