@@ -115,6 +115,11 @@ def test_what_is_read_is_not_ignored() -> None:
         ("phi3", "rope_type", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
         ("mistral", "sliding_window", {"sliding_window": 0}),
         ("glm", "partial_rotary_factor", {"partial_rotary_factor": None}),
+        (
+            "gemma4_text",
+            "layer_types",
+            {"layer_types": ["full_attention", "sliding_attention"] * 4},
+        ),
         ("esm", "rope_theta", {"rope_parameters": {"rope_theta": 500.0}}),
     ],
 )

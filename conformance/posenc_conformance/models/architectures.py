@@ -47,6 +47,8 @@ class Rotary:
     """Whether it is that, whatever ``head_dim`` says."""
     global_dim: int | None = None
     """Channels of a head of full layers, if the configuration says nothing of single layers."""
+    ends_full: bool = False
+    """Whether the last layer is full, whatever the pattern."""
     layers: str = "pattern"
     """The rule in :mod:`layers` that says of what kind layers are if nothing else does."""
     pattern: int | None = None
@@ -198,6 +200,7 @@ ROTARY: Mapping[str, Rotary] = {
         base=None,
         head_dim=256,
         global_dim=512,
+        ends_full=True,
         pattern=6,
         reads="sliding_window global_head_dim use_bidirectional_attention",
         defaults={"sliding_window": 512},
@@ -207,6 +210,7 @@ ROTARY: Mapping[str, Rotary] = {
         base=None,
         head_dim=256,
         global_dim=512,
+        ends_full=True,
         pattern=6,
         reads="sliding_window global_head_dim use_bidirectional_attention",
         defaults={"sliding_window": 1024},

@@ -38,7 +38,8 @@ def kinds(config: Configuration) -> list[str]:
     field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
     given = config.listed(field)
     if config.get(field) is None:
-        return implied or ["full"] * count
+        found = implied or ["full"] * count
+        return [*found[:-1], "full"] if ROTARY[config.type].ends_full else found
     for name in given:
         if name not in KINDS_BY_NAME:
             raise config.wrong(
@@ -65,6 +66,10 @@ def kinds(config: Configuration) -> list[str]:
         why = "use_sliding_window is not true" if off else "sliding_window is null"
         raise config.wrong("layer_types", f"it names sliding layers, but {why}")
     _demand_had(config, stated, implied)
+    if ROTARY[config.type].ends_full and stated[-1] != "full":
+        raise config.wrong(
+            "layer_types", f"its last layer is {stated[-1]}, and that of {config.type} is full"
+        )
     if _are_alike(config) and stated != (implied or ["full"] * count):
         raise config.wrong(
             "layer_types",
