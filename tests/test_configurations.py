@@ -381,7 +381,9 @@ def test_three_axes_under_scaling_are_refused_with_the_reason(type: str, block: 
     own = {name: value for name, value in small(type).items() if "rope" not in name}
     scaled = {"rope_type": block, "factor": 4.0, "rope_theta": 1e6}
     for sections in ({}, {"mrope_section": [16, 24, 24]}):
-        assert "three axes" in refused({**own, "rope_parameters": {**scaled, **sections}})
+        said = refused({**own, "rope_parameters": {**scaled, **sections}})
+        assert "three axes" in said
+        assert f"under {block} alone" in said
 
 
 @pytest.mark.parametrize("type", [*NOT_SPECIFIED])
@@ -532,7 +534,7 @@ def test_a_share_of_a_head_is_refused_of_who_rotates_it_whole(type: str) -> None
         assert "rotates whole heads" in refused({**given, "rope_parameters": block})
 
 
-@pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "gpt_neox_japanese"])
+@pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "phi4_multimodal"])
 def test_a_share_of_a_head_is_read_of_who_cuts_it(type: str) -> None:
     (group,) = derived({**small(type), "partial_rotary_factor": 0.75}).groups
     assert group.parameters["rotary_dim"] == 48

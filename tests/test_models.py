@@ -20,7 +20,14 @@ from posenc_conformance.judge.case import case_described_by
 from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS, cost
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.file import SCHEMA, Model, load_all, load_model, paths
+from posenc_conformance.models.file import (
+    SCHEMA,
+    Model,
+    load_all,
+    load_model,
+    load_together,
+    paths,
+)
 from posenc_conformance.models.frequencies import frequencies, rotated
 from posenc_conformance.models.meaning import (
     Group,
@@ -257,6 +264,25 @@ def test_ids_and_repositories_are_given_once() -> None:
 
 
 # Configurations.
+
+
+def test_models_that_are_kept_together_are_those_of_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    some = tuple(paths()[:3])
+    alone = [load_model(path) for path in some]  # goldens are equal to themselves alone
+    for _ in range(2):  # read from the files, then as they were kept
+        load_together.cache_clear()
+        assert [*map(repr, load_together(some))] == [*map(repr, alone)]
+    changed = tmp_path / some[0].name
+    text = some[0].read_text(encoding="utf-8")
+    changed.write_text(text.replace("title: ", "title: Another ", 1), encoding="utf-8")
+    assert load_together((changed,))[0].title.startswith("Another")
+    changed.write_text(text.replace(f"id: {alone[0].id}", "id: another-id", 1), encoding="utf-8")
+    load_together.cache_clear()
+    with pytest.raises(UserError, match="id: the file is called"):
+        load_together((changed,))
 
 
 def test_old_and_new_form_mean_the_same() -> None:

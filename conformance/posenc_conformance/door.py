@@ -163,7 +163,28 @@ def parse_json(content: bytes) -> Any:
     """
     if sum(content.count(each) for each in (b",", b"[", b"{", b":")) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
-    return json.loads(content.decode("utf-8-sig"))
+    if not content.strip():
+        raise ValueError("it is empty")
+    if content.startswith(POINTER):
+        raise ValueError("it is a pointer of Git LFS, and the file itself is not here")
+    return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+
+
+POINTER = b"version https://git-lfs"
+"""How a file begins that stands for one that Git LFS has not fetched."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, of whose fields none is given twice.
+
+    Raises ValueError if one is: readers differ on which of the two counts.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{in_line(twice)} is given twice")
+    return found
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -45,6 +45,7 @@ import sections
 import site_blocks
 import symptom_blocks
 import telling_apart  # noqa: F401  # asked by a claim, when this folder is no longer on the path
+import type_blocks
 import typeface
 import vectors
 import versions
@@ -59,6 +60,7 @@ PLAIN = (
     general_blocks.BLOCKS
     | measured_blocks.BLOCKS
     | model_blocks.BLOCKS
+    | type_blocks.BLOCKS
     | cost_blocks.BLOCKS
     | site_blocks.BLOCKS
     | symptom_blocks.BLOCKS

@@ -1,5 +1,6 @@
 """A small configuration of every type of model that is known."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
@@ -114,6 +115,26 @@ OWN: dict[str, Fields] = {
     "xlm-roberta": {"pad_token_id": 1},
 }
 """What a type needs beside what most have."""
+
+ELSEWHERE: Mapping[str, str] = {
+    "chameleon": "it is not made without what reads its images",
+    "falcon": "its heads stand where others have the batch",
+    "gptj": "it turns with sines of its own",
+    "codegen": "it turns with sines of its own",
+    "exaone4_5_text": "transformers reads it as exaone4",
+    "chatglm": "transformers does not have it; read in engines that have it",
+    "internlm3": "transformers does not have it; it is Llama by another name",
+    "internlm2": "transformers does not have it; read in the code that it is released with",
+    "minicpm": "transformers does not have it; read in the code that it is released with",
+    "phi3_v": "transformers does not have it; read in the code that it is released with",
+    "mimo": "transformers does not have it; it is Qwen2 by another name",
+    "phi4_multimodal": "it is not made without what reads its images",
+    "qwen2_5_vl": "its text has a type of its own",
+    "qwen2_vl": "its text has a type of its own",
+    "voxtral_realtime_text": "it does not run without how late its sound is",
+    "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
+}
+"""Types of which no model is run in transformers, with the reason."""
 
 TYPES = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
 

@@ -1,29 +1,33 @@
 """What transformers' models do with queries, layer by layer, beside what is read of their type.
 
 A small model of every type is run on a short text. Whatever turns queries is listened to: what it
-is given and what it returns, in which layer.
+is given and what it returns, in which layer; and so is the mask that a layer is given. The same is
+done with whatever else a configuration may say.
 """
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoModel
 
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.frequencies import channels, rotated
 from posenc_conformance.models.layers import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
-from posenc_lab.configurations import small
+from posenc_lab.configurations import ELSEWHERE, small
+from posenc_lab.spellings import changed, read, spelled
 
 LENGTH = 6
 SMALL: dict[str, Any] = {
@@ -56,25 +60,6 @@ TURNING = (
     "apply_rotary_pos_emb_flashatt",
     "apply_multimodal_rotary_pos_emb",
 )
-ELSEWHERE = {
-    "chameleon": "it is not made without what reads its images",
-    "falcon": "its heads stand where others have the batch",
-    "gptj": "it turns with sines of its own",
-    "codegen": "it turns with sines of its own",
-    "exaone4_5_text": "transformers reads it as exaone4",
-    "chatglm": "transformers does not have it; read in engines that have it",
-    "internlm3": "transformers does not have it; it is Llama by another name",
-    "internlm2": "transformers does not have it; read in the code that it is released with",
-    "minicpm": "transformers does not have it; read in the code that it is released with",
-    "phi3_v": "transformers does not have it; read in the code that it is released with",
-    "mimo": "transformers does not have it; it is Qwen2 by another name",
-    "phi4_multimodal": "it is not made without what reads its images",
-    "qwen2_5_vl": "its text has a type of its own",
-    "qwen2_vl": "its text has a type of its own",
-    "voxtral_realtime_text": "it does not run without how late its sound is",
-    "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
-}
-"""Types that are not listened to here, with the reason."""
 TYPES = [type for type in ROTARY if type not in ELSEWHERE]
 
 MADE_BY = {
@@ -88,11 +73,13 @@ MADE_BY = {
 
 Heard = dict[int, tuple[Floats, Floats]]
 """Of each layer that turns: queries as they were, and as they came back."""
+Seen = dict[int, Flags]
+"""Of each layer that is given a mask: which query sees which key."""
 
 
-def made(type: str) -> Any:
+def made(type: str, fields: dict[str, Any] | None = None) -> Any:
     """A small configuration of a type, as transformers reads it."""
-    given = small(type)
+    given = deepcopy(small(type) if fields is None else fields)  # it is written into
     del given["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
     extra = {name: value for name, value in SMALL.items() if name in own}
@@ -151,16 +138,41 @@ def whole(q: Any) -> Floats:
     return found if heads_first else np.moveaxis(found, 0, 1)
 
 
-def heard_in(config: Any) -> Heard:
+@contextmanager
+def watching(config: Any, model: Any) -> Iterator[Seen]:
+    """Note the mask that every layer is given, under its number."""
+    seen: Seen = {}
+
+    def see(number: int, given: Iterable[Any]) -> None:
+        for each in given:
+            if torch.is_tensor(each) and each.shape[1:] == (1, LENGTH, LENGTH):
+                mask = each[0, 0]
+                seen[number] = (mask if mask.dtype == torch.bool else mask > -1).numpy()
+
+    hooks = [
+        part.register_forward_pre_hook(
+            lambda _, args, named, n=number: see(n, (*args, *named.values())), with_kwargs=True
+        )
+        for number, layer in enumerate(layers_of(model, config.num_hidden_layers))
+        for part in layer.modules()
+    ]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def heard_in(config: Any) -> tuple[Heard, Seen]:
     torch.manual_seed(0)
     config._attn_implementation = "eager"
     named = MADE_BY.get(config.model_type)
     made_by = vars(code(config))[named] if named else AutoModel.from_config
     model = made_by(config).float().eval()
     tokens = torch.arange(3, 3 + LENGTH)[None]
-    with listening(config, model) as heard, torch.no_grad():
+    with listening(config, model) as heard, watching(config, model) as seen, torch.no_grad():
         model(input_ids=tokens)
-    return heard
+    return heard, seen
 
 
 def derived(fields: dict[str, Any]) -> Meaning:
@@ -176,8 +188,19 @@ def expected(group: Group, q: Floats) -> Floats:
 @pytest.mark.parametrize("type", TYPES)
 def test_what_layers_do_with_queries(type: str) -> None:
     config = made(type)
-    heard = heard_in(config)
-    found = derived(small(type))
+    demand_same(derived(small(type)), config, *heard_in(config))
+
+
+def demand_same(found: Meaning, config: Any, heard: Heard, seen: Seen) -> None:
+    """Demand that a model does what is read of its configuration."""
+    demand_turned(found, config, heard)
+    for group in found.groups:
+        for number in group.layers:
+            if number in seen:
+                demand_seen(group, seen[number])
+
+
+def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
     turning = {n: group for group in found.groups if group.turns for n in group.layers}
     assert heard.keys() == turning.keys()
     for number, (q, out) in heard.items():
@@ -191,6 +214,108 @@ def test_what_layers_do_with_queries(type: str) -> None:
             first, second = channels(group, width)
             right = right[..., [*first, *second]]
         assert np.abs(out - right).max() <= 1e-5 * max(1.0, np.abs(q).max()), number
+
+
+def demand_seen(group: Group, mask: Flags) -> None:
+    ahead = np.arange(LENGTH)[:, None] - np.arange(LENGTH)
+    window = LENGTH if group.window is None else group.window
+    chunk = np.arange(LENGTH) // window
+    right = {
+        "sliding": (ahead >= 0) & (ahead < window),
+        "two-sided": np.abs(ahead) <= window,
+        "chunked": (ahead >= 0) & (chunk[:, None] == chunk),
+    }.get(group.attention, ahead >= 0)
+    encodes = group.attention == "full" and mask.all()
+    assert encodes or (mask == right).all(), (group.id, mask)
+
+
+REFUSALS = (
+    AttributeError,
+    KeyError,
+    RuntimeError,
+    StrictDataclassError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
+"""How transformers refuses a configuration, or breaks down over it."""
+
+
+def heard_if_it_runs(config: Any) -> tuple[Heard, Seen] | None:
+    """What is heard of a model with a configuration; None if transformers cannot run it."""
+    try:
+        return heard_in(config)
+    except REFUSALS:
+        return None
+
+
+def taken(type: str, fields: dict[str, Any]) -> Any:
+    """A configuration as transformers reads it; None if it does not."""
+    try:
+        return made(type, fields)
+    except REFUSALS:
+        return None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("type", TYPES)
+def test_what_layers_do_if_a_configuration_says_more(type: str) -> None:
+    compared = 0
+    for name, fields in changed(type):
+        found, config = read(fields), taken(type, fields)
+        heard = None if found is None or config is None else heard_if_it_runs(config)
+        if found is None or heard is None:
+            continue
+        try:
+            demand_same(found, config, *heard)
+        except AssertionError as error:
+            raise AssertionError(f"{type}: {name}: {error}") from None
+        compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("type", ["qwen2_5_vl_text", "qwen2_vl_text", "qwen3_vl_text"])
+def test_texts_without_images_are_turned_as_under_yarn_alone(type: str) -> None:
+    """Which the refusal of three axes under YaRN says."""
+    shared = {name: each for name, each in small(type).items() if "rope" not in name}
+    head = {"head_dim": 64, "rope_theta": 1000000.0}
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+    section = [12, 10, 10] if "qwen3" in type else [8, 12, 12]
+    config = made(type, {**shared, **head, "rope_scaling": {**yarn, "mrope_section": section}})
+    plain = {**shared, **head, "model_type": "qwen2", "rope_scaling": yarn}
+    demand_same(derived(plain), config, *heard_in(config))
+
+
+RESOLVED = ("layer_types", "rope_parameters", "sliding_window")
+"""Fields by which transformers decides, whatever the spelling was."""
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_spellings_that_are_read_alike_are_one_to_transformers(type: str) -> None:
+    for name, fields in changed(type):
+        config = taken(type, fields)
+        if config is None or read(fields) is None:
+            continue
+        for spelling, other in spelled(fields):
+            if "text_config" in other or read(other) is None:
+                continue
+            again = taken(type, other)
+            if again is not None:
+                assert resolved(again) == resolved(config), (name, spelling)
+
+
+def resolved(config: Any) -> Any:
+    """What transformers decides by, without nulls and the key that it no longer reads."""
+    given = config.to_dict()
+    return _without({name: given.get(name) for name in RESOLVED})
+
+
+def _without(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without(each) for name, each in value.items() if each is not None and name != "type"
+    }
 
 
 def moved_by(config: Any) -> str:

@@ -7,7 +7,7 @@ which says which types are read elsewhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from posenc_conformance.models.meaning import Number
@@ -37,13 +37,18 @@ class Rotary:
     """Base of sliding layers, where they have one of their own."""
     partial: Number = 1
     """Share of a head that is rotated, if the configuration does not say."""
-    cuts: bool = False
-    """Whether the configuration may say a share although the default is the whole head."""
+    cuts: bool | None = None
+    """Whether the configuration may say another share; None if it may where less than the whole
+    head is the default."""
     head_dim: int | None = None
     """Channels of a head, if the configuration does not say and it is not
     ``hidden_size / num_attention_heads``."""
+    divides: bool = False
+    """Whether it is that, whatever ``head_dim`` says."""
     global_dim: int | None = None
     """Channels of a head of full layers, if the configuration says nothing of single layers."""
+    ends_full: bool = False
+    """Whether the last layer is full, whatever the pattern."""
     layers: str = "pattern"
     """The rule in :mod:`layers` that says of what kind layers are if nothing else does."""
     pattern: int | None = None
@@ -68,8 +73,9 @@ class Rotary:
     scaled_by_default: bool = False
     """Whether positions are scaled if the configuration has no block that says how."""
     types: tuple[str, ...] = ()
-    """What ``rope_type`` may be, where the code of a type knows few; it reads no other factor of
-    LongRoPE then than what follows from the two contexts."""
+    """What ``rope_type`` may be, where the code of a type knows few."""
+    follows: bool = False
+    """Whether the factor of LongRoPE is what follows from the two contexts, whatever is said."""
     reads: str = ""
     """Fields about positions that are read beside those that are read of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -79,10 +85,17 @@ class Rotary:
 QWEN = "sliding_window use_sliding_window max_window_layers use_mrope"
 """Fields that all models of Qwen have."""
 WINDOW = "sliding_window"
+OF_PHI = ("default", "longrope")
 OF_GEMMA_3 = (
     "sliding_window sliding_window_pattern rope_local_base_freq use_bidirectional_attention"
 )
-OF_QWEN_2_VL = Rotary(base=1000000, sections=Sections((16, 24, 24)), layers="switched", reads=QWEN)
+OF_QWEN_2_VL = Rotary(
+    base=1000000,
+    sections=Sections((16, 24, 24)),
+    layers="switched",
+    reads=QWEN,
+    defaults={"sliding_window": 4096},
+)
 OF_QWEN_3_5 = Rotary(
     partial=0.25,
     head_dim=256,
@@ -100,6 +113,9 @@ EXAONE_4 = Rotary(
     defaults={"sliding_window": 4096},
 )
 GRANITE = Rotary()
+OF_GPT_J = Rotary(
+    INTERLEAVED, cuts=True, divides=True, reads="rotary_dim", defaults={"rotary_dim": 64}
+)
 
 ROTARY: Mapping[str, Rotary] = {
     "afmoe": Rotary(
@@ -114,11 +130,13 @@ ROTARY: Mapping[str, Rotary] = {
     "arcee": Rotary(),
     "aria_text": Rotary(),
     "axk1": LATENT,
-    "bamba": Rotary(partial=0.5, layers="listed", reads="attn_layer_indices layers_block_type"),
+    "bamba": Rotary(
+        partial=0.5, cuts=False, layers="listed", reads="attn_layer_indices layers_block_type"
+    ),
     "bitnet": Rotary(base=500000),
-    "chameleon": Rotary(),
+    "chameleon": Rotary(divides=True),
     "chatglm": Rotary(INTERLEAVED, partial=0.5, reads="original_rope rope_ratio"),
-    "codegen": Rotary(INTERLEAVED, cuts=True, reads="rotary_dim", defaults={"rotary_dim": 64}),
+    "codegen": OF_GPT_J,
     "cohere": Rotary(INTERLEAVED, base=500000),
     "cohere2": Rotary(
         INTERLEAVED,
@@ -140,17 +158,19 @@ ROTARY: Mapping[str, Rotary] = {
     "deepseek_v3": LATENT,
     "diffllama": Rotary(),
     "dots1": Rotary(
-        layers="late", reads="sliding_window max_window_layers", defaults={"max_window_layers": 62}
+        layers="late",
+        reads="sliding_window max_window_layers",
+        defaults={"max_window_layers": 62, "sliding_window": 4096},
     ),
     "emu3_text_model": Rotary(base=1000000),
     "ernie4_5": Rotary(INTERLEAVED, base=500000, head_dim=128),
     "ernie4_5_moe": Rotary(INTERLEAVED, base=500000),
-    "esm": Rotary(reads="position_embedding_type"),
+    "esm": Rotary(divides=True, types=("default",), reads="position_embedding_type"),
     "eurobert": Rotary(),
     "exaone4": EXAONE_4,
     "exaone4_5_text": EXAONE_4,
     "exaone_moe": EXAONE_4,
-    "falcon": Rotary(reads="alibi"),
+    "falcon": Rotary(divides=True, reads="alibi"),
     "falcon_h1": Rotary(),
     "flex_olmo": Rotary(base=500000),
     "gemma": Rotary(head_dim=256),
@@ -180,6 +200,7 @@ ROTARY: Mapping[str, Rotary] = {
         base=None,
         head_dim=256,
         global_dim=512,
+        ends_full=True,
         pattern=6,
         reads="sliding_window global_head_dim use_bidirectional_attention",
         defaults={"sliding_window": 512},
@@ -189,6 +210,7 @@ ROTARY: Mapping[str, Rotary] = {
         base=None,
         head_dim=256,
         global_dim=512,
+        ends_full=True,
         pattern=6,
         reads="sliding_window global_head_dim use_bidirectional_attention",
         defaults={"sliding_window": 1024},
@@ -198,8 +220,8 @@ ROTARY: Mapping[str, Rotary] = {
     "glm4_moe": Rotary(partial=0.5),
     "glm4_moe_lite": LATENT,
     "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
-    "gpt_neox": Rotary(partial=0.25),
-    "gpt_neox_japanese": Rotary(cuts=True),
+    "gpt_neox": Rotary(partial=0.25, divides=True),
+    "gpt_neox_japanese": Rotary(cuts=True, divides=True),
     "gpt_oss": Rotary(
         base=150000,
         head_dim=64,
@@ -208,7 +230,7 @@ ROTARY: Mapping[str, Rotary] = {
         reads=WINDOW,
         defaults={"sliding_window": 128},
     ),
-    "gptj": Rotary(INTERLEAVED, cuts=True, reads="rotary_dim", defaults={"rotary_dim": 64}),
+    "gptj": OF_GPT_J,
     "granite": GRANITE,
     "granite4_vision_text": GRANITE,
     "granite_docling_text": GRANITE,
@@ -244,17 +266,18 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"attention_chunk_size": 8192},
     ),
     "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
-    "mimo": Rotary(layers="switched", reads=QWEN),
-    "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope")),
+    "mimo": Rotary(layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
+    "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope"), follows=True),
     "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
-    "ministral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
+    "ministral": Rotary(layers="windowed", reads=WINDOW, defaults={"sliding_window": 4096}),
     "ministral3": Rotary(head_dim=128, scaled_by_default=True, reads=WINDOW),
     "mistral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
     "mixtral": Rotary(base=1000000, reads=WINDOW),
     "mllama_text_model": Rotary(
         base=500000,
+        divides=True,
         layers="crossed",
         reads="cross_attention_layers",
         defaults={"cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]},
@@ -263,6 +286,7 @@ ROTARY: Mapping[str, Rotary] = {
         blocks=True,
         base=160000,
         local_base=10000,
+        divides=True,
         pattern=3,
         offset=0,
         reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
@@ -282,23 +306,23 @@ ROTARY: Mapping[str, Rotary] = {
     ),
     "olmo_hybrid": Rotary(layers="listed"),
     "olmoe": Rotary(),
-    "persimmon": Rotary(partial=0.5),
+    "persimmon": Rotary(partial=0.5, divides=True),
     "phi": Rotary(partial=0.5),
-    "phi3": Rotary(cuts=True, reads=WINDOW),
-    "phi3_v": Rotary(types=("default", "longrope"), reads=WINDOW),
-    "phi4_multimodal": Rotary(cuts=True, reads=WINDOW),
+    "phi3": Rotary(cuts=True, types=OF_PHI, reads=WINDOW),
+    "phi3_v": Rotary(types=OF_PHI, follows=True, reads=WINDOW),
+    "phi4_multimodal": Rotary(cuts=True, types=OF_PHI, reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
-    "qwen2": Rotary(layers="switched", reads=QWEN),
-    "qwen2_5_omni_text": OF_QWEN_2_VL,
+    "qwen2": Rotary(layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
+    "qwen2_5_omni_text": replace(OF_QWEN_2_VL, defaults={"sliding_window": 32768}),
     "qwen2_5_vl": OF_QWEN_2_VL,
     "qwen2_5_vl_text": OF_QWEN_2_VL,
-    "qwen2_moe": Rotary(layers="switched", reads=QWEN),
+    "qwen2_moe": Rotary(layers="unswitched", reads=QWEN),
     "qwen2_vl": OF_QWEN_2_VL,
     "qwen2_vl_text": OF_QWEN_2_VL,
-    "qwen3": Rotary(head_dim=128, layers="switched", reads=QWEN),
+    "qwen3": Rotary(head_dim=128, layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
     "qwen3_5_moe_text": OF_QWEN_3_5,
     "qwen3_5_text": OF_QWEN_3_5,
-    "qwen3_moe": Rotary(layers="switched", reads=QWEN),
+    "qwen3_moe": Rotary(layers="unswitched", reads=QWEN),
     "qwen3_next": Rotary(
         partial=0.25,
         head_dim=256,
@@ -309,20 +333,20 @@ ROTARY: Mapping[str, Rotary] = {
     "qwen3_omni_moe_text": Rotary(
         base=1000000,
         sections=Sections((24, 20, 20), interleaved=True),
-        layers="switched",
+        layers="unswitched",
         reads=QWEN,
     ),
     "qwen3_vl_moe_text": Rotary(
         base=500000,
         sections=Sections((24, 20, 20), interleaved=True),
-        layers="switched",
+        layers="unswitched",
         reads=QWEN,
     ),
     "qwen3_vl_text": Rotary(
         base=500000,
         head_dim=128,
         sections=Sections((24, 20, 20), interleaved=True),
-        layers="switched",
+        layers="unswitched",
         reads=QWEN,
     ),
     "seed_oss": Rotary(head_dim=128),
@@ -334,7 +358,7 @@ ROTARY: Mapping[str, Rotary] = {
         "max_window_layers",
     ),
     "solar_open": Rotary(base=1000000, head_dim=128),
-    "stablelm": Rotary(partial=0.25),
+    "stablelm": Rotary(partial=0.25, divides=True),
     "starcoder2": Rotary(reads=WINDOW),
     "vaultgemma": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
     "voxtral_realtime_text": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
@@ -343,6 +367,10 @@ ROTARY: Mapping[str, Rotary] = {
 """Types of models whose queries and keys are rotated, by ``model_type``."""
 
 _INDEXED = "its indexer turns queries and keys a second time, which no scheme here does yet"
+_TWO_LAYOUTS = (
+    "its indexer turns queries and keys a second time, with pairs of channels t and t + r/2 where "
+    "attention has 2t and 2t + 1, which no scheme here does yet"
+)
 _THREE_AXES = "it shares pairs out among three axes in a way that no scheme here does yet"
 _COMPRESSED = (
     "it turns the last channels of a head, and keys that stand for several positions, which no "
@@ -361,7 +389,7 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "baichuan": "some models of this type turn queries and keys, and others have ALiBi",
     "cohere2_moe": "its first layers and the others have patterns of their own",
     "deepseek_ref": _COMPRESSED,
-    "deepseek_v32": _INDEXED,
+    "deepseek_v32": _TWO_LAYOUTS,
     "deepseek_v4": _COMPRESSED,
     "ernie4_5_vl_moe_text": _THREE_AXES,
     "glm4v_text": _THREE_AXES,

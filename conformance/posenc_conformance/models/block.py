@@ -1,6 +1,7 @@
 """The block of a configuration that says how queries and keys are rotated."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
@@ -26,9 +27,12 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
 SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
 """Fields that say how pairs are shared out among three axes."""
 NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
+OF_TEXT = "texts without images are turned as under {} alone: judge these by that scheme"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
 """Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
 
+PLAIN = ("default",)
+"""What ``rope_type`` may be where no block is read."""
 EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
 
 NOW = {"su": "longrope", "mrope": "default"}
@@ -54,6 +58,12 @@ def block(config: Configuration, kind: str) -> FieldDict:
             f"it has {many if per_kind else one}; of {config.type} {many if style.blocks else one} "
             "is known",
         )
+    if style.blocks and style.base is None and new is None:
+        raise config.wrong(
+            "rope_parameters", f"it is missing, and {config.type} is read with nothing else"
+        )
+    if style.types == PLAIN and new:
+        _demand_unsaid(replace(config, fields=new), "rope_theta", "rope_theta outside of the block")
     if per_kind:
         found, field = _of_kind(config, kind, new)
     elif new is not None:
@@ -97,7 +107,16 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
         "partial_rotary_factor": "partial_rotary_factor",
     }
     for inner, outer in names.items():
+        if style.blocks and _stands_alone(config, found, inner, outer):
+            raise config.wrong(
+                outer,
+                f"it is {config.get(outer)!r}; outside of rope_parameters releases of transformers "
+                f"read it differently in {config.type}, or not at all",
+                f"write it into the blocks of rope_parameters as {inner}",
+            )
         _add_outer(config, found, field, inner, outer)
+    if names["rope_theta"] not in ("rope_theta", "rope_local_base_freq"):
+        _demand_unsaid(config, "rope_theta", names["rope_theta"])
     if found.get("rope_theta") is None:
         found["rope_theta"] = style.local_base if local else style.base
         if config.get("rope_ratio") is not None:
@@ -105,6 +124,28 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
     if found["rope_theta"] is None:
         raise config.wrong("rope_theta", "it is missing", "this type of model has no default")
     return found
+
+
+def _demand_unsaid(config: Configuration, name: str, instead: str) -> None:
+    """Raise UserError if a field is given that models of this type have under another name."""
+    if config.get(name) is not None:
+        raise config.wrong(
+            name,
+            f"it is {config.get(name)!r}, but nobody reads it in {config.type}",
+            f"write {instead}, or remove it",
+        )
+
+
+def _stands_alone(config: Configuration, found: Fields, inner: str, outer: str) -> bool:
+    """Return whether a field outside of the blocks would decide, and not all read it.
+
+    A base is read where local layers have one of their own, as they always had.
+    """
+    style, given = ROTARY[config.type], config.get(outer)
+    usual = style.base if inner == "rope_theta" else style.partial
+    if given is None or given == usual or found.get(inner) is not None:
+        return False
+    return inner != "rope_theta" or style.local_base is None
 
 
 def _add_outer(config: Configuration, found: FieldDict, field: str, inner: str, outer: str) -> None:
@@ -202,8 +243,10 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
             continue
         elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
         if name in SECTIONS:
-            what = NOT_WITH_SECTIONS.format(type)
-        elif elsewhere:
+            raise config.wrong(
+                f"{field}.{name}", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type)
+            )
+        if elsewhere:
             what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
         else:
             what = "nobody has defined it"

@@ -44,11 +44,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
-    "kv_channels": ("chatglm",),
+    "kv_channels": ("chatglm", "jetmoe"),
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
 """Of these names, the types of models that are read with them; others ignore them."""
+
+OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
+"""Of these names, those that are read instead of the usual ones, not beside them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -196,7 +199,10 @@ def configuration(raw: Fields, where: str) -> Configuration:
             return configuration(_with_type(raw[name], raw, name), f"{where}: {name}")
     type = raw.get("model_type")
     if type is None:
-        raise UserError(f"{where}: model_type: it is missing", "it must name the kind of model")
+        hint = "it must name the kind of model"
+        if "base_model_name_or_path" in raw:
+            hint = "this is of an adapter: give the config.json of the model that it belongs to"
+        raise UserError(f"{where}: model_type: it is missing", hint)
     _demand_known(str(type), where)
     _demand_own_names(raw, str(type), where)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
@@ -228,6 +234,12 @@ def _demand_known(type: str, where: str) -> None:
         raise UserError(
             f"{where}: model_type: {type!r} is not specified yet: {NOT_SPECIFIED[type]}",
             "nothing of it is guessed; its other parts can be judged by the schemes themselves",
+        )
+    if TEXTS.get(type, f"{type}_text") in (*known, *NOT_SPECIFIED):
+        raise UserError(
+            f"{where}: text_config: it is missing, and a model of the type {type} has a part for "
+            "its text",
+            "give a config.json that says what it has; defaults are not guessed",
         )
     near = [each for each in get_close_matches(type, known, 3, 0.85) if _may_be_meant(each, type)]
     raise UserError(
@@ -297,6 +309,16 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
             f"{where}: {name}: it is {in_line(repr(raw[name]))}, but nobody reads it in {type}",
             f"write {usual}, if that is what is meant",
         )
+    for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():
+        usual = next(one for one, others in NAMES.items() if own in others)
+        style = ROTARY[type]
+        meant = raw.get(own, style.base if own == "rotary_emb_base" else style.partial)
+        if raw.get(usual) not in (None, meant):
+            raise UserError(
+                f"{where}: {usual}: it is {in_line(repr(raw[usual]))}, but nobody reads it in "
+                f"{type}, where {own} is read",
+                f"write {own}, or rope_parameters.{usual}, if that is what is meant",
+            )
 
 
 def _name_fields(raw: Fields, where: str) -> FieldDict:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import NOT_WITH_SECTIONS, SECTIONS, block
+from posenc_conformance.models.block import NOT_WITH_SECTIONS, OF_TEXT, SECTIONS, block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -121,6 +121,11 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
+    if share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
+        raise config.wrong(
+            "partial_rotary_factor",
+            f"it is null, which may stand for {style.partial} or for the whole head",
+        )
     width = int(size * (style.partial if share is None else share))
     given = config.get("rotary_dim")
     if given is not None and share is None and "rotary_dim" in style.reads.split():
@@ -129,10 +134,12 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
         raise config.wrong(
             "rotary_dim", f"it is {given}, but {width} channels of {size} follow from other fields"
         )
-    if width != size and not (style.cuts or style.partial != 1):
+    usual = int(size * style.partial)
+    if width != usual and not (style.partial != 1 if style.cuts is None else style.cuts):
         raise config.wrong(
             "partial_rotary_factor" if given is None else "rotary_dim",
-            f"{width} of {size} channels would be rotated, but {config.type} rotates whole heads",
+            f"{width} of {size} channels would be rotated, but {config.type} rotates "
+            f"{usual if usual < size else 'whole heads'}",
         )
     if width % 2 or not 0 < width <= size:
         name = "head_dim" if share is None and given is None else "partial_rotary_factor"
@@ -239,7 +246,8 @@ def _sections(
     assert known is not None
     sections = list(settings.get("mrope_section") or known.pairs)
     if settings["rope_type"] != "default":
-        raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(settings["rope_type"]))
+        type = settings["rope_type"]
+        raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type))
     most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
     if known.interleaved and any(
         given > limit for given, limit in zip(sections[1:], most, strict=False)
@@ -312,7 +320,7 @@ def _longrope(
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
     follows = normalise_numbers(whole / original)
-    if ROTARY[config.type].types and factor not in (None, follows):
+    if ROTARY[config.type].follows and factor not in (None, follows):
         raise config.wrong("rope_scaling.factor", f"it is {factor}, but {config.type} ignores it")
     if factor is None:
         factor = follows

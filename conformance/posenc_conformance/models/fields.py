@@ -85,6 +85,10 @@ PATTERN = Kind(
     f"a text of at most {LAYERS:,} letters",
     lambda value: isinstance(value, str) and len(value) <= LAYERS,
 )
+LETTERS = Kind(
+    "a text of the letters L and G, as LLLG",
+    lambda value: TEXT.holds(value) and bool(value) and not set(value) - {"L", "G"},
+)
 BLOCK = Kind("a block of fields", lambda value: isinstance(value, Mapping))
 BASE = number(1e15)
 
@@ -152,8 +156,8 @@ FIELDS: Mapping[str, Kind] = {
     "rotary": FLAG,
     "rotary_dim": integer(CHANNELS),
     "share_att_key": FLAG,
-    "sliding_window": integer(LENGTH),
-    "sliding_window_pattern": either(integer(LAYERS, 0), TEXT),
+    "sliding_window": integer(LENGTH, 0),
+    "sliding_window_pattern": either(integer(LAYERS, 0), LETTERS),
     "use_bidirectional_attention": either(FLAG, TEXT),
     "use_mrope": FLAG,
     "use_rotary_pos_emb": FLAG,

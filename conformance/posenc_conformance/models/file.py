@@ -29,6 +29,7 @@ from posenc_conformance.models.meaning import (
     scheme_of,
     unwritten,
 )
+from posenc_conformance.scheme_file import cache
 from posenc_conformance.scheme_file.model import Golden
 from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
 
@@ -108,7 +109,40 @@ def model_named(name: str) -> Model:
 
 def load_all() -> list[Model]:
     """Load every model of the installed spec."""
-    return [load_model(path) for path in paths()]
+    return [*load_together(tuple(paths()))]
+
+
+@lru_cache(maxsize=4)
+def load_together(paths: tuple[Path, ...]) -> tuple[Model, ...]:
+    """Load several model files, which are kept together once they were found right.
+
+    Raises UserError naming file, line and field if one is not what the schema asks for.
+    """
+    texts = [_text(path) for path in paths]
+    name = cache.key(_text(spec_folder() / SCHEMA), *map(str, paths), *texts)
+    kept = cache.recall(name)
+    read = kept
+    if kept is None:
+        read = [validate(*each, SCHEMA) for each in zip(paths, texts, strict=True)]
+    found = tuple(_checked(*each) for each in zip(paths, texts, read, strict=True))
+    if kept is None:
+        cache.keep(name, read)
+    return found
+
+
+def _text(path: Path) -> str:
+    return read_text(path, "give a model file")
+
+
+def _checked(path: Path, text: str, raw: Fields) -> Model:
+    """Make a model of what a file holds.
+
+    Raises UserError naming file, line and field for what the schema cannot see.
+    """
+    model = _model(path, raw)
+    for place, problem in _inconsistencies(model, raw):
+        raise located_error(path, text, place, problem, SCHEMA)
+    return model
 
 
 MARK = "posenc-model:"
@@ -164,12 +198,8 @@ def load_model(path: Path) -> Model:
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
-    text = read_text(path, "give a model file")
-    raw = validate(path, text, SCHEMA)
-    model = _model(path, raw)
-    for place, problem in _inconsistencies(model, raw):
-        raise located_error(path, text, place, problem, SCHEMA)
-    return model
+    text = _text(path)
+    return _checked(path, text, validate(path, text, SCHEMA))
 
 
 def _model(path: Path, raw: Fields) -> Model:

@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from posenc_conformance.door import opened
+from posenc_conformance.door import POINTER, opened
 from posenc_conformance.errors import in_line
 from posenc_conformance.models.configuration import FieldDict
 from posenc_conformance.models.metadata import TABLES, to_config
@@ -76,7 +76,10 @@ class _Reader:
         return metadata, {name: self._table(start, name, *at) for name, at in places.items()}
 
     def _metadata(self) -> tuple[FieldDict, dict[str, Place]]:
-        if self._take(4) != b"GGUF":
+        start = self._take(4)
+        if start == POINTER[:4]:
+            raise ValueError("it is a pointer of Git LFS, and the file itself is not here")
+        if start != b"GGUF":
             raise ValueError("it does not begin with GGUF")
         version = self._number("<I")
         if version not in (2, 3):

@@ -38,7 +38,8 @@ def kinds(config: Configuration) -> list[str]:
     field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
     given = config.listed(field)
     if config.get(field) is None:
-        return implied or ["full"] * count
+        found = implied or ["full"] * count
+        return [*found[:-1], "full"] if ROTARY[config.type].ends_full else found
     for name in given:
         if name not in KINDS_BY_NAME:
             raise config.wrong(
@@ -64,7 +65,35 @@ def kinds(config: Configuration) -> list[str]:
         off = config.get("sliding_window") is not None
         why = "use_sliding_window is not true" if off else "sliding_window is null"
         raise config.wrong("layer_types", f"it names sliding layers, but {why}")
+    _demand_had(config, stated, implied)
+    if ROTARY[config.type].ends_full and stated[-1] != "full":
+        raise config.wrong(
+            "layer_types", f"its last layer is {stated[-1]}, and that of {config.type} is full"
+        )
+    if _are_alike(config) and stated != (implied or ["full"] * count):
+        raise config.wrong(
+            "layer_types",
+            f"all layers of {config.type} are alike, and it says something else",
+        )
     return stated
+
+
+def _demand_had(
+    config: Configuration, stated: Sequence[str], implied: Sequence[str] | None
+) -> None:
+    """Raise UserError for kinds of layers that no model of this type has."""
+    style = ROTARY[config.type]
+    linear = "linear" in (implied or ()) or (style.layers == "listed" and not style.blocks)
+    known = {"linear": linear, "chunked": style.layers == "chunked"}
+    for kind in dict.fromkeys(stated):
+        if not known.get(kind, True):
+            raise config.wrong("layer_types", f"{config.type} has no layers that are {kind}")
+
+
+def _are_alike(config: Configuration) -> bool:
+    """Return whether nothing tells layers of this type of model apart."""
+    style = ROTARY[config.type]
+    return style.layers == "pattern" and style.pattern is None
 
 
 def _implied(config: Configuration, count: int) -> list[str] | None:
@@ -98,6 +127,19 @@ def _by_switch(config: Configuration, count: int) -> list[str] | None:
     if every is not None:
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
     return _late(config, count) if config.get("use_sliding_window") else None
+
+
+def _by_no_switch(config: Configuration, count: int) -> list[str]:
+    """Let no layer slide.
+
+    Raises UserError if a switch asks for it: releases of transformers do different things then.
+    """
+    if config.get("use_sliding_window") and config.get("sliding_window") is not None:
+        raise config.wrong(
+            "use_sliding_window",
+            f"it is true, and which layers of {config.type} slide then is not specified yet",
+        )
+    return ["full"] * count
 
 
 def _late(config: Configuration, count: int) -> list[str] | None:
@@ -149,7 +191,9 @@ RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
     "listed": _listed,
     "pattern": _by_pattern,
     "switched": _by_switch,
+    "unswitched": _by_no_switch,
     "unturned": _unturned,
+    "windowed": _by_pattern,
 }
 """How the kinds of layers follow from what a configuration says, by the name of the rule."""
 
@@ -175,13 +219,21 @@ def is_two_sided(config: Configuration) -> bool:
     return config.type == "modernbert" or asked is True
 
 
+def _is_switched(config: Configuration) -> bool:
+    return ROTARY[config.type].layers in ("switched", "unswitched")
+
+
 def _window(config: Configuration) -> int | None:
     if config.type == "modernbert":
         found = config.get("local_attention", 128) // 2
-    elif ROTARY[config.type].layers == "switched" and not config.get("use_sliding_window"):
+    elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
         found = config.get("sliding_window")
+        if found == 0:
+            raise config.wrong(
+                "sliding_window", "it is 0", "a query sees at least its own position"
+            )
         if found is not None and is_two_sided(config):
             found //= 2
     return None if found is None else int(found)
@@ -274,7 +326,20 @@ def _of_layers(config: Configuration) -> dict[int, Fields]:
 def head_dim(config: Configuration) -> int:
     """Return the number of channels of a head that rotation looks at, rotated or not."""
     if config.get("qk_rope_head_dim") is not None:
-        return config.whole("qk_rope_head_dim")
+        size = config.whole("qk_rope_head_dim")
+        if config.get("head_dim", size) != size:
+            raise config.wrong(
+                "head_dim", f"it is {config.get('head_dim')}, but qk_rope_head_dim is {size}"
+            )
+        return size
+    if ROTARY[config.type].divides and config.get("head_dim") is not None:
+        if config.get("head_dim") != divided(config):
+            raise config.wrong(
+                "head_dim",
+                f"it is {config.get('head_dim')}, but heads of {config.type} always have "
+                f"hidden_size / num_attention_heads = {divided(config)} channels",
+            )
+        return divided(config)
     if config.get("head_dim") is not None:
         return config.whole("head_dim")
     known = ROTARY[config.type].head_dim

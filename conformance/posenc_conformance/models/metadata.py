@@ -54,6 +54,8 @@ class Architecture:
     """Whether heads of full layers have a size of their own, and are rotated in a part of pairs."""
     chunks: bool = False
     """Whether layers see chunks unless the file says that none slides."""
+    base: str = "rope_theta"
+    """The field of config.json that has the base."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
@@ -78,7 +80,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "glm4moe": Architecture("glm4_moe"),
     "gpt-oss": Architecture("gpt_oss", window=NEEDED, scaling={"truncate": False}),
     "gptj": Architecture("gptj", INTERLEAVED),
-    "gptneox": Architecture("gpt_neox"),
+    "gptneox": Architecture("gpt_neox", base="rotary_emb_base"),
     "granite": Architecture("granite", INTERLEAVED),
     "granitehybrid": Architecture("granitemoehybrid", turns=False),
     "granitemoe": Architecture("granitemoe", INTERLEAVED),
@@ -239,6 +241,8 @@ class _Reader:
         found |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
         if "block_count" in self.own:
             found["num_hidden_layers"] = self._count()
+        if "rope_theta" in found:
+            found[self.architecture.base] = found.pop("rope_theta")
         found |= self._windows() | self._layers()
         if not self.architecture.turns:
             return found | self._unturned(), self.architecture.layout

@@ -23,6 +23,7 @@ _IGNORED: Mapping[str, str] = {
     "moe_router_scaling_factor num_local_experts routed_scaling_factor router_scaling_factor",
     "what logits or hidden states are multiplied by at every position alike": "logits_scaling "
     "full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor "
+    "layernorm_full_attention_alpha layernorm_full_attention_beta "
     "linear_attn_beta_factor logit_scaling residual_scaling",
     "channels of other parts of a head, or of layers without positions": "qk_nope_head_dim "
     "hidden_size_per_layer_input vocab_size_per_layer_input chunk_size mamba_chunk_size "
@@ -36,7 +37,8 @@ _IGNORED: Mapping[str, str] = {
     "tokens_per_second",
     "images and sound, whose parts have configurations of their own": "image_seq_length "
     "img_token_compression_config use_unified_vision_chunk",
-    "how weights are stored, and how attention is computed": "compression_config attn_type",
+    "how weights are stored, and how attention is computed": "compression_config attn_type "
+    "for_llm_compressor",
 }
 IGNORED: Mapping[str, str] = {
     name: reason for reason, names in _IGNORED.items() for name in names.split()

@@ -1,0 +1,94 @@
+"""What the page of models shows of types of models: which are read, and which are refused why."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from posenc_lab.configurations import ELSEWHERE
+from posenc_lab.spellings import tally
+
+from markup import code, paragraph, table
+from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
+from posenc_conformance.models.configuration import OTHERS
+from posenc_conformance.models.metadata import ARCHITECTURES
+
+WHAT: Mapping[str, Iterable[str]] = {
+    "queries and keys are rotated": ROTARY,
+    "a table of positions": LEARNED,
+    "a table for the patches of an image": GRIDS,
+    "a bias, states, or several of these": OTHERS,
+}
+
+
+def counted() -> str:
+    """Count what becomes of the configurations of all types that are read."""
+    rows = []
+    for what, types in WHAT.items():
+        found = tally(types)
+        rows.append(
+            [
+                what,
+                str(len([*types])),
+                *(f"{each:,}" for each in (found.read, found.refused, found.same)),
+                f"{found.unsaid:,}",
+                f"{found.different:,}",
+            ]
+        )
+    head = [
+        *("what it does", "types", "configurations read", "refused"),
+        *("other spellings: the same", "refused", "something else"),
+    ]
+    return table(head, rows)
+
+
+def known() -> str:
+    """List the types that are read."""
+    rows = [[what, ", ".join(map(code, sorted(types)))] for what, types in WHAT.items()]
+    return table(["what it does", "model_type"], rows)
+
+
+def unspecified() -> str:
+    """List the types that are refused, by the reason."""
+    reasons = dict.fromkeys(NOT_SPECIFIED.values())
+    rows = [
+        [reason, ", ".join(code(type) for type, each in NOT_SPECIFIED.items() if each == reason)]
+        for reason in reasons
+    ]
+    return table(["what is not specified", "model_type"], rows)
+
+
+def elsewhere() -> str:
+    """List the types that are not run in transformers, by the reason."""
+    reasons = dict.fromkeys(ELSEWHERE.values())
+    rows = [
+        [reason, ", ".join(code(type) for type, each in ELSEWHERE.items() if each == reason)]
+        for reason in reasons
+    ]
+    return table(["why", "model_type"], rows)
+
+
+def files() -> str:
+    """List the architectures of GGUF files that are read."""
+    rows = []
+    for layout in ("half", "interleaved"):
+        some = [name for name, each in ARCHITECTURES.items() if each.layout == layout]
+        rows.append([layout, ", ".join(map(code, some))])
+    return table(["stored as", "general.architecture"], rows)
+
+
+def count_types() -> str:
+    """How many types are read, and how many are known and refused."""
+    read = sum(len([*types]) for types in WHAT.values())
+    return paragraph(
+        f"{read} types are read, {len(ROTARY) - len(ELSEWHERE)} of them run in transformers. "
+        f"{len(NOT_SPECIFIED)} more are known and refused. Of GGUF files {len(ARCHITECTURES)} "
+        "architectures are read; all others are refused."
+    )
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "count:types": count_types,
+    "table:architectures": files,
+    "table:types": known,
+    "table:types-counted": counted,
+    "table:types-elsewhere": elsewhere,
+    "table:types-unspecified": unspecified,
+}

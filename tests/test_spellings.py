@@ -1,0 +1,170 @@
+"""Spellings of a configuration: each means the same, or is refused with the field that decides."""
+
+from typing import Any
+
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.meaning import Meaning
+from posenc_lab.configurations import ELSEWHERE, TYPES, Fields, small
+from posenc_lab.spellings import changed, read, spelled, tally
+
+
+def derived(fields: Fields) -> Meaning:
+    return meaning(configuration(fields, "config.json"))
+
+
+def refused(fields: Fields) -> str:
+    with pytest.raises(UserError) as caught:
+        derived(fields)
+    return f"{caught.value}"
+
+
+every_type = pytest.mark.parametrize("type", TYPES)
+
+
+@every_type
+def test_every_spelling_means_the_same(type: str) -> None:
+    for name, fields in [("least", small(type)), *changed(type)]:
+        found = read(fields)
+        for spelling, other in spelled(fields) if found is not None else ():
+            if spelling == "type for rope_type" and ROTARY[type].blocks:
+                assert ".type: " in refused(other)
+            else:
+                assert derived(other) == found, (name, spelling)
+
+
+@every_type
+def test_a_number_in_quotes_is_refused_or_nobody_reads_it(type: str) -> None:
+    for _, fields in [("least", small(type)), *changed(type)]:
+        found = read(fields)
+        for name, other in quoted(fields) if found is not None else ():
+            said = read(other)
+            assert said is None or said == found, name
+            if said is None:
+                assert f"{name}: " in refused(other)
+
+
+def quoted(fields: Fields) -> list[tuple[str, Fields]]:
+    """A configuration with one of its numbers in quotes, under the name of the number each."""
+    blocks: dict[str, Any] = {n: each for n, each in fields.items() if isinstance(each, dict)}
+    inner = [
+        (f"{block}.{name}", {**fields, block: {**each, name: f"{value}"}})
+        for block, each in blocks.items()
+        for name, value in each.items()
+        if type(value) in (int, float)
+    ]
+    outer = [
+        (name, {**fields, name: f"{value}"})
+        for name, value in fields.items()
+        if type(value) in (int, float)
+    ]
+    return outer + inner
+
+
+NOTHING = (
+    "a window, switched off",
+    "a window, switched on from the layer on that is usual",
+    "heads that are not given",
+    "layers one by one, all full",
+    "no window",
+)
+"""What may be said without changing anything, in types that read the fields."""
+
+
+def test_what_is_read_is_not_ignored() -> None:
+    """Of each change, some type that reads it means something else with it."""
+    names = {name for type in TYPES for name, _ in changed(type)}
+    for name in names - set(NOTHING):
+        assert [
+            type
+            for type in TYPES
+            for each, fields in changed(type)
+            if each == name and read(fields) not in (None, derived(small(type)))
+        ], name
+
+
+# What the code of a type does not read, or reads otherwise than the name says.
+
+
+@pytest.mark.parametrize(
+    ("type", "field", "changes"),
+    [
+        ("gpt_neox", "rope_theta", {"rope_theta": 12345.0}),
+        ("gpt_neox", "partial_rotary_factor", {"partial_rotary_factor": 0.5}),
+        ("gpt_neox", "head_dim", {"head_dim": 96}),
+        ("modernbert", "rope_theta", {"rope_theta": 12345.0}),
+        ("olmo3", "rope_theta", {"rope_theta": 12345.0}),
+        ("laguna", "partial_rotary_factor", {"partial_rotary_factor": 0.5}),
+        ("bamba", "partial_rotary_factor", {"partial_rotary_factor": 0.75}),
+        ("deepseek_v3", "head_dim", {"head_dim": 128}),
+        ("mistral", "layer_types", {"layer_types": ["full_attention", "sliding_attention"] * 4}),
+        ("llama", "layer_types", {"layer_types": ["linear_attention", "full_attention"] * 4}),
+        ("gemma3_text", "layer_types", {"layer_types": ["linear_attention"] * 8}),
+        ("qwen2", "layer_types", {"layer_types": ["chunked_attention"] * 8}),
+        (
+            "qwen2_moe",
+            "use_sliding_window",
+            {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 4},
+        ),
+        ("qwen3_moe", "use_sliding_window", {"use_sliding_window": True, "sliding_window": 64}),
+        ("esm", "rope_type", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+        ("phi3", "rope_type", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+        ("mistral", "sliding_window", {"sliding_window": 0}),
+        ("glm", "partial_rotary_factor", {"partial_rotary_factor": None}),
+        (
+            "gemma4_text",
+            "layer_types",
+            {"layer_types": ["full_attention", "sliding_attention"] * 4},
+        ),
+        ("esm", "rope_theta", {"rope_parameters": {"rope_theta": 500.0}}),
+    ],
+)
+def test_what_the_code_of_a_type_does_not_read_is_refused(
+    type: str, field: str, changes: Fields
+) -> None:
+    assert f"{field}: " in refused({**small(type), **changes})
+
+
+@pytest.mark.parametrize(
+    ("type", "changes", "same"),
+    [
+        ("gpt_neox", {"rope_theta": 10000, "partial_rotary_factor": 0.25}, {}),
+        ("gpt_neox", {"rope_theta": 500.0}, {"rope_parameters": {"rope_theta": 500.0}}),
+        ("olmo3", {"rope_theta": 500000.0}, {}),
+        ("deepseek_v3", {"head_dim": 32}, {}),
+        ("gptj", {"head_dim": 64}, {}),
+        ("jetmoe", {"kv_channels": 64}, {"head_dim": 64}),
+        ("llama", {"layer_types": ["full_attention"] * 8}, {}),
+        ("qwen2_moe", {"sliding_window": 0, "use_sliding_window": False}, {}),
+        ("mistral", {"layer_types": ["sliding_attention"] * 8}, {}),
+    ],
+)
+def test_what_says_the_same_is_read(type: str, changes: Fields, same: Fields) -> None:
+    own = {"rotary_emb_base": changes["rope_theta"]} if same.get("rope_parameters") else {}
+    given = own or changes
+    assert derived({**small(type), **given}) == derived({**small(type), **same})
+
+
+def test_a_window_that_is_switched_on_but_not_given_is_that_of_the_type() -> None:
+    on = {"use_sliding_window": True, "max_window_layers": 4}
+    full, sliding = derived({**small("qwen2"), **on}).groups
+    assert (full.window, sliding.window) == (None, 4096)
+    assert derived({**small("qwen2"), **on, "sliding_window": None}) == derived(small("qwen2"))
+
+
+def test_what_is_counted_adds_up() -> None:
+    found = tally(["llama", "modernbert"])
+    assert found.read + found.refused == sum(
+        1 + len([*changed(type)]) for type in ("llama", "modernbert")
+    )
+    assert found.same > found.read > 0 < found.refused
+    assert found.unsaid > 0
+    assert found.different == 0
+
+
+def test_types_that_are_run_elsewhere_are_read() -> None:
+    assert not ELSEWHERE.keys() - ROTARY.keys()
