@@ -6,13 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Playwright, TimeoutError, sync_playwright
+from playwright.sync_api import (
+    Locator,
+    Page,
+    Playwright,
+    Route,
+    TimeoutError,
+    sync_playwright,
+)
 
 from posenc_conformance.scheme_file.read import scheme_paths
 from posenc_lab.dependencies import digest, installed
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import once
-from tests.browsing import ALL, DESK, PATIENCE, PHONE, QUARTERS, Visitor, chromium, served
+from tests.browsing import (
+    ALL,
+    DESK,
+    PATIENCE,
+    PHONE,
+    QUARTERS,
+    SCRIPT,
+    Visitor,
+    chromium,
+    served,
+)
 from tests.building import CHECKOUT, shown_by
 
 LIBRARIES = ("ggml", "rotary-embedding-torch", "timm")
@@ -114,6 +131,27 @@ def test_whatever_scrolls_does_so_with_the_keyboard(
         opened.wait_for_function("document.querySelector('article [tabindex=\"0\"]')")
         for box in boxes.all():
             assert any(scrolled(opened, box) for _ in range(KEYS)), box.inner_text()
+
+
+@pytest.mark.remembered(site=("learn/model/*", "assets/**/*"))
+def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, address: str) -> None:
+    """The letters of code that come after the page was laid out are wider than those before."""
+    held: list[Route] = []
+    scrolls = (
+        "[...document.querySelectorAll('pre > code')].filter(b => b.scrollWidth > b.clientWidth)"
+    )
+    with visitor.page(PHONE, "light") as (opened, _):
+        opened.route("**/*.woff2", lambda route: held.append(route))
+        opened.goto(f"{address}learn/model/", wait_until="domcontentloaded")
+        opened.wait_for_function("document.querySelector('pre[id^=__code] > code')")
+        opened.evaluate(f"window.look = {SCRIPT}; look.drawn()")
+        before = opened.evaluate(f"{scrolls}.length")
+        for route in held:
+            route.continue_()
+        opened.wait_for_load_state("load")
+        opened.evaluate("document.fonts.ready.then(() => look.drawn())")
+        assert opened.evaluate(f"{scrolls}.length") > before
+        assert opened.evaluate("look.scrolling()") == []
 
 
 def scrolled(opened: Page, box: Locator) -> bool:
