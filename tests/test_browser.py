@@ -55,6 +55,19 @@ def _addresses() -> list[str]:
 KEYS = 12
 """So many times a key is pressed before nothing is said to happen."""
 ERROR_PAGE = "404.html"
+PICTURES = """async letters => {
+  const family = getComputedStyle(document.querySelector("math")).fontFamily
+  await document.fonts.load(`30px ${family}`, letters.join(""))
+  const pen = new OffscreenCanvas(60, 60).getContext("2d")
+  pen.font = `30px ${family}`
+  const drawn = letters.map(letter => {
+    pen.clearRect(0, 0, 60, 60)
+    pen.fillText(letter, 10, 40)
+    return pen.getImageData(0, 0, 60, 60).data.join()
+  })
+  return new Set(drawn).size
+}"""
+"""Counts how many different pictures some letters give in the fonts of formulas."""
 ADDRESSES = [*_addresses(), ERROR_PAGE]
 
 
@@ -152,6 +165,18 @@ def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, addres
         opened.evaluate("document.fonts.ready.then(() => look.drawn())")
         assert opened.evaluate(f"{scrolls}.length") > before
         assert opened.evaluate("look.scrolling()") == []
+
+
+@pytest.mark.remembered(site=("schemes/rope/*", "assets/**/*"))
+def test_letters_of_formulas_can_be_told_apart(visitor: Visitor, address: str) -> None:
+    """Without a font of mathematics a browser may show the same box for each."""
+    with visitor.page(DESK, "light") as (opened, _):
+        opened.goto(f"{address}schemes/rope/")
+        opened.locator("math").first.wait_for()
+        opened.evaluate("document.fonts.ready")
+        assert opened.evaluate(PICTURES, [chr(0x1D44E + n) for n in (0, 1, 12, 25)]) == 4
+        assert opened.evaluate(PICTURES, [chr(0x1D6FC + n) for n in (0, 7, 24)] + ["ℎ"]) == 4
+        assert opened.evaluate(PICTURES, [chr(0x10FFFE), chr(0x10FFFF)]) == 1
 
 
 def scrolled(opened: Page, box: Locator) -> bool:
