@@ -6,13 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Playwright, TimeoutError, sync_playwright
+from playwright.sync_api import (
+    Locator,
+    Page,
+    Playwright,
+    Route,
+    TimeoutError,
+    sync_playwright,
+)
 
 from posenc_conformance.scheme_file.read import scheme_paths
 from posenc_lab.dependencies import digest, installed
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import once
-from tests.browsing import ALL, DESK, PATIENCE, PHONE, QUARTERS, Visitor, chromium, served
+from tests.browsing import (
+    ALL,
+    DESK,
+    PATIENCE,
+    PHONE,
+    QUARTERS,
+    SCRIPT,
+    Visitor,
+    chromium,
+    served,
+)
 from tests.building import CHECKOUT, shown_by
 
 LIBRARIES = ("ggml", "rotary-embedding-torch", "timm")
@@ -38,6 +55,19 @@ def _addresses() -> list[str]:
 KEYS = 12
 """So many times a key is pressed before nothing is said to happen."""
 ERROR_PAGE = "404.html"
+PICTURES = """async letters => {
+  const family = getComputedStyle(document.querySelector("math")).fontFamily
+  await document.fonts.load(`30px ${family}`, letters.join(""))
+  const pen = new OffscreenCanvas(60, 60).getContext("2d")
+  pen.font = `30px ${family}`
+  const drawn = letters.map(letter => {
+    pen.clearRect(0, 0, 60, 60)
+    pen.fillText(letter, 10, 40)
+    return pen.getImageData(0, 0, 60, 60).data.join()
+  })
+  return new Set(drawn).size
+}"""
+"""Counts how many different pictures some letters give in the fonts of formulas."""
 ADDRESSES = [*_addresses(), ERROR_PAGE]
 
 
@@ -114,6 +144,39 @@ def test_whatever_scrolls_does_so_with_the_keyboard(
         opened.wait_for_function("document.querySelector('article [tabindex=\"0\"]')")
         for box in boxes.all():
             assert any(scrolled(opened, box) for _ in range(KEYS)), box.inner_text()
+
+
+@pytest.mark.remembered(site=("learn/model/*", "assets/**/*"))
+def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, address: str) -> None:
+    """The letters of code that come after the page was laid out are wider than those before."""
+    held: list[Route] = []
+    scrolls = (
+        "[...document.querySelectorAll('pre > code')].filter(b => b.scrollWidth > b.clientWidth)"
+    )
+    with visitor.page(PHONE, "light") as (opened, _):
+        opened.route("**/*.woff2", lambda route: held.append(route))
+        opened.goto(f"{address}learn/model/", wait_until="domcontentloaded")
+        opened.wait_for_function("document.querySelector('pre[id^=__code] > code')")
+        opened.evaluate(f"window.look = {SCRIPT}; look.drawn()")
+        before = opened.evaluate(f"{scrolls}.length")
+        for route in held:
+            route.continue_()
+        opened.wait_for_load_state("load")
+        opened.evaluate("document.fonts.ready.then(() => look.drawn())")
+        assert opened.evaluate(f"{scrolls}.length") > before
+        assert opened.evaluate("look.scrolling()") == []
+
+
+@pytest.mark.remembered(site=("schemes/rope/*", "assets/**/*"))
+def test_letters_of_formulas_can_be_told_apart(visitor: Visitor, address: str) -> None:
+    """Without a font of mathematics a browser may show the same box for each."""
+    with visitor.page(DESK, "light") as (opened, _):
+        opened.goto(f"{address}schemes/rope/")
+        opened.locator("math").first.wait_for()
+        opened.evaluate("document.fonts.ready")
+        assert opened.evaluate(PICTURES, [chr(0x1D44E + n) for n in (0, 1, 12, 25)]) == 4
+        assert opened.evaluate(PICTURES, [chr(0x1D6FC + n) for n in (0, 7, 24)] + ["ℎ"]) == 4
+        assert opened.evaluate(PICTURES, [chr(0x10FFFE), chr(0x10FFFF)]) == 1
 
 
 def scrolled(opened: Page, box: Locator) -> bool:

@@ -103,3 +103,28 @@ def test_claims_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_claims_and_checks_belong_together(text: str, found: str) -> None:
     with pytest.raises(PluginError, match=found):
         claims.claims_of("schemes/sinusoidal.md", text)
+
+
+def said_by_its_name() -> None:
+    """One plus one."""
+    assert 1 + 1 == 2
+
+
+def said_at_length() -> None:
+    """One plus one.
+
+    In whole numbers.
+    """
+    assert 1 + 1 == 2
+
+
+@pytest.mark.parametrize(
+    ("check", "kept"), [(said_by_its_name, False), (said_at_length, True)], ids=["line", "more"]
+)
+def test_the_code_of_a_check_does_not_repeat_its_summary(
+    check: claims.Check, *, kept: bool
+) -> None:
+    claim = claims.Claim("schemes/rope.md", "sum", 1, "", check)
+    source = claims.source_of(claim)
+    assert "assert 1 + 1 == 2" in source
+    assert ("One plus one" in source) is kept

@@ -23,6 +23,7 @@ import findings
 import notation
 import page_foot
 import pytest
+import scheme_blocks
 import search_index
 import sections
 import symptom_blocks
@@ -636,4 +637,23 @@ def test_a_known_mistake_has_a_link_to_itself(scheme: Scheme, site: Path) -> Non
         for name in (scheme.id, f"{scheme.id}{REFERENCE}")
     )
     for deviation in scheme.deviations:
-        assert f'class="headerlink" href="#{deviation.id}"' in source
+        assert source.count(f'class="headerlink" href="#{deviation.id}"') == 1
+
+
+def test_a_table_of_contents_has_no_marks_of_links(site: Path) -> None:
+    entry = re.compile(r'class="md-nav__link">([^<]*)')
+    pages = [site / "schemes" / name / "index.html" for name in ("rope", f"rope{REFERENCE}")]
+    entries = [found for path in pages for found in entry.findall(path.read_text("utf-8"))]
+    assert any("layout-swapped" in each for each in entries)
+    assert [each.strip() for each in entries if "¶" in each] == []
+
+
+def test_arguments_that_mean_the_same_are_named_once() -> None:
+    before = {"turn": {"x": "queries", "base": "of frequencies", "layout": "of pairs"}}
+    meanings = {"x": "their gradient", "base": "of frequencies", "layout": "of pairs"}
+    rows = scheme_blocks.rows_of(meanings, before)
+    assert rows[0][1] == "their gradient"
+    assert "turn" in rows[1][1]
+    assert all(name in rows[1][0] for name in ("base", "layout"))
+    assert len(rows) == 2
+    assert len(scheme_blocks.rows_of(meanings, {})) == 3

@@ -5,6 +5,7 @@ page's module under ``docs/claims``. Its docstring says what it verifies. It fai
 texts that it returns are what the paragraph must print, so that no printed number can drift.
 """
 
+import ast
 import html
 import inspect
 import re
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from mkdocs.exceptions import PluginError
 
-from markup import fenced, heading, paragraph
+from markup import code, fenced, heading, paragraph
 from pages import DOCS, REFERENCE, module_of, pages_with
 
 MARK = re.compile(r"<!--\s*claim:(?P<id>[a-z0-9-]+)\s*-->")
@@ -111,6 +112,18 @@ def _summary(claim: Claim) -> str:
     return " ".join((inspect.getdoc(claim.check) or "").partition("\n\n")[0].split())
 
 
+def source_of(claim: Claim) -> str:
+    """Return the code of a check without its docstring, if the summary has said all of that."""
+    source = inspect.getsource(claim.check)
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef), f"{claim.test} is no function"
+    said, *rest = function.body
+    if not rest or _summary(claim) != " ".join((inspect.getdoc(claim.check) or "").split()):
+        return source
+    lines = source.splitlines(keepends=True)
+    return "".join([*lines[: said.lineno - 1], *lines[said.end_lineno :]])
+
+
 def badge(claim: Claim) -> str:
     """Make the small number behind the sentence, which leads to its check."""
     said = html.escape(_summary(claim), quote=True)
@@ -146,15 +159,17 @@ def appendix(claims: list[Claim]) -> str:
     """Make the end of the page: every check with its code and the way back."""
     if not claims:
         return ""
+    some = claims[0].test.partition("::")[0]
+    page = claims[0].page.removesuffix(".md")
     text = heading(2, "What is executed", "executed")
-    text += paragraph("Each numbered statement is run by the tests of this site. This is how.")
+    text += paragraph(f"Run them with {code(f'pytest {some} -k {page}::')}.")
     for claim in claims:
         said = html.escape(_summary(claim), quote=False)
         text += (
             f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
             f"<summary>{claim.number}. {said}</summary>\n\n"
-            f'[Back to the statement]({_statement(claim)}). Alone: `pytest "{claim.test}"`\n'
-            f"{fenced(inspect.getsource(claim.check), 'python')}</details>\n\n"
+            f"[Back to the statement]({_statement(claim)}).\n"
+            f"{fenced(source_of(claim), 'python')}</details>\n\n"
         )
     return text
 

@@ -26,6 +26,7 @@ import posenc
 import references
 import vectors
 from markup import code, fenced, prose, table
+from pages import REFERENCE
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.commands.export import command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
@@ -241,17 +242,23 @@ def _power(value: float) -> str:
 
 
 def reference_api() -> str:
-    """List the documented functions of every module of the reference."""
+    """List the functions of every module of the reference.
+
+    What their arguments mean is said with the call of the same name on the scheme's page.
+    """
     text = ""
     package = import_module("posenc.schemes")
     for info in iter_modules(package.__path__):
         module = import_module(f"{package.__name__}.{info.name}")
-        text += f"\n## Module `{info.name}`\n\n"
+        scheme = schemes()[info.name.replace("_", "-")]
+        place = f"../schemes/{scheme.id}{REFERENCE}.md#calls"
+        text += f"\n## Module `{info.name}`\n\n[What the arguments mean]({place})\n\n"
         for name in module.__all__:
             text += (
                 f"::: {module.__name__}.{name}\n    options:\n"
                 f'      heading: "posenc.{name}"\n      toc_label: "{name}"\n'
-                "      heading_level: 3\n\n"
+                f"      heading_level: 3\n"
+                f"      show_docstring_parameters: {str(name not in scheme.calls).lower()}\n\n"
             )
     return text
 

@@ -65,9 +65,8 @@ def _schemes(some: list[Kept]) -> str:
     return (
         heading(2, "Scheme by scheme", "schemes")
         + paragraph(
-            "<em>To 2<sup>n</sup></em> is the position up to which angles cost less than rounding "
-            "to bfloat16 does, or where the claim ends. What the adapter does not claim is not "
-            "asked."
+            "<em>To 2<sup>n</sup></em>: up to this position angles cost less than rounding to "
+            "bfloat16, or the claim ends there."
         )
         + f'\n<div class="wide"><table class="verdicts"><thead><tr>{head}</tr></thead>\n<tbody>\n'
         f"{''.join(rows)}</tbody></table></div>\n\n"
@@ -129,10 +128,9 @@ def _known(library: Library) -> str:
 def _reproduce(library: Library, some: list[Kept]) -> str:
     steps = [f"$ make scoreboard ONLY={library.name}"]
     registered = [each.adapter for each in some if each.adapter.name == each.adapter.impl]
-    text = paragraph(
-        "In a clone of posenc, this installs the library into an environment of its own, with the "
-        "same pinned versions, and judges it:"
-    ) + fenced("\n".join(steps), "console")
+    text = paragraph("In a clone of posenc, with the same pinned versions:") + fenced(
+        "\n".join(steps), "console"
+    )
     if registered and library.packages:
         text += paragraph("Or where you have the library and posenc installed:")
         text += fenced("\n".join(f"$ pytest --impl={each.name}" for each in registered), "console")
@@ -155,8 +153,7 @@ def _history(some: list[Kept]) -> str:
     """Show what a release changed, where an earlier one was judged too."""
     changes = [_changes(each, before) for each in some if (before := earlier(each))]
     told = "".join(changes) or paragraph(
-        f"{html.escape(some[0].version)} is the first release that was judged. When the pinned "
-        "version is raised, this report is kept, and the difference stands here."
+        f"{html.escape(some[0].version)} is the first release that was judged."
     )
     return heading(2, "History", "history") + told
 

@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from mkdocs.exceptions import PluginError
@@ -60,32 +61,55 @@ def check_ids() -> dict[str, frozenset[str]]:
 
 def calls(scheme: Scheme) -> str:
     """How an adapter is called."""
-    return "".join(_call(scheme, call) for call in scheme.calls.values())
+    shown = ""
+    told: dict[str, dict[str, str]] = {}
+    for call in scheme.calls.values():
+        shown += _call(scheme, call, told)
+        told[call.name] = _meanings(scheme, call)
+    return shown
 
 
-def _call(scheme: Scheme, call: Call) -> str:
+def _meanings(scheme: Scheme, call: Call) -> dict[str, str]:
+    """Say what each argument of a call means, by its name."""
+    found = {name: prose(text) for name, text in call.arguments.items()}
+    found |= {p.name: prose(p.description) + _when(p) for p in call.parameters.values() if p.passed}
+    axes = _axes(scheme, call, passed=True)
+    found |= {name: f"The convention {code(name)}." for name in axes}
+    if call.dtype == "keyword":
+        found["dtype"] = "Name of the dtype that the result must have."
+    return found
+
+
+def rows_of(meanings: Mapping[str, str], told: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Make a row for each argument, and one for all that mean the same in a call before."""
+    same = {name: {n for n in meanings if old.get(n) == meanings[n]} for name, old in told.items()}
+    before = max(same, key=lambda name: len(same[name]), default="")
+    known = same.get(before, set())
+    if len(known) < 2:
+        known = set()
+    rows = [[code(name), text] for name, text in meanings.items() if name not in known]
+    if known:
+        shown = ", ".join(code(name) for name in meanings if name in known)
+        rows.append([shown, f"as in {code(before)}"])
+    return rows
+
+
+def _call(scheme: Scheme, call: Call, told: Mapping[str, Mapping[str, str]]) -> str:
     passed = [p for p in call.parameters.values() if p.passed]
     keywords = [p.name for p in passed] + _axes(scheme, call, passed=True)
     keywords += ["dtype"] if call.dtype == "keyword" else []
     star = ["*", *keywords] if keywords else []
-    rows = [[code(name), prose(text)] for name, text in call.arguments.items()]
-    rows += [[code(p.name), prose(p.description) + _when(p)] for p in passed]
-    rows += [
-        [code(name), f"The convention {code(name)}."] for name in _axes(scheme, call, passed=True)
-    ]
     dtype = {
         "keyword": f"the one that the keyword {code('dtype')} names",
         "inputs": "that of the floating arrays given",
         "integer": "any integer dtype",
         "boolean": "boolean",
     }[call.dtype]
-    if call.dtype == "keyword":
-        rows += [[code("dtype"), "Name of the dtype that the result must have."]]
     shape = [p for p in call.parameters.values() if not p.passed and p.name not in call.arguments]
     restrict = ", ".join(code(p.name) for p in call.parameters.values())
     return (
         fenced(f"{call.name}({', '.join([*call.arguments, *star])}) -> {call.returns}", "python")
-        + table(["argument", "meaning"], rows)
+        + table(["argument", "meaning"], rows_of(_meanings(scheme, call), told))
         + paragraph(f"Kind of call: {code(call.kind)}. The result's dtype is {dtype}.")
         + paragraph(
             f"A claim may restrict {restrict}.",
@@ -151,7 +175,7 @@ def _combination_id(call: Call, name: str) -> str:
 
 def goldens(scheme: Scheme) -> str:
     """Every golden: what it catches, its call and its values."""
-    text = ""
+    text = paragraph(f"{code('pytest --impl=… -k NAME')} runs one alone.") if scheme.goldens else ""
     several = len(scheme.calls) > 1
     for call in scheme.calls.values():
         for name in call.combinations:
@@ -159,7 +183,16 @@ def goldens(scheme: Scheme) -> str:
             if some:
                 shown = f"`{call.name}` `{name}`" if several else f"`{name}`"
                 text += heading(3, shown, f"goldens-{call.name.replace('_', '-')}-{name}")
-                text += "".join(_golden(scheme, call, golden) for golden in some)
+                text += _of_combination(scheme, call, some)
+    return text
+
+
+def _of_combination(scheme: Scheme, call: Call, some: Sequence[Golden]) -> str:
+    """Show the goldens of a combination under each source that defines some of them."""
+    text = ""
+    for source, of in groupby(some, lambda golden: golden.source):
+        text += paragraph(f"Defined by {html.escape(scheme.sources[source]['title'])}:")
+        text += "".join(_golden(scheme, call, golden) for golden in of)
     return text
 
 
@@ -169,17 +202,11 @@ def _golden(scheme: Scheme, call: Call, golden: Golden) -> str:
         raise PluginError(f"{node} is a golden that no check asks for")
     given = [f"{name}={_argument(value)}" for name, value in golden.arguments.items()]
     given += [f"{name}={value!r}" for name, value in golden.options.items()]
-    source = scheme.sources[golden.source]
     return (
         f'\n<details class="golden" id="golden-{golden.id}">\n'
         f"<summary>{code(golden.id)} catches {prose(golden.kills)}</summary>\n"
         + paragraph(code(f"{call.name}({', '.join(given)})"))
         + _expectation(call, golden)
-        + paragraph(
-            f"Defined by {html.escape(source['title'])}.",
-            f"Alone: {code(f'pytest --impl=… -k {golden.id}')}",
-        )
-        + paragraph(f"<small>SHA-256 {golden.sha256 or 'not written yet'}</small>")
         + "</details>\n\n"
     )
 
@@ -249,7 +276,9 @@ def _printed(quantity: str, one: Sequence[Any]) -> str:
 
 def invariants(scheme: Scheme) -> str:
     """Statement and proof of every invariant, and the check that executes it."""
-    return "".join(_invariant(scheme, invariant) for invariant in scheme.invariants)
+    node = code(f"{scheme.path.name}::invariant::NAME[…]")
+    head = paragraph(f"Each is executed as {node}.") if scheme.invariants else ""
+    return head + "".join(_invariant(scheme, invariant) for invariant in scheme.invariants)
 
 
 def _invariant(scheme: Scheme, invariant: Invariant) -> str:
@@ -270,7 +299,7 @@ def _invariant(scheme: Scheme, invariant: Invariant) -> str:
         heading(3, f"`{invariant.id}`", f"invariant-{invariant.id}")
         + paragraph(f"<strong>{prose(invariant.statement)}</strong>")
         + paragraph(f"<em>Proof.</em> {prose(invariant.proof)}")
-        + paragraph(f"Executed as {code(f'{node}[…]')} for {where}.")
+        + paragraph(f"Executed for {where}.")
     )
 
 
@@ -290,8 +319,7 @@ def deviations(scheme: Scheme) -> str:
         calls = " and ".join(map(code, deviation.calls))
         where = f" in {calls}" if len(scheme.calls) > 1 else ""
         # Each would be twice in the navigation if it were a heading of Markdown.
-        link = f'<a class="headerlink" href="#{deviation.id}" title="Permanent link">¶</a>'
-        text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}{link}</h3>\n\n'
+        text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}</h3>\n\n'
         text += paragraph(prose(deviation.description))
         text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
         threads = ", ".join(map(thread, deviation.links))

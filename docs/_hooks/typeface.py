@@ -8,11 +8,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 import fontpkg_inter
 import fontpkg_jetbrains_mono
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
+from fontTools.ttLib.tables._c_m_a_p import CmapSubtable
 from fontTools.varLib.instancer import instantiateVariableFont
 
 FOLDER = "assets/fonts"
@@ -23,6 +25,12 @@ Formulas have fonts of their own, and a telephone must not wait for letters that
 """
 LINES = (*LETTERS, (0x2500, 0x2580))
 """What code and terminals are written with: tables have lines."""
+VARIABLES = ((0x1D434, 0x1D467), (0x1D6E2, 0x1D71B), (0x210E, 0x210E))
+"""Slanted letters of formulas, first and last: Latin, Greek, and the h, which has another place.
+
+Browsers write a variable with these. Fonts of text do not have them, and a small Linux may have no
+other font: it would show boxes. So text's own slanted letters stand in for them.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,13 @@ CUTS = (
     Cut(TEXT, "Inter[opsz,wght].ttf", (("wght", 400), ("opsz", 14)), "text.woff2"),
     Cut(TEXT, "Inter[opsz,wght].ttf", (("wght", 700), ("opsz", 14)), "text-bold.woff2"),
     Cut(TEXT, "Inter-Italic[opsz,wght].ttf", (("wght", 400), ("opsz", 14)), "text-italic.woff2"),
+    Cut(
+        TEXT,
+        "Inter-Italic[opsz,wght].ttf",
+        (("wght", 400), ("opsz", 14)),
+        "variables.woff2",
+        tuple((first, last + 1) for first, last in VARIABLES),
+    ),
     Cut(CODE, "JetBrainsMono[wght].ttf", (("wght", 400),), "code.woff2", LINES),
 )
 
@@ -63,6 +78,8 @@ def write(site: Path) -> None:
 
 def _made(cut: Cut) -> bytes:
     font = TTFont(Path(cut.package, "files", cut.file))
+    if cut.name == "variables.woff2":
+        _stand_in(font)
     options = Options(layout_features=["kern"], hinting=False)
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=[letter for few in cut.letters for letter in range(*few)])
@@ -72,3 +89,17 @@ def _made(cut: Cut) -> bytes:
     written = io.BytesIO()
     fixed.save(written)
     return written.getvalue()
+
+
+def _stand_in(font: TTFont) -> None:
+    """Let slanted letters of text stand where formulas look for theirs."""
+    glyphs = font.getBestCmap()
+    table = CmapSubtable.newSubtable(12)
+    table.platformID, table.platEncID, table.language = 3, 10, 0
+    table.cmap = glyphs | {
+        place: glyphs[plain]
+        for first, last in VARIABLES
+        for place in range(first, last + 1)
+        if (plain := ord(normalize("NFKC", chr(place)))) in glyphs
+    }
+    font["cmap"].tables = [table]

@@ -24,6 +24,9 @@ const sizes = new ResizeObserver(entries => mark(targets(entries)))
 // The theme takes the mark away from code where nothing can hover, as on a tablet with a keyboard.
 const marks = new MutationObserver(records => mark(targets(records)))
 
+// Letters of a typeface that comes late are wider or narrower, and no box changes its size by that.
+document.fonts.addEventListener("loadingdone", () => mark([...document.querySelectorAll(scrolling)]))
+
 // The theme's own signal: by then it has put its boxes around tables.
 document$.subscribe(() => {
   for (const box of document.querySelectorAll(scrolling)) {
