@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, Asked
 from posenc_conformance.deployed.engine import Deployed
-from posenc_conformance.deployed.instrument import Tabled
+from posenc_conformance.deployed.instrument import Bucketed, Tabled
 from posenc_conformance.deployed.lengths import (
     kept,
     scores_at,
@@ -14,6 +14,7 @@ from posenc_conformance.deployed.lengths import (
     wrong_while_written,
 )
 from posenc_conformance.deployed.measure import (
+    LONGEST_NEAR,
     Measured,
     Prompt,
     measure,
@@ -29,6 +30,12 @@ BY_LENGTH = ("dynamic-ntk", "longrope")
 @dataclass(frozen=True)
 class Situations(Asked):
     """A group of layers, and what may change between its texts."""
+
+    @property
+    def _other(self) -> Prompt:
+        """A text of another distance than the usual one."""
+        near, far = self._prompt(1), self._prompt(LONGEST_NEAR)
+        return far if self._middle == near and self._fits(far) else near
 
     def _prefill(self) -> Outcome:
         """Give whole chains in the prompt, so that queries are not written one by one.
@@ -69,7 +76,7 @@ class Situations(Asked):
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle), self._new(self._longer(self._prompt(1)))]
+        prompts = [self._new(self._middle), self._new(self._longer(self._other))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"
@@ -86,15 +93,11 @@ class Situations(Asked):
         NotClaimed where the engine takes one text only.
         """
         steps = min(FEW, self._middle.steps)
-        asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
+        asked = [self._middle, self._longer(self._other), self._longer(self._middle)]
         prompts = [self._new(replace(each, steps=steps)) for each in asked]
         probe = self.engine.probe
-        given = [each.tokens(probe) for each in prompts]
         try:
-            if self._encoder:
-                answers = self.engine.read_at(given, [each.positions for each in prompts])
-            else:
-                answers = self.engine.read_together(given, steps)
+            answers = self._asked_together(prompts, steps)
         except Misbehaviour as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
         found = []
@@ -109,6 +112,19 @@ class Situations(Asked):
             words = "a text is right alone, and wrong in one request with others"
             raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
         return self._together(found, when)
+
+    def _asked_together(
+        self, prompts: Sequence[Prompt], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Ask several texts in one request."""
+        probe = self.engine.probe
+        if isinstance(probe.plan, Bucketed):
+            texts, begun = zip(*(each.both_texts(probe) for each in prompts), strict=True)
+            return self.engine.read_after(texts, begun, steps)
+        given = [each.tokens(probe) for each in prompts]
+        if self._encoder:
+            return self.engine.read_at(given, [each.positions for each in prompts])
+        return self.engine.read_together(given, steps)
 
     @property
     def _grows_from(self) -> int | None:
@@ -215,3 +231,10 @@ class _Answered:
         """Return the answer, once."""
         found, self.answer = self.answer, None
         return self.engine.read_at(texts, places) if found is None else [found]
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_after(texts, begun, steps) if found is None else [found]

@@ -72,6 +72,15 @@ class Endpoint:
         """Raise NotClaimed: a completion says nothing of what is given."""
         raise NotClaimed("an endpoint completes a text, and says nothing of its places")
 
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a completion takes one text."""
+        raise NotClaimed("an endpoint completes a text, and takes no other one beside it")
+
     def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
         """Ask for one prompt, or for a list of them, and read what was chosen among."""
         asked = {
