@@ -5,6 +5,7 @@ import json
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -520,6 +521,44 @@ def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
     assert "Traceback" not in told
 
 
+BROKEN = {
+    "dies": "does not answer",
+    "hangs": "--posenc-timeout",
+    "html": "not JSON",
+    "nothing": "not JSON",
+    "empty": "no log-probabilities",
+    "nan": "NaN",
+}
+
+
+@pytest.mark.parametrize("breaks", BROKEN)
+def test_an_engine_that_breaks_at_once(run: Run, engine: Engine, breaks: str) -> None:
+    with serving(engine, answers=0, breaks=breaks) as url:
+        code, told = run(url, "--posenc-timeout=1", "-q")
+    assert code == 4
+    assert BROKEN[breaks] in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("breaks", BROKEN)
+def test_an_engine_that_breaks_in_the_middle(
+    run: Run, pytester: pytest.Pytester, engine: Engine, breaks: str
+) -> None:
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    options = (own, "--posenc-dtype=float32", "--posenc-context=512", "--posenc-timeout=5")
+    with serving(engine, answers=3, breaks=breaks) as url:
+        code, told = run(url, *options, "--posenc-report=report.json")
+    assert code == 1
+    assert BROKEN[breaks] in told
+    assert "Traceback" not in told
+    report = json.loads((pytester.path / "report.json").read_text())
+    count = Counter(each["verdict"] for each in report["checks"])
+    assert count["passed"] == 2  # the first answer is who it is
+    gone = breaks in ("dies", "hangs")
+    assert (count["failed"] == 1) == gone
+    assert (count["blocked"] > 1) == gone
+
+
 def test_nobody_answers(run: Run) -> None:
     code, told = run("http://127.0.0.1:9/v1")
     assert code == 4
@@ -538,7 +577,8 @@ def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) 
 
 
 @pytest.mark.parametrize(
-    "option", ["--posenc-dtype=int4", "--posenc-context=7", "--posenc-cache=int3"]
+    "option",
+    ["--posenc-dtype=int4", "--posenc-context=7", "--posenc-cache=int3", "--posenc-shift=7"],
 )
 def test_options_that_cannot_be(run: Run, engine: Engine, option: str) -> None:
     with serving(engine) as url:
@@ -558,6 +598,17 @@ def test_a_cache_in_few_bits_is_claimed(run: Run, pytester: pytest.Pytester) -> 
     assert code == 0, told
     report = json.loads((pytester.path / "report.json").read_text())
     assert "int4" in json.dumps(report["implementation"])
+
+
+def test_a_context_that_is_shifted_is_asked_if_that_is_said(run: Run) -> None:
+    case = next(each for each in WRONG if each.name == "keys-not-turned-again")
+    options = (f"--posenc-model={folder_of(case.config) / 'config.json'}", "-k", "context-shift")
+    with serving(made(case)) as url:
+        code, _ = run(url, *options)
+        assert code == 5  # nothing is asked
+        code, told = run(url, *options, f"--posenc-shift={case.shifts}")
+    assert code == 1, told
+    assert "[keys-not-turned-again]" in told
 
 
 @pytest.mark.parametrize("config", ["deepseek_v2", "bert", "t5"])

@@ -9,6 +9,7 @@ import numpy as np
 from posenc_conformance.checks.model import page_of
 from posenc_conformance.deployed.asked import is_whole, prompt_for, scores_of
 from posenc_conformance.deployed.bucketed import described
+from posenc_conformance.deployed.endpoint import Gone
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Instrument, Tabled
 from posenc_conformance.deployed.measure import (
@@ -24,7 +25,7 @@ from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
 
 MIDDLE = 200
@@ -90,10 +91,14 @@ class Asked:
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
     def _measure(self, prompt: Prompt) -> Measured:
-        """Ask the engine; raise Wrong if it does not answer."""
+        """Ask the engine; raise Wrong if it does not answer, and Blocked once it has not."""
+        if self.engine.gone:
+            raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
             found = measure(self.engine.probe, self.engine, prompt)
         except Misbehaviour as problem:
+            if isinstance(problem, Gone):
+                self.engine.gone.append(str(problem))
             raise Wrong(f"{self._place(prompt)}: {problem}") from None
         self.engine.answered.append(found)
         return found

@@ -135,6 +135,8 @@ class _Questions(Situations):
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
         yield "one-batch", self._one_batch
+        if self.engine.shifts and self.group.turns and self._grows_from is None:
+            yield "context-shift", partial(self._shifted, self.engine.shifts)
         if self._grows_from is not None:
             yield "beyond", partial(self._beyond, self._grows_from)
             yield "beyond-written", partial(self._beyond_written, self._grows_from)

@@ -11,9 +11,11 @@ from posenc_conformance.deployed.lengths import (
     kept,
     scores_at,
     text_beyond,
+    wrong_when_shifted,
     wrong_while_written,
 )
 from posenc_conformance.deployed.measure import (
+    DIGITS,
     LONGEST_NEAR,
     Measured,
     Prompt,
@@ -180,6 +182,34 @@ class Situations(Asked):
         )
         when = ", grown beyond the original context while it was written"
         raise self._failure(measured, known, when, right)
+
+    def _shifted(self, size: int) -> Outcome:
+        """Ask a text that outgrows the engine's context while it is written.
+
+        Raises NotClaimed if the context is too small to ask anything.
+        """
+        distance = self._middle.distances[0]
+        first = size - FEW
+        found = text_beyond(self.engine.probe, self.group, distance, first, self._steps_across())
+        if found.key - DIGITS < size // 2:
+            raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
+        got = self._measure(self._new(found))
+        right = self._expected(got.prompt)
+        if got.agrees_with(right):
+            return Outcome(worst=float(got.ratio(right).max()))
+        known = tuple(
+            (id, words)
+            for id, words, scores in wrong_when_shifted(
+                self.engine.probe, self.group, got.prompt, self.dtype, size
+            )
+            if got.agrees_with(scores)
+        )
+        when = f", grown beyond a context of {size:,} tokens that the engine shifts"
+        raise self._failure(got, known or self._explanations([got], got), when)
+
+    def _steps_across(self) -> int:
+        """Return how many queries are asked on both sides of the end of a context together."""
+        return min(2 * FEW, len(self.engine.probe.plan.pairs))
 
     def _was_right(self, original: int) -> bool:
         """Return whether some text within the original context was right before."""

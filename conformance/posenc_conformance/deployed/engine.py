@@ -76,6 +76,10 @@ class Deployed:
     """Whether prompts are texts: the engine does not take the numbers of tokens."""
     serials: Iterator[int] = field(default_factory=count)
     """Numbers of texts."""
+    shifts: int | None = None
+    """Tokens of a context that the engine shifts when it is full; None if it does not."""
+    gone: list[str] = field(default_factory=list)
+    """Why it does not answer any more; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
     """What was measured so far: a later answer may be that of an earlier text."""
 

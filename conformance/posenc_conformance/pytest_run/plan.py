@@ -233,6 +233,7 @@ class Plan:
         dtype, length, cache = _dtype(config), _context(config), _cache(config)
         models = [_model(path) for path in paths]
         engine = find_deployed(name, how.seconds, models, dtype, cache)
+        engine = replace(engine, shifts=_shift(config))
         path = engine.model.path.resolve()
         if config.args_source is pytest.Config.ArgsSource.ARGS:
             config.args = [_where_known(argument, [path]) for argument in config.args]
@@ -438,6 +439,17 @@ def _cache(config: pytest.Config) -> str:
     if name and name not in CACHES:
         raise UserError(f"--posenc-cache={name} is not known", f"give one of {', '.join(CACHES)}")
     return name
+
+
+def _shift(config: pytest.Config) -> int | None:
+    """Read how long a context is that a deployed engine shifts; None if nothing is said.
+
+    Raises UserError for one that is too short to ask anything.
+    """
+    size: int = config.getoption("posenc_shift")
+    if size and size < SHORTEST:
+        raise UserError(f"--posenc-shift={size} is too short", f"give at least {SHORTEST}")
+    return size or None
 
 
 def _context(config: pytest.Config) -> int:

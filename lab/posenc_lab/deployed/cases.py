@@ -527,6 +527,11 @@ class Case:
     cache: str = ""
     """What it is claimed to keep keys as, if that is shorter."""
 
+    @property
+    def shifts(self) -> int | None:
+        """Tokens of a context that the engine shifts when it is full; None if it does not."""
+        return self.engine.shifts
+
 
 RIGHT: list[Case] = []
 WRONG: list[Case] = []

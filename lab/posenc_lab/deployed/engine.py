@@ -73,6 +73,8 @@ class Engine:
     """What queries, keys, values and the hidden state are rounded to."""
     chunk = 1 << 30
     """Most tokens of a prompt that are computed at once."""
+    shifts: int | None = None
+    """Tokens of a context that goes on without the first of them when it is full."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         self.config = config

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,16 @@ from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
 from posenc_conformance.models.file import with_configuration
-from posenc_lab.deployed import caches, encoders, engines, lengths, older, right, two_texts
+from posenc_lab.deployed import (
+    caches,
+    encoders,
+    engines,
+    lengths,
+    older,
+    right,
+    shifting,
+    two_texts,
+)
 from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 
@@ -25,6 +34,7 @@ LISTED = (
     lengths,
     older,
     right,
+    shifting,
     two_texts,
 )  # importing them fills the lists of cases
 LENGTH = 512
@@ -93,5 +103,6 @@ def judge(case: Case) -> dict[str, Execution]:
     model = with_configuration(folder_of(case.config) / "config.json")
     engine = Deployed(InProcess(made(case)), model, probe_for(model))
     engine = with_cache(engine, case.cache) if case.cache else engine
+    engine = replace(engine, shifts=case.shifts)
     subjects = subjects_of(engine, case.dtype)
     return {check.id: execute(check, Options(1)) for check in checks(engine, subjects, LENGTH)}
