@@ -17,7 +17,13 @@ def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
 
     ``behaviour`` are attributes of the handler: how this server differs from others.
     """
-    handler = type("Served", (Handler,), {"engine": engine, **behaviour})
+    with handled(type("Served", (Handler,), {"engine": engine, **behaviour})) as url:
+        yield url
+
+
+@contextmanager
+def handled(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Let a handler answer for a while; yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
