@@ -19,6 +19,7 @@ import pytest
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.situations import Situations
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed import gguf_file
 from posenc_conformance.deployed.asked import prompt_for, scores_of
@@ -598,6 +599,21 @@ def test_a_cache_in_few_bits_is_claimed(run: Run, pytester: pytest.Pytester) -> 
     assert code == 0, told
     report = json.loads((pytester.path / "report.json").read_text())
     assert "int4" in json.dumps(report["implementation"])
+
+
+@pytest.mark.parametrize("name", ["llama-3.2-1b", "llama-3.1-8b", "mistral-7b-v0.1", "qwen3-0.6b"])
+def test_half_of_a_context_gives_no_word_too_much(name: str) -> None:
+    model = model_named(name)
+    probe, group = probe_for(model), model.meaning.groups[0]
+    engine = Deployed(InProcess(made(SMALL)), model, probe)
+    asked = Situations(engine, group, "float16", 2**14, 2**14)
+    for size in (640, 1024, 2048, 4096):
+        prompt = asked.text_across(size)
+        assert prompt.positions[0] < size < prompt.positions[-1]
+        scores = scores_of(probe, group, prompt, "float16").values
+        seen = np.minimum(keys_seen(group, prompt), size // 2)
+        shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
+        assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
 
 
 def test_a_context_that_is_shifted_is_asked_if_that_is_said(run: Run) -> None:

@@ -188,9 +188,7 @@ class Situations(Asked):
 
         Raises NotClaimed if the context is too small to ask anything.
         """
-        distance = self._middle.distances[0]
-        first = size - FEW
-        found = text_beyond(self.engine.probe, self.group, distance, first, self._steps_across())
+        found = self.text_across(size)
         if found.key - DIGITS < size // 2:
             raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
         got = self._measure(self._new(found))
@@ -207,9 +205,19 @@ class Situations(Asked):
         when = f", grown beyond a context of {size:,} tokens that the engine shifts"
         raise self._failure(got, known or self._explanations([got], got), when)
 
-    def _steps_across(self) -> int:
-        """Return how many queries are asked on both sides of the end of a context together."""
-        return min(2 * FEW, len(self.engine.probe.plan.pairs))
+    def text_across(self, size: int) -> Prompt:
+        """Return a text whose queries stand on both sides of the end of a context.
+
+        When half of the text has left, each key gets about twice as much.
+        """
+        probe, distance = self.engine.probe, self._middle.distances[0]
+        steps = min(2 * FEW, len(probe.plan.pairs))
+        first = size - FEW
+        found, left = (
+            text_beyond(probe, self.group, distance, place, steps)
+            for place in (first, first - size // 2)
+        )
+        return replace(found, gain=left.gain)
 
     def _was_right(self, original: int) -> bool:
         """Return whether some text within the original context was right before."""
