@@ -5,7 +5,10 @@ import json
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +19,13 @@ import pytest
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.situations import Situations
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed import gguf_file
 from posenc_conformance.deployed.asked import prompt_for, scores_of
+from posenc_conformance.deployed.bucketed import described, right_buckets
 from posenc_conformance.deployed.checkpoint import files_of
-from posenc_conformance.deployed.engine import Deployed, probe_for
+from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.instrument import (
@@ -28,10 +33,13 @@ from posenc_conformance.deployed.instrument import (
     FOLLOWING,
     GAINS,
     LARGEST_READ,
+    Bucketed,
 )
+from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.deployed.measure import keys_seen, measure, shares_of
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
@@ -48,9 +56,17 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 SMALL = Case(Plain, "llama", "")
 PLAIN = FAMILIES["llama"]
-SIZES = {"hidden_size", "n_embd", "d_model", "num_attention_heads", "n_head", "num_key_value_heads"}
+SIZES = {
+    "hidden_size",
+    "n_embd",
+    "d_model",
+    "num_attention_heads",
+    "n_head",
+    "num_heads",
+    "num_key_value_heads",
+}
 """Fields that a probe has of its own."""
-DECIDES = re.compile("radians per position|^ *positions: ")
+DECIDES = re.compile("radians per position|^ *positions: |num_buckets")
 """What is told of a model that its probe must be told alike."""
 TOO_LARGE = {"bloom"}
 """Models of so many heads and layers that no probe is made of them."""
@@ -103,6 +119,12 @@ def test_a_probe_is_written_alike_each_time() -> None:
     assert first == second
 
 
+def decides(told: str) -> list[str]:
+    """Return what is told of positions; a probe has heads of its own."""
+    lines = filter(DECIDES.search, told.splitlines())
+    return [line.partition(", heads ")[0] for line in lines]
+
+
 def includes(whole: Any, part: Any) -> bool:
     """Return whether all fields of a part are in a whole, in that of a field as well."""
     if not isinstance(part, Mapping):
@@ -119,12 +141,11 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
         return
     assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 0
     assert main(["model", str(tmp_path / "probe" / "config.json")]) == 0
-    told = capsys.readouterr().out.splitlines()
+    told = capsys.readouterr().out
     assert main(["model", model.id]) == 0
-    as_released = capsys.readouterr().out.splitlines()
-    decides = [line for line in as_released if DECIDES.search(line)]
-    assert decides
-    assert decides == [line for line in told if DECIDES.search(line)]
+    as_released = decides(capsys.readouterr().out)
+    assert as_released
+    assert as_released == decides(told)
     written = json.loads((tmp_path / "probe" / "config.json").read_text())
     assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
@@ -219,6 +240,10 @@ def test_one_request_asks_all_pairs(config: str) -> None:
             asked.extend(map(len, places))
             return super().read_at(texts, places)
 
+        def read_after(self, texts: Any, begun: Any, steps: int) -> Any:
+            asked.append(steps)
+            return super().read_after(texts, begun, steps)
+
     case = next(each for each in RIGHT if each.config == config)
     engine = Deployed(Counted(made(case)), model, probe)
     measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
@@ -242,7 +267,7 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     [
         (["nothing"], "nothing"),
         (["deberta-v3-base"], "vectors of their own"),
-        (["t5-small"], "second attention"),
+        (["whisper-tiny"], "sounds"),
         (["vit-base-patch16-224"], "images"),
         (["bloom"], "too large"),
         (["llama-2-7b", "--dtype", "int4"], "int4"),
@@ -497,6 +522,44 @@ def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
     assert "Traceback" not in told
 
 
+BROKEN = {
+    "dies": "does not answer",
+    "hangs": "--posenc-timeout",
+    "html": "not JSON",
+    "nothing": "not JSON",
+    "empty": "no log-probabilities",
+    "nan": "NaN",
+}
+
+
+@pytest.mark.parametrize("breaks", BROKEN)
+def test_an_engine_that_breaks_at_once(run: Run, engine: Engine, breaks: str) -> None:
+    with serving(engine, answers=0, breaks=breaks) as url:
+        code, told = run(url, "--posenc-timeout=1", "-q")
+    assert code == 4
+    assert BROKEN[breaks] in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("breaks", BROKEN)
+def test_an_engine_that_breaks_in_the_middle(
+    run: Run, pytester: pytest.Pytester, engine: Engine, breaks: str
+) -> None:
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    options = (own, "--posenc-dtype=float32", "--posenc-context=512", "--posenc-timeout=5")
+    with serving(engine, answers=3, breaks=breaks) as url:
+        code, told = run(url, *options, "--posenc-report=report.json")
+    assert code == 1
+    assert BROKEN[breaks] in told
+    assert "Traceback" not in told
+    report = json.loads((pytester.path / "report.json").read_text())
+    count = Counter(each["verdict"] for each in report["checks"])
+    assert count["passed"] == 2  # the first answer is who it is
+    gone = breaks in ("dies", "hangs")
+    assert (count["failed"] == 1) == gone
+    assert (count["blocked"] > 1) == gone
+
+
 def test_nobody_answers(run: Run) -> None:
     code, told = run("http://127.0.0.1:9/v1")
     assert code == 4
@@ -514,12 +577,102 @@ def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) 
     assert "--posenc-model=config.json" in told
 
 
-@pytest.mark.parametrize("option", ["--posenc-dtype=int4", "--posenc-context=7"])
+@pytest.mark.parametrize(
+    "option",
+    ["--posenc-dtype=int4", "--posenc-context=7", "--posenc-cache=int3", "--posenc-shift=7"],
+)
 def test_options_that_cannot_be(run: Run, engine: Engine, option: str) -> None:
     with serving(engine) as url:
         code, told = run(url, f"--posenc-model={folder_of('llama') / 'config.json'}", option)
     assert code == 4
     assert option.partition("=")[0] in told
+
+
+def test_a_cache_in_few_bits_is_claimed(run: Run, pytester: pytest.Pytester) -> None:
+    case = next(each for each in RIGHT if each.cache == "int4" and each.config == "llama")
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    options = (own, "--posenc-dtype=float16", "--posenc-context=512", "-k", "distance-7[")
+    with serving(made(case)) as url:
+        code, told = run(url, *options)
+        assert code == 1, told
+        code, told = run(url, *options, "--posenc-cache=int4", "--posenc-report=report.json")
+    assert code == 0, told
+    report = json.loads((pytester.path / "report.json").read_text())
+    assert "int4" in json.dumps(report["implementation"])
+
+
+@pytest.mark.parametrize("name", ["llama-3.2-1b", "llama-3.1-8b", "mistral-7b-v0.1", "qwen3-0.6b"])
+def test_half_of_a_context_gives_no_word_too_much(name: str) -> None:
+    model = model_named(name)
+    probe, group = probe_for(model), model.meaning.groups[0]
+    engine = Deployed(InProcess(made(SMALL)), model, probe)
+    asked = Situations(engine, group, "float16", 2**14, 2**14)
+    for size in (640, 1024, 2048, 4096):
+        prompt = asked.text_across(size)
+        assert prompt.positions[0] < size < prompt.positions[-1]
+        scores = scores_of(probe, group, prompt, "float16").values
+        seen = np.minimum(keys_seen(group, prompt), size // 2)
+        shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
+        assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
+
+
+def test_a_context_that_is_shifted_is_asked_if_that_is_said(run: Run) -> None:
+    case = next(each for each in WRONG if each.name == "keys-not-turned-again")
+    options = (f"--posenc-model={folder_of(case.config) / 'config.json'}", "-k", "context-shift")
+    with serving(made(case)) as url:
+        code, _ = run(url, *options)
+        assert code == 5  # nothing is asked
+        code, told = run(url, *options, f"--posenc-shift={case.shifts}")
+    assert code == 1, told
+    assert "[keys-not-turned-again]" in told
+
+
+@pytest.mark.parametrize("config", ["deepseek_v2", "bert", "t5"])
+def test_a_cache_of_which_nothing_can_be_said(config: str) -> None:
+    model = with_configuration(folder_of(config) / "config.json")
+    engine = Deployed(InProcess(made(SMALL)), model, probe_for(model))
+    with pytest.raises(UserError, match="--posenc-cache=int8"):
+        with_cache(engine, "int8")
+
+
+@pytest.mark.parametrize(
+    "caches", [("", "int8", "int4"), ("", "float8_e4m3", "float8_e5m2")], ids=["int", "float"]
+)
+def test_fewer_bits_are_granted_more(caches: tuple[str, ...]) -> None:
+    model = model_named("llama-3.1-8b")
+    probe, group = probe_for(model), model.meaning.groups[0]
+    prompt = prompt_for(probe, group, 64)
+    bounds = [
+        scores_of(replace(probe, cache=cache), group, prompt, "float16").bound for cache in caches
+    ]
+    assert all(first.max() < second.max() for first, second in pairwise(bounds))
+    assert bounds[-1].max() < 0.5
+
+
+def rounded(x: Any, cache: str) -> Any:
+    """Round numbers as a cache may at worst, which is drawn by hand here."""
+    if cache.startswith("float8"):
+        dtype = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
+        return x.astype(dtype[cache]).astype(np.float64)
+    largest = 2 ** (int(cache[-1]) - 1) - 1
+    step = np.abs(x).max(axis=-1, keepdims=True) / largest
+    return np.round(x / step) * step
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_what_a_cache_loses_is_granted_and_not_much_more(cache: str) -> None:
+    drawn = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(2000):
+        angles = drawn.uniform(0, 2 * math.pi, 16)
+        key = np.concatenate([np.cos(angles), np.sin(angles)]) * 5.6
+        turn = drawn.uniform(0, 2 * math.pi)
+        query = np.zeros((1, 32))
+        query[0, [0, 16]] = math.cos(turn), math.sin(turn)
+        off = abs(float((query @ (rounded(key, cache) - key))[0]))
+        granted = float(CACHES[cache].off(query, key)[0])
+        worst = max(worst, off / granted)
+    assert 0.1 < worst <= 1
 
 
 def test_one_check_alone(run: Run, engine: Engine) -> None:
@@ -602,9 +755,64 @@ def test_a_function_of_an_encoder(
     assert said in told
 
 
-def test_an_encoder_is_not_served(run: Run) -> None:
+OF_TWO_TEXTS = """
+from pathlib import Path
+from posenc_lab.deployed.engine import read_checkpoint
+from posenc_lab.deployed.two_texts import TwoTexts
+
+engine = TwoTexts(*read_checkpoint(Path({folder!r})))
+
+def logits(text, begun):
+    return engine.logits(text, begun)
+
+def alone(begun):
+    return engine.logits(begun, begun)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("logits", 0, "layers 0-1: t5_bucket causal, right buckets up to distance 64"),
+        ("alone", 1, "the encoder's tokens"),
+    ],
+)
+def test_a_function_of_an_encoder_with_a_decoder(
+    run: Run, pytester: pytest.Pytester, name: str, code: int, said: str
+) -> None:
+    folder = folder_of("t5")
+    pytester.makepyfile(trainer=OF_TWO_TEXTS.format(folder=str(folder / "probe")))
+    options = (f"--posenc-model={folder / 'config.json'}", "--posenc-dtype=float32")
+    few = ("--posenc-context=512", "-k", "distance-1[")
+    ended, told = run(f"logits:trainer.py:{name}", *options, *few)
+    assert ended == code, told
+    assert said in told
+
+
+def test_a_bucket_is_named_in_a_failure() -> None:
+    case = next(each for each in WRONG if each.engine.__name__ == "UsualDistance")
+    model = with_configuration(folder_of(case.config) / "config.json")
+    probe, group = probe_for(model), model.meaning.groups[1]
+    prompt = prompt_for(probe, group, 64)
+    right = scores_of(probe, group, prompt, "float32").values
+    said = [described(probe, group, prompt, row, right[row]) for row in (0, 40)]
+    buckets = [int(right_buckets(group)(np.array([-each]))[0]) for each in (64, 104)]
+    assert [each.split(":")[0] for each in said] == [f"bucket {each}" for each in buckets]
+    assert isinstance(probe.plan, Bucketed)
+    assert "no bucket" in described(probe, group, prompt, 0, right[0] + 0.5 * probe.plan.unit)
+
+
+def test_too_many_buckets_are_refused(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**CONFIGS["t5"], "relative_attention_num_buckets": 128}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "relative_attention_num_buckets" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("config", ["roberta", "t5"])
+def test_an_encoder_is_not_served(run: Run, config: str) -> None:
     """What an endpoint completes says nothing of the places of a text."""
-    folder = folder_of("roberta")
+    folder = folder_of(config)
 
     class Named(Engine):
         """Says whose probe it has, as a model does that writes."""
@@ -617,7 +825,7 @@ def test_an_encoder_is_not_served(run: Run) -> None:
             for _ in range(steps):
                 yield {name: -0.1, **dict.fromkeys(self.words[-9:], -5.0)}
 
-    named = Named(*read_checkpoint(folder / "probe"))
+    named = Named(CONFIGS["llama"], *read_checkpoint(folder / "probe")[1:])
     with serving(named) as url:
         code, told = run(url, f"--posenc-model={folder / 'config.json'}")
     assert code == 4

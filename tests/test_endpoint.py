@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from time import sleep
 
 import pytest
 
 from posenc_conformance.deployed import endpoint
 from posenc_conformance.errors import UserError
+from posenc_lab.deployed.server import handled
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -45,15 +45,8 @@ def answering(act: Callable[[Write], object]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with handled(Odd) as url:
+        yield url
 
 
 @pytest.mark.parametrize("said", ODD)

@@ -61,6 +61,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "anything (default: bfloat16)",
     )
     group.addoption(
+        "--posenc-cache",
+        metavar="NAME",
+        default="",
+        help="for an engine that serves a probe: what it keeps keys as, if that is shorter than "
+        "its dtype: int8, int4, float8_e4m3 or float8_e5m2",
+    )
+    group.addoption(
+        "--posenc-shift",
+        metavar="N",
+        type=int,
+        default=0,
+        help="for an engine that serves a probe: it goes on when its context of N tokens is full, "
+        "without the first of them",
+    )
+    group.addoption(
         "--posenc-context",
         metavar="N",
         type=int,

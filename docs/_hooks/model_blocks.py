@@ -3,11 +3,15 @@
 import html
 from collections.abc import Callable
 
+from posenc_lab.deployed.cases import RIGHT, WRONG
+from posenc_lab.deployed.judging import LISTED
+
 from general_blocks import schema
 from markup import code, link, paragraph, prose, table, thread
-from posenc_conformance.deployed.engine import has_probe
+from posenc_conformance.deployed.checkpoint import files_of
+from posenc_conformance.deployed.engine import has_probe, probe_for
 from posenc_conformance.deployed.families import FAMILIES
-from posenc_conformance.models.file import SCHEMA, Model, flat, load_all
+from posenc_conformance.models.file import SCHEMA, Model, flat, load_all, model_named
 from posenc_conformance.models.frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import MISTAKES, longer
@@ -144,6 +148,36 @@ def fields() -> str:
     return schema(spec_folder() / SCHEMA, described_only=True)
 
 
+SIZED = ("llama-3.1-8b", "llama-3.2-1b", "mistral-7b-v0.3", "qwen3-0.6b", "pythia-70m")
+"""Models whose probes are shown with their sizes."""
+
+
+def sizes() -> str:
+    """Tabulate what probes of some models take, and the least that attention alone would."""
+    rows = []
+    for model in map(model_named, SIZED):
+        probe = probe_for(model)
+        plan = probe.plan
+        heads, layers, size = plan.heads + plan.kv_heads, plan.layers, plan.head_dim
+        attention = 2 * heads * size * plan.hidden * layers
+        least = 2 * 2 * size * (len(plan.pairs) + 2 * layers + 1) * layers
+        whole = sum(map(len, files_of(probe, "float16").values()))
+        told = [f"{2 * attention / 1e6:.1f}", f"{2 * least / 1e6:.1f}", f"{whole / 1e6:.1f}"]
+        rows.append([model.title, str(layers), str(size), str(plan.hidden), *told])
+    head = ["model", "layers", "d", "H", "attention, MB", "the least, MB", "probe, MB"]
+    return table(head, rows)
+
+
+def small_engines() -> str:
+    """Say how many small engines there are, and for how many of the wrong ones a name is asked."""
+    assert LISTED  # importing them has filled the lists
+    named = sum(bool(case.name) for case in WRONG)
+    return paragraph(
+        f"{len(RIGHT)} right engines and {len(WRONG)} wrong ones, {named} of which have a name: "
+        f"{100 * named / len(WRONG):.0f}%."
+    )
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "count:models": count_models,
     "schema:model": fields,
@@ -152,4 +186,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "table:layouts": layouts,
     "table:models": models,
     "table:probes": probes,
+    "table:sizes": sizes,
+    "table:small-engines": small_engines,
 }

@@ -65,7 +65,7 @@ def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> 
 )
 def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_path: Path) -> None:
     name = smallest(type)
-    asked = ASKED + (IN_A_BATCH if type in ENCODERS else ())
+    asked = ASKED + (IN_A_BATCH if type in (*ENCODERS, "t5") else ())
     found = judge(written(tmp_path, name, dtype, spelling), name, dtype, asked)
     assert len(found) >= 3
     assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
@@ -96,6 +96,8 @@ MISREAD = (
     Misread("cohere", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("cohere2", {"sliding_window": 181}, "window-off"),
     Misread("falcon_alibi", {"alibi": False}, "bias-missing"),
+    Misread("t5", {"relative_attention_max_distance": 256}, "wrong-max-distance"),
+    Misread("t5", {"relative_attention_max_distance": 64}, "wrong-max-distance"),
     Misread("deepseek_v2", {"rope_theta": 1000000.0}, "base-of-another-model"),
     Misread("deepseek_v3", {"rope_scaling": None}, "scaling-ignored"),
     Misread("deepseek_v3", {"rope_interleave": False}, "layout-swapped"),

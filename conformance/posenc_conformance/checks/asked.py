@@ -7,9 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from posenc_conformance.checks.model import page_of
-from posenc_conformance.deployed.asked import prompt_for, scores_of
+from posenc_conformance.deployed.asked import is_whole, prompt_for, scores_of
+from posenc_conformance.deployed.bucketed import described
+from posenc_conformance.deployed.endpoint import Gone
 from posenc_conformance.deployed.engine import Deployed
-from posenc_conformance.deployed.instrument import Biased, Instrument, Tabled
+from posenc_conformance.deployed.instrument import Biased, Bucketed, Instrument, Tabled
 from posenc_conformance.deployed.measure import (
     BEHIND,
     LONGEST_NEAR,
@@ -23,7 +25,7 @@ from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
 
 MIDDLE = 200
@@ -60,7 +62,7 @@ class Asked:
     @property
     def _encoder(self) -> bool:
         """Whether texts are given as a whole, and nothing is written behind them."""
-        return self.engine.probe.plan.encoder
+        return is_whole(self.engine.probe, self.group)
 
     def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
         return prompt_for(self.engine.probe, self.group, distance, layer, steps)
@@ -84,13 +86,19 @@ class Asked:
         distances = [MIDDLE, LONGEST_NEAR, 1]
         if isinstance(self.engine.probe.plan, Biased):
             distances.insert(0, MIDDLE_OF_BIASES)
+        if isinstance(self.engine.probe.plan, Bucketed):
+            distances.reverse()  # far keys are all in one bucket
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
     def _measure(self, prompt: Prompt) -> Measured:
-        """Ask the engine; raise Wrong if it does not answer."""
+        """Ask the engine; raise Wrong if it does not answer, and Blocked once it has not."""
+        if self.engine.gone:
+            raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
             found = measure(self.engine.probe, self.engine, prompt)
         except Misbehaviour as problem:
+            if isinstance(problem, Gone):
+                self.engine.gone.append(str(problem))
             raise Wrong(f"{self._place(prompt)}: {problem}") from None
         self.engine.answered.append(found)
         return found
@@ -126,9 +134,9 @@ class Asked:
         """Return what explains all that was measured, the most special mistake first."""
         engine = self.engine
         # One text alone may look like several mistakes.
-        evidence = [*found, self._measure(self._new(self._middle))]
+        evidence = [*found, *(self._measure(self._new(each)) for each in self._telling())]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
-        if not fits and engine.probe.turns and not worst.seen.all():
+        if not fits and not worst.seen.all():
             return (self._sight(worst),)
         one_given = worst.prompt.given == 1 and not self._encoder
         if not fits and one_given and self._is_right(worst, written=True):
@@ -136,6 +144,23 @@ class Asked:
         if not fits and any(self._gave(each, worst) for each in engine.answered):
             return (("earlier-answer", "gives the answer to an earlier text"),)
         return tuple({each.id: each.words for each in fits}.items())
+
+    def _telling(self) -> list[Prompt]:
+        """Return texts that tell mistakes apart: the usual one, and more where it says little.
+
+        Buckets of near distances are alike in many mistakes. And if a query that is given in the
+        prompt is right wherever it stands, only those that are written may be wrong.
+        """
+        middle = self._middle
+        if not isinstance(self.engine.probe.plan, Bucketed):
+            return [middle]
+        far = filter(self._fits, [self._prompt(LONGEST_NEAR)])
+        if self._encoder:
+            return [middle, *far]
+        rows = self._expected(middle).values
+        changes = np.abs(np.diff(rows, axis=0)).max(axis=1) > 0
+        given = int(np.flatnonzero(changes[:-1] & changes[1:])[0]) + 2
+        return [middle, *far, replace(middle, steps=given, given=given)]
 
     def _gave(self, earlier: Measured, later: Measured) -> bool:
         """Return whether a text got the scores of an earlier one that asked something else."""
@@ -195,14 +220,21 @@ class Asked:
             f"{explanations[0][1]} [{explanations[0][0]}]" if explanations else UNEXPLAINED,
             f"check      {self._place(prompt)}{when}",
             f"where      {plan.named(pair)}, {where}",
-            f"expected   {_in_words(plan, right.values[row])}",
-            f"got        {_in_words(plan, measured.values[row])}",
+            f"expected   {self._in_words(prompt, row, right.values[row])}",
+            f"got        {self._in_words(prompt, row, measured.values[row])}",
             f"error      {ratio[row]:.3g} times the bound of {bound:.2g}",
             f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} {plan.asks}",
             f"see        {page_of(self.engine.model)}",
         ]
         outcome = Outcome(worst=float(ratio[row]), explanations=explanations)
         return Wrong("\n".join(text), outcome)
+
+    def _in_words(self, prompt: Prompt, row: int, scores: Floats) -> str:
+        """Describe what was asked in one step by what it means."""
+        probe = self.engine.probe
+        if isinstance(probe.plan, Bucketed):
+            return described(probe, self.group, prompt, row, scores)
+        return _in_words(probe.plan, scores)
 
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
         """Return whether scores are right; ``written``: but for a query that was given."""

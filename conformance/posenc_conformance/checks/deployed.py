@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def asked_groups(engine: Deployed) -> list[Group]:
     """Return the groups of layers that a probe asks; of a table of positions the only one."""
     if engine.probe.turns:
         return turned_groups(engine.model)
-    asked = ("alibi_bias", "learned")
+    asked = ("alibi_bias", "learned", "t5_bucket")
     return [group for group in engine.model.meaning.groups if group.call in asked]
 
 
@@ -66,6 +66,8 @@ def _inputs(group: Group) -> dict[str, Any]:
     """Return the smallest inputs of a group's call."""
     if group.call == "alibi_bias":
         return {"q_len": 1, "k_len": 1}
+    if group.call == "t5_bucket":
+        return {"relative_position": np.array([0])}
     if group.call == "learned":
         return {"positions": np.array([0]), "table": np.zeros((group.parameters["rows"], 1))}
     size = int(group.parameters["head_dim"])
@@ -114,11 +116,11 @@ class _Questions(Situations):
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
-        for distance in self._distances():
-            name = "row" if isinstance(self.engine.probe.plan, Tabled) else "distance"
+        for distance in self._distances:
+            name = "row" if self._tabled else "distance"
             yield f"{name}-{distance}", partial(self._distance, self._prompt(distance))
-        if self._encoder and self.engine.probe.turns:
-            for distance in self._distances():
+        if self._encoder and not self._tabled:
+            for distance in self._distances:
                 yield f"ahead-{distance}", partial(self._distance, self._prompt(-distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
@@ -133,26 +135,35 @@ class _Questions(Situations):
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
         yield "one-batch", self._one_batch
+        if self.engine.shifts and self.group.turns and self._grows_from is None:
+            yield "context-shift", partial(self._shifted, self.engine.shifts)
         if self._grows_from is not None:
             yield "beyond", partial(self._beyond, self._grows_from)
             yield "beyond-written", partial(self._beyond_written, self._grows_from)
             yield "after-longer", partial(self._after_longer, self._grows_from)
 
+    @property
+    def _tabled(self) -> bool:
+        """Whether rows of a table are asked, and no keys."""
+        return isinstance(self.engine.probe.plan, Tabled)
+
+    @cached_property
     def _distances(self) -> list[int]:
-        """List the distances that are asked: the usual ones, and the farthest that there can be."""
-        fitting = [each for each in DISTANCES if self._fits(self._prompt(each))]
-        longest = self.length - (BEHIND + 1 if self._encoder and self.engine.probe.turns else 2)
-        if self._encoder and not self.engine.probe.turns:
-            longest = self.length - 1
+        """The distances that are asked: the usual ones, and the farthest that there can be."""
+        usual = sorted({*DISTANCES, self.group.parameters.get("max_distance", 1)})
+        fitting = [each for each in usual if self._fits(self._prompt(each))]
+        longest = self.length - 2
+        if self._encoder:
+            longest = self.length - (1 if self._tabled else BEHIND + 1)
         farthest = longest if self.group.reach is None else min(longest, self.group.reach)
         if farthest > 2 * fitting[-1]:
             fitting.append(farthest)
         return fitting
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Tokens of the longest text that is asked."""
-        return max(self._prompt(distance).length for distance in self._distances())
+        return max(self._prompt(distance).length for distance in self._distances)
 
     def _distance(self, prompt: Prompt) -> Outcome:
         """Ask all pairs at a distance."""

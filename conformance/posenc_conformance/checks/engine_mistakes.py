@@ -246,11 +246,10 @@ def _pairs_in_turning(case: Case, output: Floats) -> list[Fit]:
         return find_fits(case, output)
     few = sample(case, output, compare(case, output).index, ROWS_OF_PAIRS, heads=1)
     fits = find_fits(*few, largest_paired=few[1].size)
-    whole = output.size
 
     def explains(fit: Fit) -> bool:
         ids = fit.deviation.split("+")
-        found = find_fits(case, output, only=ids, largest_paired=whole)
+        found = find_fits(case, output, only=ids)
         return fit.deviation in [each.deviation for each in found]
 
     return [fit for fit in fits if explains(fit)]

@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 
 from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, Asked
 from posenc_conformance.deployed.engine import Deployed
-from posenc_conformance.deployed.instrument import Tabled
+from posenc_conformance.deployed.instrument import Bucketed, Tabled
 from posenc_conformance.deployed.lengths import (
     kept,
     scores_at,
     text_beyond,
+    wrong_when_shifted,
     wrong_while_written,
 )
 from posenc_conformance.deployed.measure import (
+    DIGITS,
+    LONGEST_NEAR,
     Measured,
     Prompt,
     measure,
@@ -29,6 +32,12 @@ BY_LENGTH = ("dynamic-ntk", "longrope")
 @dataclass(frozen=True)
 class Situations(Asked):
     """A group of layers, and what may change between its texts."""
+
+    @property
+    def _other(self) -> Prompt:
+        """A text of another distance than the usual one."""
+        near, far = self._prompt(1), self._prompt(LONGEST_NEAR)
+        return far if self._middle == near and self._fits(far) else near
 
     def _prefill(self) -> Outcome:
         """Give whole chains in the prompt, so that queries are not written one by one.
@@ -69,7 +78,7 @@ class Situations(Asked):
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle), self._new(self._longer(self._prompt(1)))]
+        prompts = [self._new(self._middle), self._new(self._longer(self._other))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"
@@ -86,15 +95,11 @@ class Situations(Asked):
         NotClaimed where the engine takes one text only.
         """
         steps = min(FEW, self._middle.steps)
-        asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
+        asked = [self._middle, self._longer(self._other), self._longer(self._middle)]
         prompts = [self._new(replace(each, steps=steps)) for each in asked]
         probe = self.engine.probe
-        given = [each.tokens(probe) for each in prompts]
         try:
-            if self._encoder:
-                answers = self.engine.read_at(given, [each.positions for each in prompts])
-            else:
-                answers = self.engine.read_together(given, steps)
+            answers = self._asked_together(prompts, steps)
         except Misbehaviour as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
         found = []
@@ -109,6 +114,19 @@ class Situations(Asked):
             words = "a text is right alone, and wrong in one request with others"
             raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
         return self._together(found, when)
+
+    def _asked_together(
+        self, prompts: Sequence[Prompt], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Ask several texts in one request."""
+        probe = self.engine.probe
+        if isinstance(probe.plan, Bucketed):
+            texts, begun = zip(*(each.both_texts(probe) for each in prompts), strict=True)
+            return self.engine.read_after(texts, begun, steps)
+        given = [each.tokens(probe) for each in prompts]
+        if self._encoder:
+            return self.engine.read_at(given, [each.positions for each in prompts])
+        return self.engine.read_together(given, steps)
 
     @property
     def _grows_from(self) -> int | None:
@@ -165,6 +183,42 @@ class Situations(Asked):
         when = ", grown beyond the original context while it was written"
         raise self._failure(measured, known, when, right)
 
+    def _shifted(self, size: int) -> Outcome:
+        """Ask a text that outgrows the engine's context while it is written.
+
+        Raises NotClaimed if the context is too small to ask anything.
+        """
+        found = self.text_across(size)
+        if found.key - DIGITS < size // 2:
+            raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
+        got = self._measure(self._new(found))
+        right = self._expected(got.prompt)
+        if got.agrees_with(right):
+            return Outcome(worst=float(got.ratio(right).max()))
+        known = tuple(
+            (id, words)
+            for id, words, scores in wrong_when_shifted(
+                self.engine.probe, self.group, got.prompt, self.dtype, size
+            )
+            if got.agrees_with(scores)
+        )
+        when = f", grown beyond a context of {size:,} tokens that the engine shifts"
+        raise self._failure(got, known or self._explanations([got], got), when)
+
+    def text_across(self, size: int) -> Prompt:
+        """Return a text whose queries stand on both sides of the end of a context.
+
+        When half of the text has left, each key gets about twice as much.
+        """
+        probe, distance = self.engine.probe, self._middle.distances[0]
+        steps = min(2 * FEW, len(probe.plan.pairs))
+        first = size - FEW
+        found, left = (
+            text_beyond(probe, self.group, distance, place, steps)
+            for place in (first, first - size // 2)
+        )
+        return replace(found, gain=left.gain)
+
     def _was_right(self, original: int) -> bool:
         """Return whether some text within the original context was right before."""
         return any(
@@ -215,3 +269,10 @@ class _Answered:
         """Return the answer, once."""
         found, self.answer = self.answer, None
         return self.engine.read_at(texts, places) if found is None else [found]
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_after(texts, begun, steps) if found is None else [found]

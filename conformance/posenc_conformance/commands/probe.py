@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
-from posenc_conformance.deployed.engine import is_encoder, model_of, name_of, probe_for
+from posenc_conformance.deployed.engine import (
+    has_two_texts,
+    is_encoder,
+    model_of,
+    name_of,
+    probe_for,
+)
 from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5, text_of
 from posenc_conformance.door import named
@@ -65,7 +71,10 @@ def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str)
     if is_encoder(model):
         yield f"then judge what transformers makes of it: pytest --impl={out}{own}"
         function = own or f" --posenc-model={name}"
-        yield f"or a function that gives the logits of a text: pytest --impl=logits:…{function}"
+        what = "the logits of a text"
+        if has_two_texts(model):
+            what = "logits after the tokens of both texts"
+        yield f"or a function that gives {what}: pytest --impl=logits:…{function}"
         return
     yield f"serve it as you serve the model, for instance: {served}"
     yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"

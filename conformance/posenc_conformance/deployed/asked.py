@@ -1,10 +1,17 @@
 """What is asked of a group of layers, and what is right, whatever kind its positions are of."""
 
-from posenc_conformance.deployed import biased, measure, tabled
-from posenc_conformance.deployed.instrument import Biased, Tabled
+from posenc_conformance.deployed import biased, bucketed, measure, tabled
+from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.measure import Prompt, Scores
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.models.meaning import Group
+
+
+def is_whole(probe: Probe, group: Group) -> bool:
+    """Return whether a group reads texts that are given as a whole: it is of an encoder."""
+    if isinstance(probe.plan, Bucketed):
+        return bucketed.is_whole(group)
+    return probe.plan.encoder
 
 
 def prompt_for(
@@ -18,6 +25,8 @@ def prompt_for(
         return tabled.prompt_for(probe, distance, steps)
     if isinstance(probe.plan, Biased):
         return biased.prompt_for(probe, group, distance, layer, steps)
+    if isinstance(probe.plan, Bucketed):
+        return bucketed.prompt_for(probe, group, distance, layer, steps)
     return measure.prompt_for(probe, group, distance, layer, steps)
 
 
@@ -27,4 +36,6 @@ def scores_of(probe: Probe, group: Group, prompt: Prompt, dtype: str) -> Scores:
         return tabled.expected(group, prompt)
     if isinstance(probe.plan, Biased):
         return biased.expected(probe, group, prompt, dtype)
+    if isinstance(probe.plan, Bucketed):
+        return bucketed.expected(probe, group, prompt, dtype)
     return measure.expected(probe, group, prompt, dtype)

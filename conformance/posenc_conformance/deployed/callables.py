@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,18 @@ from posenc_conformance.judge.arrays import Array, Floats, to_numpy
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed
 
-Logits = Callable[[list[int]], object]
+Logits = Callable[..., object]
 """Gives the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row counts;
-a NumPy array, a tensor of PyTorch, or anything else that NumPy can convert."""
+a NumPy array, a tensor of PyTorch, or anything else that NumPy can convert. Of an encoder with a
+decoder it takes the tokens of both."""
+
+
+class Kind(Enum):
+    """What a model does with texts."""
+
+    WRITES = "it goes on from a text"
+    ENCODER = "it reads a text as a whole"
+    TWO_TEXTS = "it reads a text as a whole, and writes another one"
 
 
 @dataclass(frozen=True)
@@ -35,9 +45,29 @@ class Function:
 
         Raises Misbehaviour if it raises, or gives no logits for the words of the probe.
         """
+        return self._written([], prompt, steps)
+
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Do the same with a function that takes the encoder's tokens, and then the decoder's.
+
+        Raises NotClaimed for several texts.
+        """
+        if len(texts) > 1:
+            raise NotClaimed("a function takes one text at a time")
+        return [self._written([[int(token) for token in texts[0]]], begun[0], steps)]
+
+    def _written(
+        self, before: list[list[int]], prompt: Sequence[int] | str, steps: int
+    ) -> list[Reading]:
+        """Call the function again and again; ``before`` is what it takes besides."""
         tokens, found = [int(token) for token in prompt], []
         for _ in range(steps):
-            logits = self._checked(tokens)
+            logits = self._checked(before, tokens)
             found.append(log_probabilities(logits, self.words))
             tokens.append(int(logits.argmax()))
         return found
@@ -68,15 +98,16 @@ class Function:
         logits = np.asarray(given, dtype=np.float64)
         return [[log_probabilities(logits[place], self.words) for place in places[0]]]
 
-    def _given(self, tokens: list[int]) -> Array:
+    def _given(self, *texts: list[int]) -> Array:
         """Call the function; raise Misbehaviour if it raises."""
         try:
-            return to_numpy(self.logits([*tokens]))
+            return to_numpy(self.logits(*([*tokens] for tokens in texts)))
         except Exception as error:
-            raise Misbehaviour(f"logits() raised {describe_exception(error)}") from error
+            both = ", given the encoder's tokens and the decoder's" if len(texts) > 1 else ""
+            raise Misbehaviour(f"logits() raised {describe_exception(error)}{both}") from error
 
-    def _checked(self, tokens: list[int]) -> Floats:
-        given = self._given(tokens)
+    def _checked(self, before: list[list[int]], tokens: list[int]) -> Floats:
+        given = self._given(*before, tokens)
         last = given[-1] if given.ndim == 2 else given
         if last.shape != (len(self.words),):
             raise Misbehaviour(
@@ -107,6 +138,15 @@ class Transformers:
         """Raise NotClaimed: a model that writes is asked for what it writes."""
         raise NotClaimed("a model that writes is not asked at all places of a text")
 
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: the model has no encoder."""
+        raise NotClaimed("a model without an encoder takes no second text")
+
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[Reading]]:
@@ -118,13 +158,13 @@ class Transformers:
     ) -> Iterator[list[Reading]]:
         import torch
 
-        longest = max(map(len, prompts))
-        rows = [[int(token) for token in prompt] for prompt in prompts]
-        given = torch.tensor([[0] * (longest - len(row)) + row for row in rows])
-        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows])
+        given, mask = (torch.tensor(rows) for rows in padded(prompts, left=True))
+        yield from self._generated(steps, input_ids=given, attention_mask=mask)
+
+    def _generated(self, steps: int, **given: Any) -> Iterator[list[Reading]]:
+        """Let the model write, and yield what each word was chosen among, text by text."""
         written = self.model.generate(
-            given,
-            attention_mask=mask,
+            **given,
             max_new_tokens=steps,
             min_new_tokens=steps,
             do_sample=False,
@@ -146,16 +186,48 @@ class Encoder(Transformers):
         """Give texts in one batch, padded on the right, and return what is said at some places."""
         import torch
 
-        longest, padding = max(map(len, texts)), int(self.model.config.pad_token_id)
-        rows = [[int(token) for token in text] for text in texts]
-        given = torch.tensor([row + [padding] * (longest - len(row)) for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+        padding = int(self.model.config.pad_token_id)
+        given, mask = (torch.tensor(rows) for rows in padded(texts, padding))
         with torch.no_grad():
             out = self.model(given, attention_mask=mask).logits.float().numpy()
         return [
             [log_probabilities(logits[place].astype(np.float64), self.words) for place in asked]
             for logits, asked in zip(out, places, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class TwoTexts(Transformers):
+    """The probe of an encoder with a decoder, run by the classes of transformers for those."""
+
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Give texts in one batch, padded on the right, and what was begun, padded on the left."""
+        import torch
+
+        text, mask = (torch.tensor(rows) for rows in padded(texts))
+        start, seen = (torch.tensor(rows) for rows in padded(begun, left=True))
+        given = {"input_ids": text, "attention_mask": mask, "decoder_input_ids": start}
+        given["decoder_attention_mask"] = seen
+        return [[*each] for each in zip(*self._generated(steps, **given), strict=True)]
+
+
+def padded(
+    texts: Sequence[Sequence[int] | str], padding: int = 0, *, left: bool = False
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return texts that are filled up to the longest, and which of their tokens are their own."""
+    longest = max(map(len, texts))
+    rows, masks = [], []
+    for text in texts:
+        row, more = [int(token) for token in text], longest - len(text)
+        mask, filled = [1] * len(row), [padding] * more
+        rows.append(filled + row if left else row + filled)
+        masks.append([0] * more + mask if left else mask + [0] * more)
+    return rows, masks
 
 
 def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
@@ -170,30 +242,38 @@ def is_folder(name: str) -> bool:
     return (Path(name) / "config.json").is_file()
 
 
-def load_folder(name: str, dtype: str, *, encoder: bool) -> Transformers:
-    """Load a probe with transformers, maybe that of an encoder.
+def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
+    """Load a probe of some kind with transformers.
 
     Raises UserError if transformers is not there, or cannot load it.
     """
     words = words_of(Path(name))
     try:
         import torch
-        from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+        from transformers import (
+            AutoModelForCausalLM,
+            AutoModelForMaskedLM,
+            AutoModelForSeq2SeqLM,
+        )
     except ImportError as error:
         raise UserError(
             f"--impl={name} is a folder, which transformers would have to load: {error}",
             "install transformers and torch, or serve the folder and give the address",
         ) from None
-    loaded = AutoModelForMaskedLM if encoder else AutoModelForCausalLM
+    loaded = {
+        Kind.WRITES: AutoModelForCausalLM,
+        Kind.ENCODER: AutoModelForMaskedLM,
+        Kind.TWO_TEXTS: AutoModelForSeq2SeqLM,
+    }
     try:
-        model = loaded.from_pretrained(name, dtype=getattr(torch, dtype))
+        model = loaded[kind].from_pretrained(name, dtype=getattr(torch, dtype))
     except Exception as error:
         raise UserError(
             f"--impl={name} cannot be loaded: {describe_exception(error)}",
             "the folder must be one that posenc probe has written",
         ) from error
-    made = Encoder if encoder else Transformers
-    return made(model.eval(), words, "transformers")
+    made = {Kind.WRITES: Transformers, Kind.ENCODER: Encoder, Kind.TWO_TEXTS: TwoTexts}
+    return made[kind](model.eval(), words, "transformers")
 
 
 def words_of(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Asking an engine over HTTP, as OpenAI's completions are asked for."""
 
 import json
+import math
 import os
 import re
 import sys
@@ -37,6 +38,14 @@ LARGEST_ANSWER = 2**26
 """Bytes of the largest answer that is read."""
 
 
+class Gone(Misbehaviour):
+    """The engine does not answer any more."""
+
+
+class NoAnswer(UserError):
+    """There is no answer, or it takes too long."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """An engine that completes prompts over HTTP."""
@@ -54,7 +63,8 @@ class Endpoint:
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Let the engine write some words, and return what each was chosen among.
 
-        Raises Misbehaviour for an engine that does not answer, or answers something else.
+        Raises Misbehaviour for an engine that answers something else, and Gone for one that does
+        not answer any more.
         """
         (found,) = self._read(prompt if isinstance(prompt, str) else [*prompt], 1, steps)
         return found
@@ -72,6 +82,15 @@ class Endpoint:
         """Raise NotClaimed: a completion says nothing of what is given."""
         raise NotClaimed("an endpoint completes a text, and says nothing of its places")
 
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a completion takes one text."""
+        raise NotClaimed("an endpoint completes a text, and takes no other one beside it")
+
     def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
         """Ask for one prompt, or for a list of them, and read what was chosen among."""
         asked = {
@@ -83,14 +102,18 @@ class Endpoint:
         }
         try:
             answer = _ask(f"{self.url}/completions", self.seconds, asked)
+        except NoAnswer as error:
+            raise Gone(f"{error.cause}; {error.hint}") from None
         except UserError as error:
-            raise Misbehaviour(error.cause) from None
+            raise Misbehaviour(f"{error.cause}; {error.hint}") from None
         found = _readings(answer)
         if len(found) != count:
             raise Misbehaviour(f"{count} prompts were given, and {len(found)} answered")
         for each in found:
             if not each:
                 raise Misbehaviour(f"the answer has no log-probabilities: {_shown(answer)}")
+            if any(math.isnan(value) for reading in each for value in reading.values()):
+                raise Misbehaviour("log-probabilities are no numbers (NaN)")
             if len(each) < steps:
                 raise Misbehaviour(f"the engine stopped after {len(each)} of {steps} words")
         return [each[:steps] for each in found]
@@ -188,10 +211,10 @@ def _ask_once(url: str, seconds: float, body: Mapping[str, Any] | None) -> Any:
         raise UserError(f"{url} answers {error.code}: {_shown(said)}", hint) from None
     except (URLError, OSError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise UserError(
-            f"{url} does not answer: {_shown(str(reason))}",
-            "start the engine, and give the address it prints",
-        ) from None
+        hint = "start the engine, and give the address it prints"
+        if isinstance(reason, TimeoutError):
+            hint = "give it longer: --posenc-timeout=SECONDS; its own log says whether it computes"
+        raise NoAnswer(f"{url} does not answer: {_shown(str(reason))}", hint) from None
     except (ValueError, RecursionError):
         raise UserError(
             f"{url} answers something that is not JSON, or is no address",

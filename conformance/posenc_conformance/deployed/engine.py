@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Protocol
 
 from posenc_conformance.adapters.find import registered, target
-from posenc_conformance.deployed.callables import Function, is_folder, load_folder, words_of
+from posenc_conformance.deployed.callables import (
+    Function,
+    Kind,
+    is_folder,
+    load_folder,
+    words_of,
+)
 from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect, is_endpoint
 from posenc_conformance.deployed.families import family_of
-from posenc_conformance.deployed.instrument import SPECIAL, WHO, Instrument
+from posenc_conformance.deployed.instrument import SPECIAL, WHO, Bucketed, Instrument
 from posenc_conformance.deployed.measure import Measured, words_read
 from posenc_conformance.deployed.probe import Probe, probe_of
 from posenc_conformance.errors import UserError, printable
@@ -50,6 +56,14 @@ class Source(Protocol):
     ) -> Sequence[Sequence[Reading]]:
         """Return what an encoder says at some places of each text, given in one request."""
 
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> Sequence[Sequence[Reading]]:
+        """Return what a decoder chose words among, which go on from what was begun of each text."""
+
 
 @dataclass(frozen=True, eq=False)
 class Deployed:
@@ -62,6 +76,10 @@ class Deployed:
     """Whether prompts are texts: the engine does not take the numbers of tokens."""
     serials: Iterator[int] = field(default_factory=count)
     """Numbers of texts."""
+    shifts: int | None = None
+    """Tokens of a context that the engine shifts when it is full; None if it does not."""
+    gone: list[str] = field(default_factory=list)
+    """Why it does not answer any more; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
     """What was measured so far: a later answer may be that of an earlier text."""
 
@@ -80,6 +98,12 @@ class Deployed:
     ) -> Sequence[Sequence[Reading]]:
         """Return what an encoder says at some places of each text, given in one request."""
         return self.source.read_at(texts, places)
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Reading]]:
+        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        return self.source.read_after(texts, begun, steps)
 
     def _given(self, prompt: Sequence[int]) -> Sequence[int] | str:
         """Return a prompt as the engine takes it."""
@@ -107,9 +131,14 @@ def has_probe(model: Model) -> bool:
 
 
 def is_encoder(model: Model) -> bool:
-    """Return whether a model's probe is one that gives the logits of whole texts at once."""
+    """Return whether a model is, or has, an encoder, of which a completion says nothing."""
     family = family_of(model.configuration)
-    return family is not None and family.encoder
+    return family is not None and (family.encoder or has_two_texts(model))
+
+
+def has_two_texts(model: Model) -> bool:
+    """Return whether a model reads one text, and writes another."""
+    return any(group.call == "t5_bucket" for group in model.meaning.groups)
 
 
 def name_of(model: Model) -> str:
@@ -132,22 +161,48 @@ def is_deployed(name: str) -> bool:
     return folder or is_endpoint(name) or name.startswith(FUNCTION)
 
 
-def find_deployed(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
+def find_deployed(
+    name: str, seconds: float | None, asked: Sequence[Model], dtype: str, cache: str = ""
+) -> Deployed:
     """Find the engine that ``--impl`` names, and the model whose probe it serves.
+
+    ``cache`` is what it is claimed to keep keys as, if that is shorter than the dtype.
 
     ``asked`` are the models that the command line names: for a configuration of somebody's own, and
     for a function, one must be there. Raises UserError for an engine that serves no probe, or
-    another one.
+    another one, and for a cache of which nothing can be said.
     """
+    found = _found(name, seconds, asked, dtype)
+    return with_cache(found, cache) if cache else found
+
+
+def with_cache(engine: Deployed, cache: str) -> Deployed:
+    """Return an engine that is claimed to keep keys in fewer bits than its dtype has.
+
+    Raises UserError for one that keeps none, or something else.
+    """
+    probe = engine.probe
+    reason = "no bound is derived for keys that are kept with their values, in one narrow row"
+    if is_encoder(engine.model):
+        reason = "an encoder keeps no keys"
+    if probe.latent is None and not is_encoder(engine.model):
+        return replace(engine, probe=replace(probe, cache=cache))
+    raise UserError(
+        f"--posenc-cache={cache} says nothing of {engine.model.title}: {reason}",
+        "leave it out, and let the engine keep what it keeps in its dtype",
+    )
+
+
+def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
+    """Find the engine that ``--impl`` names."""
     if is_endpoint(name):
         endpoint = connect(name, seconds)
         served, source, in_words, count = _who(endpoint)
         model = _model_served(name, served, asked)
         probe = probe_for(model)
-        if probe.plan.encoder:
+        if is_encoder(model):
             raise UserError(
-                f"{name} serves the probe of an encoder, and a completion says nothing of the "
-                "places of a text",
+                f"{name} serves the probe of an encoder, of whose text a completion says nothing",
                 "give its folder, --impl=FOLDER, or a function that gives logits, --impl=logits:…",
             )
         _demand_enough(count, probe)
@@ -156,7 +211,12 @@ def find_deployed(name: str, seconds: float | None, asked: Sequence[Model], dtyp
         words = words_of(Path(name))
         model = _model_served(name, words[Instrument.name_token], asked)
         probe = probe_for(model)
-        return Deployed(load_folder(name, dtype, encoder=probe.plan.encoder), model, probe)
+        kind = Kind.WRITES
+        if isinstance(probe.plan, Bucketed):
+            kind = Kind.TWO_TEXTS
+        elif probe.plan.encoder:
+            kind = Kind.ENCODER
+        return Deployed(load_folder(name, dtype, kind), model, probe)
     return _function(name, asked)
 
 

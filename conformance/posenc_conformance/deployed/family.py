@@ -162,6 +162,11 @@ def _by_root(config: Fields, head_dim: int) -> float:
     return 1 / math.sqrt(head_dim)
 
 
+def as_they_are(config: Fields, head_dim: int) -> float:
+    """Return what T5 multiplies scores by."""
+    return 1.0
+
+
 def by_multiplier(config: Fields, head_dim: int) -> float:
     """Return what Granite multiplies scores by."""
     return float(config["attention_multiplier"])

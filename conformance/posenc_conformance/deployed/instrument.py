@@ -18,6 +18,9 @@ Where the last matrix is that of the embeddings, a token is one channel, and the
 of the last layer adds the channel of the query that follows to that of a query.
 
 Encoders give the logits of all positions at once: all queries stand in one text, and none follows.
+
+An encoder with a decoder has a text for each. Its biases are a table, so each row of that says in
+two heads which bucket it is. What the encoder reads, the decoder looks up.
 """
 
 import math
@@ -69,6 +72,8 @@ DIGIT_WEIGHT = 4.0
 """Weight of the logits of digits, all of which are below that of the token that follows."""
 CLEAR = 0.35
 """A digit may be read by so much too large or too small."""
+LARGEST_BIAS = 4.0
+"""The largest bias of a bucket is at most this, and more than half of it."""
 
 SPECIAL = ("<unk>", "<s>", "</s>", "who", "end", "zero")
 UNKNOWN, BEGIN, STOP, WHO, END, ZERO = range(len(SPECIAL))
@@ -194,6 +199,13 @@ class Instrument:
     def read_tokens(self) -> tuple[int, ...]:
         """The tokens that are read, in the order of ``READ``."""
         return tuple(range(self.name_token + 1, self.name_token + 1 + len(READ)))
+
+    def numbered(self, layer: int, *, whole: bool) -> int:
+        """Return the number of a layer among all that have keys of their own.
+
+        ``whole`` says whether it reads a text as a whole.
+        """
+        return layer
 
     def key_token(self, layer: int, gain: int, *, neutral: bool = False) -> int:
         """Return the token of a layer's key, or of its neutral one, of a gain."""
@@ -402,6 +414,57 @@ class Tabled(Instrument):
             token: self.balanced(self.read + number, self.share * DIGIT_WEIGHT)
             for number, token in enumerate(self.read_tokens)
         }
+
+
+@dataclass(frozen=True)
+class Bucketed(Instrument):
+    """A plan that asks buckets of distances, in an encoder and in its decoder.
+
+    The layers of the decoder are counted behind those of the encoder.
+    """
+
+    asks: ClassVar[str] = "distances"
+    buckets: int = 0
+    """Rows of the table of biases."""
+    encoder_layers: int = 0
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The steps in the order in which the chain asks them: each is of a distance of its own."""
+        return tuple(range(len(self.pairs)))
+
+    def named(self, pair: int) -> str:
+        """Return what people call what is asked in one step."""
+        return f"query {pair + 1}"
+
+    def numbered(self, layer: int, *, whole: bool) -> int:
+        """Return the number of a layer among those of both."""
+        return layer if whole else self.encoder_layers + layer
+
+    @property
+    def base(self) -> int:
+        """What the two digits of a bucket are below."""
+        return math.isqrt(self.buckets - 1) + 1
+
+    @property
+    def unit(self) -> float:
+        """The bias that stands for 1 in a digit; a power of two."""
+        return power_below(LARGEST_BIAS / (self.base - 1))
+
+    def table(self) -> Floats:
+        """Return the biases of the buckets, [buckets, heads]: two digits, the smaller one first."""
+        buckets = np.arange(self.buckets)
+        digits = np.stack([buckets % self.base, buckets // self.base], axis=1)
+        return np.asarray(self.unit * digits, dtype=np.float64)
+
+    def bucket(self, biases: Floats) -> int | None:
+        """Return the bucket whose biases these are; None if they are those of none."""
+        read = biases / self.unit
+        low, high = np.rint(read)
+        if np.abs(read - [low, high]).max() > CLEAR or not 0 <= low < self.base:
+            return None
+        found = int(high) * self.base + int(low)
+        return found if 0 <= found < self.buckets else None
 
 
 def power_below(number: float) -> float:

@@ -89,6 +89,32 @@ def wrong_while_written(
         yield id, words, scores_at(probe, group, prompt, dtype, lengths)
 
 
+PARTS = (2, 4, 3, 8)
+"""By what a context is divided to get the tokens that leave it, the usual one first."""
+KEPT = (0, 1, 2, 3, 4, 5, 8)
+"""Tokens at the beginning that may stay."""
+
+
+def wrong_when_shifted(
+    probe: Probe, group: Group, prompt: Prompt, dtype: str, size: int
+) -> Iterator[Explained]:
+    """Yield what is known to go wrong where the first tokens leave a context that is full.
+
+    All that stays moves to the front: queries count on from there, and keys are turned back.
+    """
+    for part in PARTS:
+        for stay in KEPT:
+            by = (size - stay) // part
+            for begins in (size - 2, size - 1, size, size + 1):
+                for id, words, sign in (
+                    ("keys-not-turned-again", "keys are not turned again", -1),
+                    ("queries-not-moved", "queries count on, or keys are turned twice", 1),
+                ):
+                    where = [q + sign * by * (q >= begins) for q in prompt.positions]
+                    words = f"{words}, when the context moves by {by:,} tokens"
+                    yield id, words, expected(probe, group, prompt, dtype, where=where)
+
+
 def kept(probe: Probe, group: Group, prompt: Prompt, dtype: str, length: int) -> Explained:
     """Return what becomes of a text that is turned for the length of an earlier one."""
     scores = expected(probe, _of_length(group, length), prompt, dtype)

@@ -11,11 +11,14 @@ from posenc_conformance.deployed.instrument import (
     FILLERS,
     READ,
     SPECIAL,
+    UNKNOWN,
     ZERO,
     Biased,
+    Bucketed,
     Instrument,
     Tabled,
 )
+from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -77,6 +80,11 @@ class Reader(Protocol):
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
         """Return what an encoder says at some places of each text."""
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return what a decoder chose words among, which go on from what was begun of each text."""
 
 
 @dataclass(frozen=True)
@@ -142,15 +150,28 @@ class Prompt:
         if isinstance(plan, Tabled):
             given = self.steps if self.total else self.given
             return found[: self.first] + [plan.query_token(step) for step in range(given)]
+        layer = plan.numbered(self.layer, whole=bool(self.total))
         if self.total:
             asked = [plan.query_token(step) for step in range(self.steps)]
             found[self.first : self.first + self.steps] = asked
-            found[self.key] = plan.key_token(self.layer, self.gain)
-            found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
+            found[self.key] = plan.key_token(layer, self.gain)
+            found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
             return found
-        found[self.key] = plan.key_token(self.layer, self.gain)
-        found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
+        found[self.key] = plan.key_token(layer, self.gain)
+        found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
         return found + [plan.query_token(step) for step in range(self.given)]
+
+    def both_texts(self, probe: Probe) -> tuple[list[int], list[int]]:
+        """Return what an encoder is given, and what its decoder is.
+
+        Only one of the two has keys. The decoder's begins with the token of padding, as T5's does.
+        """
+        plan = probe.plan
+        if self.total:
+            begun = [plan.query_token(step) for step in range(self.given)]
+            return self.tokens(probe), [UNKNOWN, *begun]
+        tokens = self.tokens(probe)
+        return tokens[:DIGITS], [UNKNOWN, *tokens]
 
 
 def prompt_for(
@@ -162,7 +183,7 @@ def prompt_for(
     sides: a negative distance is that of a key that stands behind.
     """
     if probe.plan.encoder:
-        prompt = _whole_text(probe, group, distance, layer, steps)
+        prompt = whole_text(probe, group, distance, layer, steps)
     else:
         prompt = text_with(probe, group, distance, layer, steps)
     return with_gain(probe, group, prompt)
@@ -197,7 +218,7 @@ def text_with(
     )
 
 
-def _whole_text(
+def whole_text(
     probe: Probe, group: Group, distance: int, layer: int | None, steps: int | None
 ) -> Prompt:
     """Make the same prompt for an encoder, with the smallest gain."""
@@ -319,6 +340,8 @@ def expected(
     roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
     roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
     of_score = slack.reshape(-1, 2) + roundings * unit * lengths**2
+    if probe.cache:
+        of_score = of_score + CACHES[probe.cache].off(turned[:-1], turned[-1]).reshape(-1, 2)
     roundings = ROUNDINGS_OF_A_READING + probe.plan.encoder * ROUNDINGS_OF_A_HEAD
     norms = probe.normed_behind + probe.norms_behind(prompt.layer)
     roundings += norms * ROUNDINGS_OF_A_NORM
@@ -386,7 +409,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     if probe.plan.encoder:
         (answers,) = reader.read_at([prompt.tokens(probe)], [prompt.positions])
         return read_whole(probe, prompt, answers)
-    answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
+    answers = _answers(probe, reader, prompt)
     fewest, needed = min(map(len, answers)), words_read(probe.plan)
     if fewest < needed:
         raise Misbehaviour(
@@ -407,7 +430,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
             )
         prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
-            reader.read(replace(prompt, given=given).tokens(probe), 1)[0]
+            _answers(probe, reader, replace(prompt, given=given), 1)[0]
             for given in range(prompt.given, prompt.steps + 1)
         ]
     words = probe.plan.words
@@ -424,6 +447,18 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
     )
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
+
+
+def _answers(
+    probe: Probe, reader: Reader, prompt: Prompt, steps: int | None = None
+) -> Sequence[Mapping[str, float]]:
+    """Ask an engine that writes; ``steps`` are the words, if they are not all of the prompt."""
+    count = prompt.steps - prompt.given + 1 if steps is None else steps
+    if isinstance(probe.plan, Bucketed):
+        text, begun = prompt.both_texts(probe)
+        (answers,) = reader.read_after([text], [begun], count)
+        return answers
+    return reader.read(prompt.tokens(probe), count)
 
 
 def words_read(plan: Instrument) -> int:

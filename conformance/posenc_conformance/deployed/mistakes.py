@@ -7,8 +7,8 @@ from itertools import starmap
 
 import numpy as np
 
-from posenc_conformance.deployed import biased, tabled
-from posenc_conformance.deployed.instrument import Biased, Tabled
+from posenc_conformance.deployed import biased, bucketed, tabled
+from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.measure import (
     Measured,
     Prompt,
@@ -59,6 +59,9 @@ def explain(
     if isinstance(probe.plan, Biased):
         wrong = biased.explanations(probe, group, found, dtype)
         return [each for each in starmap(Explanation, wrong) if each.fits(found)]
+    if isinstance(probe.plan, Bucketed):
+        made = bucketed.explanations(probe, group, model.meaning.context, found, dtype)
+        return [each for each in starmap(Explanation, made) if each.fits(found)]
     own = next(each for each in model.meaning.groups if each.id == group.id)
     single = [
         (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)

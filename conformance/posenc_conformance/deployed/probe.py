@@ -23,6 +23,7 @@ from posenc_conformance.deployed.instrument import (
     LARGEST_READ,
     READ_WEIGHT,
     Biased,
+    Bucketed,
     Instrument,
     Tabled,
     channels_needed,
@@ -68,8 +69,12 @@ LARGEST_BIASED = 2**20 + 2**19
 STEPS_OF_ROWS = 8
 """Positions whose rows are asked in one request."""
 LOOK_AT_ITSELF = 1024.0
-"""A score with which a query looks at itself in heads that it does not ask, at most, and more than
-half of it: far above all biases."""
+"""A score with which a query looks at itself in heads that it does not ask, or at one of the
+encoder, at most, and more than half of it: far above all biases."""
+STEPS_OF_BUCKETS = 64
+"""Distances that are asked in one request."""
+MOST_BUCKETS = 64
+"""Buckets that can be told apart in every dtype."""
 EMBEDDED = 2.0
 """The weight of a norm of embeddings: it makes channels about as large as they were."""
 NORMED_IN_ENCODERS = 512.0
@@ -89,11 +94,7 @@ UNREADABLE: Mapping[tuple[str, ...], str] = {
         "its scores are of content and of positions, which are vectors of their own, and a probe "
         "asks angles, biases and rows"
     ),
-    ("t5", "whisper"): (
-        "its positions are of an encoder and a decoder, which have texts of their own: what the "
-        "encoder does reaches a log-probability only through a second attention, which a probe "
-        "cannot pass yet"
-    ),
+    ("whisper",): "its encoder hears sounds, and a probe is a text",
     ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
 }
@@ -109,6 +110,8 @@ class Probe:
     plan: Instrument
     family: Family
     config: Fields
+    cache: str = ""
+    """What keys are claimed to be kept as, if that is shorter than the dtype."""
 
     @property
     def eps(self) -> float:
@@ -118,7 +121,21 @@ class Probe:
     @property
     def turns(self) -> bool:
         """Whether it asks layers that turn queries and keys."""
-        return not isinstance(self.plan, Biased | Tabled)
+        return not isinstance(self.plan, Biased | Bucketed | Tabled)
+
+    def score_of_content(self, gain: int) -> float:
+        """Compute the score of a query and the key of a gain, to which a bias is added."""
+        return self._largest(self.key_weight, gain)
+
+    @property
+    def weight_of_lookup(self) -> float:
+        """The weight of values where a decoder looks up what the encoder read; a power of two."""
+        return power_below(self.size / self._read())
+
+    @property
+    def looked_up(self) -> float:
+        """By what the encoder's numbers are multiplied when a decoder has looked them up."""
+        return self.weight_of_lookup * self._read() / self.size
 
     @property
     def weight_of_looking(self) -> float:
@@ -330,6 +347,10 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
     }
     if family.latent:
         changed |= fields_of(raw, plan.layers)
+    if isinstance(plan, Bucketed):
+        decoder = plan.layers - plan.encoder_layers
+        changed |= {"num_hidden_layers": plan.encoder_layers, "num_decoder_layers": decoder}
+        changed["d_kv"] = plan.head_dim
     if family.tied:
         changed["intermediate_size"] = len(plan.steps())
     if "num_key_value_heads" in raw or _grouped(config, raw):
@@ -364,10 +385,12 @@ def _planned(
             return _biased(name, config, group, family)
         if group.call == "learned":
             return _tabled(name, config, group, family)
+        if group.call == "t5_bucket":
+            return _bucketed(name, config, raw, meaning)
     raise UserError(
         f"{config.where}: no probe can be made yet of a model without positions of a kind that "
         "can be asked",
-        "give one that rotates queries and keys, or has ALiBi or a table of positions",
+        "give one that rotates queries and keys, or has biases or a table of positions",
     )
 
 
@@ -464,6 +487,34 @@ def _tabled(name: str, config: Configuration, group: Group, family: Family) -> I
         GAINS[:1],
         encoder=family.encoder,
         rows=rows,
+    )
+
+
+def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Instrument:
+    """Return the plan of a probe of an encoder and a decoder with biases of buckets."""
+    encoder, decoder = meaning.groups
+    buckets = int(encoder.parameters["num_buckets"])
+    if buckets > MOST_BUCKETS:
+        raise config.wrong(
+            "relative_attention_num_buckets",
+            f"it is {buckets}: so many cannot be told apart in short dtypes",
+            f"a probe may have {MOST_BUCKETS}",
+        )
+    layers = len(encoder.layers) + len(decoder.layers)
+    steps = tuple((step, step) for step in range(STEPS_OF_BUCKETS))
+    hidden, _ = channels_needed(len(steps), layers, centred=False, tied=False)
+    # A decoder looks queries up in one head, with a channel for each.
+    size = max(int(raw.get("d_kv") or 0), len(steps))
+    return Bucketed(
+        name,
+        layers,
+        size,
+        steps,
+        hidden,
+        HEADS,
+        HEADS,
+        buckets=buckets,
+        encoder_layers=len(encoder.layers),
     )
 
 

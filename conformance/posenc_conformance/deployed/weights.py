@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.deployed import biases
+from posenc_conformance.deployed import biases, two_texts
 from posenc_conformance.deployed.family import Layer, Normed, Tensor
 from posenc_conformance.deployed.instrument import (
     HEADS,
     READ,
     Biased,
+    Bucketed,
     Rows,
     Tabled,
     dense,
@@ -27,6 +28,9 @@ from posenc_conformance.judge.arrays import Floats
 def tensors(probe: Probe) -> Iterator[Tensor]:
     """Yield the name and the values of each tensor."""
     plan, family, names = probe.plan, probe.family, probe.family.names
+    if isinstance(plan, Bucketed):
+        yield from two_texts.tensors(probe, plan)
+        return
     shape = (len(plan.words), plan.hidden)
     yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
     large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED

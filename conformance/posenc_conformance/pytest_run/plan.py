@@ -18,6 +18,7 @@ from posenc_conformance.checks.golden import require_small
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.deployed.engine import find_deployed, is_deployed
+from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -229,8 +230,10 @@ class Plan:
         name = config.getoption("impl")
         paths = [model_file(name) for name in config.getoption("posenc_model")]
         how = _how(config)
-        dtype, length = _dtype(config), _context(config)
-        engine = find_deployed(name, how.seconds, [_model(path) for path in paths], dtype)
+        dtype, length, cache = _dtype(config), _context(config), _cache(config)
+        models = [_model(path) for path in paths]
+        engine = find_deployed(name, how.seconds, models, dtype, cache)
+        engine = replace(engine, shifts=_shift(config))
         path = engine.model.path.resolve()
         if config.args_source is pytest.Config.ArgsSource.ARGS:
             config.args = [_where_known(argument, [path]) for argument in config.args]
@@ -241,10 +244,11 @@ class Plan:
         for group in engine.model.meaning.groups:
             marker = group.scheme.replace("-", "_")
             config.addinivalue_line("markers", f"{marker}: checks of this scheme")
-        implementation = Implementation(name, engine, {"serving": engine.source.name})
-        models = {path: engine.model}
+        about = {"serving": engine.source.name, **({"cache": cache} if cache else {})}
+        implementation = Implementation(name, engine, about)
+        asked = {path: engine.model}
         request = Request.of(config)
-        return cls(implementation, [], [], {}, request, models, [engine.model], [], checks)
+        return cls(implementation, [], [], {}, request, asked, [engine.model], [], checks)
 
     def scheme(self, path: Path) -> KnownScheme:
         """Return the scheme of a collected file.
@@ -424,6 +428,28 @@ def _dtype(config: pytest.Config) -> str:
     if name not in FLOATS:
         raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(FLOATS)}")
     return name
+
+
+def _cache(config: pytest.Config) -> str:
+    """Read what a deployed engine keeps keys as; empty if nothing is said.
+
+    Raises UserError for what is not known.
+    """
+    name: str = config.getoption("posenc_cache")
+    if name and name not in CACHES:
+        raise UserError(f"--posenc-cache={name} is not known", f"give one of {', '.join(CACHES)}")
+    return name
+
+
+def _shift(config: pytest.Config) -> int | None:
+    """Read how long a context is that a deployed engine shifts; None if nothing is said.
+
+    Raises UserError for one that is too short to ask anything.
+    """
+    size: int = config.getoption("posenc_shift")
+    if size and size < SHORTEST:
+        raise UserError(f"--posenc-shift={size} is too short", f"give at least {SHORTEST}")
+    return size or None
 
 
 def _context(config: pytest.Config) -> int:

@@ -49,6 +49,8 @@ def _right(group: Group, error: float, farthest: str) -> str:
     """Say how far what was asked is right, in units of what is read."""
     if group.call == "learned":
         return f"right rows up to position {farthest}"
+    if group.call == "t5_bucket":
+        return f"right buckets up to distance {farthest}"
     unit = "rad" if group.call != "alibi_bias" else "of a score"
     return f"right to {error:.1g} {unit} up to distance {farthest}"
 

@@ -400,6 +400,25 @@ CONFIGS: Mapping[str, Config] = {
         "word_embed_proj_dim": 128,
         "pad_token_id": 1,
     },
+    "t5": {
+        "model_type": "t5",
+        "d_model": 128,
+        "num_layers": 3,
+        "num_decoder_layers": 2,
+        "num_heads": 4,
+        "relative_attention_num_buckets": 32,
+        "relative_attention_max_distance": 128,
+        "layer_norm_epsilon": 1e-06,
+    },
+    "t5-far": {
+        "model_type": "t5",
+        "d_model": 128,
+        "num_layers": 2,
+        "num_heads": 4,
+        "relative_attention_num_buckets": 64,
+        "relative_attention_max_distance": 256,
+        "layer_norm_epsilon": 1e-06,
+    },
     "dynamic": {
         "model_type": "llama",
         "hidden_size": 128,
@@ -505,6 +524,13 @@ class Case:
     """What is wrong."""
     dtype: str = "float32"
     """The shortest dtype that the engine has."""
+    cache: str = ""
+    """What it is claimed to keep keys as, if that is shorter."""
+
+    @property
+    def shifts(self) -> int | None:
+        """Tokens of a context that the engine shifts when it is full; None if it does not."""
+        return self.engine.shifts
 
 
 RIGHT: list[Case] = []
@@ -512,21 +538,21 @@ WRONG: list[Case] = []
 Decorator = Callable[[type[Engine]], type[Engine]]
 
 
-def right(config: str, dtype: str = "float32") -> Decorator:
+def right(config: str, dtype: str = "float32", cache: str = "") -> Decorator:
     """Put an engine on the list of the right ones."""
 
     def listed(engine: type[Engine]) -> type[Engine]:
-        RIGHT.append(Case(engine, config, "", dtype))
+        RIGHT.append(Case(engine, config, "", dtype, cache))
         return engine
 
     return listed
 
 
-def wrong(config: str, name: str = "", dtype: str = "float32") -> Decorator:
+def wrong(config: str, name: str = "", dtype: str = "float32", cache: str = "") -> Decorator:
     """Put an engine on the list of the wrong ones."""
 
     def listed(engine: type[Engine]) -> type[Engine]:
-        WRONG.append(Case(engine, config, name, dtype))
+        WRONG.append(Case(engine, config, name, dtype, cache))
         return engine
 
     return listed

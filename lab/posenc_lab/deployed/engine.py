@@ -73,6 +73,8 @@ class Engine:
     """What queries, keys, values and the hidden state are rounded to."""
     chunk = 1 << 30
     """Most tokens of a prompt that are computed at once."""
+    shifts: int | None = None
+    """Tokens of a context that goes on without the first of them when it is full."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         self.config = config
@@ -286,13 +288,17 @@ class Engine:
         query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
         key = self.turn_key(self.projected(x, layer, "k", self.kv_heads), where, layer)
         value = self.projected(x, layer, "v", self.kv_heads)
-        keys, values = cache.extend(layer, self.rounded(key), value)
+        keys, values = cache.extend(layer, self.shortened(self.rounded(key)), self.shortened(value))
         scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
         scores = self.capped(scores, self.score_cap()) + self.bias(where, keys.shape[1])
         seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
         weights = self.shares(np.where(seen, scores, -np.inf), layer)
         out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def shortened(self, x: Array) -> Array:
+        """Return keys or values, [heads, tokens, channels], as the cache has them."""
+        return x
 
     def bias(self, where: Array, keys: int) -> Array:
         """Return what is added to scores, [heads, queries, keys]; here nothing is."""
@@ -436,4 +442,10 @@ class Engine:
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
         """Say the log-probabilities of all words at some places of texts: an encoder does."""
+        raise NotImplementedError
+
+    def translate(
+        self, both: Sequence[tuple[Sequence[int], Sequence[int]]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        """Write words behind what is begun of some texts: an encoder with a decoder does."""
         raise NotImplementedError

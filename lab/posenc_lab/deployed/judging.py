@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,13 +12,31 @@ from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
-from posenc_conformance.deployed.engine import Deployed, probe_for
+from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
 from posenc_conformance.models.file import with_configuration
-from posenc_lab.deployed import encoders, engines, lengths, older, right
+from posenc_lab.deployed import (
+    caches,
+    encoders,
+    engines,
+    lengths,
+    older,
+    right,
+    shifting,
+    two_texts,
+)
 from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 
-LISTED = (encoders, engines, lengths, older, right)  # importing them fills the lists of cases
+LISTED = (
+    caches,
+    encoders,
+    engines,
+    lengths,
+    older,
+    right,
+    shifting,
+    two_texts,
+)  # importing them fills the lists of cases
 LENGTH = 512
 """Tokens of the longest text."""
 
@@ -50,6 +68,20 @@ class InProcess:
         given = [text for text in texts if not isinstance(text, str)]
         return self.served.say(given, places)
 
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[dict[str, float]]]:
+        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        given = [
+            (text, start)
+            for text, start in zip(texts, begun, strict=True)
+            if not isinstance(text, str) and not isinstance(start, str)
+        ]
+        return self.served.translate(given, steps)
+
 
 @lru_cache
 def folder_of(config: str) -> Path:
@@ -70,5 +102,7 @@ def judge(case: Case) -> dict[str, Execution]:
     """Run all checks of an engine; return what came of each, by id."""
     model = with_configuration(folder_of(case.config) / "config.json")
     engine = Deployed(InProcess(made(case)), model, probe_for(model))
+    engine = with_cache(engine, case.cache) if case.cache else engine
+    engine = replace(engine, shifts=case.shifts)
     subjects = subjects_of(engine, case.dtype)
     return {check.id: execute(check, Options(1)) for check in checks(engine, subjects, LENGTH)}

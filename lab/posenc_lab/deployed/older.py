@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from posenc_lab.deployed.cases import right, wrong
-from posenc_lab.deployed.engine import Array, Config, Engine
+from posenc_lab.deployed.engine import Array, Cache, Config, Engine
 
 FIELDS = {
     "n_head": "num_attention_heads",
@@ -297,9 +297,9 @@ class NoBiasLater(Older):
 
 @wrong("bloom", "layers-mistaken")
 class LastLayerWithout(Older):
-    def attention(self, x: Array, layer: int, where: Array, cache: object) -> Array:
+    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         self.last = layer == self.layers - 1
-        return super().attention(x, layer, where, cache)  # type: ignore[arg-type]
+        return super().attention(x, layer, where, cache)
 
     def bias(self, where: Array, keys: int) -> Array:
         return np.asarray(super().bias(where, keys) * (not self.last))

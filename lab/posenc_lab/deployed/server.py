@@ -1,6 +1,7 @@
 """The small engine behind an address, as OpenAI's completions are asked for."""
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +17,13 @@ def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
 
     ``behaviour`` are attributes of the handler: how this server differs from others.
     """
-    handler = type("Served", (Handler,), {"engine": engine, **behaviour})
+    with handled(type("Served", (Handler,), {"engine": engine, **behaviour})) as url:
+        yield url
+
+
+@contextmanager
+def handled(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Let a handler answer for a while; yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -54,6 +61,10 @@ class Handler(BaseHTTPRequestHandler):
     """Requests that are answered that the engine is still loading; -1 for all."""
     key = ""
     """The key that a request must carry; empty if none."""
+    answers = 1 << 30
+    """Completions that are answered before something breaks."""
+    breaks = "dies"
+    """What breaks then."""
 
     def do_GET(self) -> None:
         """Answer what models there are."""
@@ -64,6 +75,10 @@ class Handler(BaseHTTPRequestHandler):
         """Answer a request for a completion."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not self.admitted():
+            return
+        type(self).answers -= 1
+        if self.answers < 0:
+            self.broken(asked)
             return
         if self.elsewhere:
             self.send_response(307)
@@ -90,6 +105,22 @@ class Handler(BaseHTTPRequestHandler):
             for number, found in enumerate(self.engine.complete_all(given, steps))
         ]
         self.reply(200, {"choices": choices[::-1]})
+
+    def broken(self, asked: Any) -> None:
+        """Answer as an engine that is broken."""
+        words = [{"token": word, "logprob": math.nan} for word in self.engine.words[:8]]
+        steps = [{"top_logprobs": words}] * asked["max_tokens"]
+        contents: dict[str, Any] = {
+            "html": b"<html><h1>502 Bad Gateway</h1></html>",
+            "nothing": b"",
+            "empty": {"choices": []},
+            "nan": {"choices": [{"index": 0, "logprobs": {"content": steps}}]},
+        }
+        if self.breaks == "hangs":
+            self.rfile.read(1)  # comes when the other side has had enough
+        if self.breaks in contents:
+            self.reply(200, contents[self.breaks])
+        self.close_connection = True
 
     def numbers(self, prompt: Any) -> list[int]:
         """Return the tokens of a prompt."""
@@ -124,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, code: int, content: Any) -> None:
         """Send an answer."""
-        body = json.dumps(content).encode()
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

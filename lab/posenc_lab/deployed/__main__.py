@@ -1,0 +1,41 @@
+"""Judge all small engines, right and wrong, and say how many were told apart and named."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from posenc_conformance.judge.verdict import Verdict
+from posenc_lab.deployed.cases import RIGHT, WRONG, Case
+from posenc_lab.deployed.judging import judge
+
+
+def names_of(case: Case) -> set[str] | None:
+    """Return the names under which an engine is rejected; None if it is not."""
+    failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
+    found = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
+    return found if failed else None
+
+
+def figures() -> Iterator[str]:
+    """Yield what came of the right engines, and of the wrong ones."""
+    with ProcessPoolExecutor() as pool:
+        found = [*pool.map(names_of, RIGHT + WRONG)]
+    right, wrong = found[: len(RIGHT)], found[len(RIGHT) :]
+    yield f"right engines: {len(right)}, passed: {right.count(None)}"
+    named = sum(
+        bool(case.name) and names == {*case.name.split()}
+        for case, names in zip(WRONG, wrong, strict=True)
+    )
+    rejected = len(wrong) - wrong.count(None)
+    share = f"{100 * named / len(wrong):.1f}%"
+    yield f"wrong engines: {len(wrong)}, rejected: {rejected}, named: {named} ({share})"
+
+
+def main() -> None:
+    """Print the figures."""
+    for line in figures():
+        sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()

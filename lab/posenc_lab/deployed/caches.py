@@ -1,0 +1,165 @@
+"""Small engines that keep keys and values in few bits, right and wrong."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+
+from posenc_lab.deployed.cases import right, wrong
+from posenc_lab.deployed.engine import Array, Config, Engine
+
+BLOCK = 32
+"""Channels that have one scale."""
+
+
+def symmetric(x: Array, largest: int) -> Array:
+    """Return numbers as whole multiples of a scale of their block, which is kept in float16."""
+    blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
+    scale = (np.abs(blocks).max(axis=-1, keepdims=True) / largest).astype(np.float16)
+    safe = np.where(scale == 0, 1, scale).astype(np.float32)
+    whole = np.clip(np.round(blocks / safe), -largest, largest)
+    return np.asarray((whole * scale.astype(np.float32)).reshape(x.shape))
+
+
+@right("llama", "float16", "int8")
+@right("mistral", "float16", "int8")
+@right("qwen3", "float16", "int8")
+class Eight(Engine):
+    """Keeps 8 bits, and makes queries as short for the product."""
+
+    def shortened(self, x: Array) -> Array:
+        return symmetric(x, 127)
+
+    def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
+        return symmetric(super().turn_query(x, positions, layer), 127)
+
+
+@right("llama", "float16", "int8")
+class EightFromTheLeast(Engine):
+    """Keeps 8 bits above the least number of each token, which is a whole number of steps."""
+
+    def shortened(self, x: Array) -> Array:
+        least, most = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
+        step = np.where(most > least, most - least, 1) / 255
+        zero = np.round(-least / step)
+        return np.asarray((np.clip(np.round(x / step) + zero, 0, 255) - zero) * step)
+
+
+@right("llama", "float16", "int4")
+@right("mistral", "float16", "int4")
+@right("qwen3", "float16", "int4")
+class Four(Engine):
+    """Keeps 4 bits, from minus 8 to 7: the largest number of a block is minus 8."""
+
+    def shortened(self, x: Array) -> Array:
+        blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
+        place = np.abs(blocks).argmax(axis=-1)[..., np.newaxis]
+        scale = np.take_along_axis(blocks, place, axis=-1) / np.float32(-8)
+        scale = scale.astype(np.float16).astype(np.float32)
+        whole = np.clip(np.round(blocks / np.where(scale == 0, 1, scale)), -8, 7)
+        return np.asarray((whole * scale).reshape(x.shape))
+
+
+@right("llama", "float16", "float8_e4m3")
+@right("mistral", "float16", "float8_e4m3")
+class ShortEight(Engine):
+    """Keeps float8 with three bits behind the first."""
+
+    def shortened(self, x: Array) -> Array:
+        return np.asarray(x.astype(ml_dtypes.float8_e4m3fn).astype(np.float32))
+
+
+@right("llama", "float16", "float8_e5m2")
+class ShorterEight(Engine):
+    """Keeps float8 with two bits behind the first, scaled to its largest number."""
+
+    def shortened(self, x: Array) -> Array:
+        scale = np.abs(x).max() / 57344 or 1.0
+        return np.asarray((x / scale).astype(ml_dtypes.float8_e5m2).astype(np.float32) * scale)
+
+
+# Wrong, with a cache that is right.
+
+
+@wrong("llama", "scaling-ignored", "float16", "int8")
+class EightUnscaled(Eight):
+    def scaling(self, layer: int) -> Config:
+        return {"rope_theta": self.config["rope_theta"], "rope_type": "default"}
+
+
+@wrong("qwen3", "attention-factor-missing", "float16", "int8")
+class EightAsLong(Eight):
+    def attention_factor(self, block: Config) -> float:
+        return 1.0
+
+
+@wrong("llama", "scaling-ignored", "float16", "int4")
+class FourUnscaled(Four):
+    def scaling(self, layer: int) -> Config:
+        return {"rope_theta": self.config["rope_theta"], "rope_type": "default"}
+
+
+@wrong("llama", "base-ignored", "float16", "int4")
+class FourAtUsualBase(Four):
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "rope_theta": 10000.0}
+
+
+@wrong("mistral", "window-off", "float16", "int4")
+class FourSeesOneMore(Four):
+    def window(self, layer: int) -> int | None:
+        return int(self.config["sliding_window"]) + 1
+
+
+@wrong("mistral", "keys-not-turned", "float16", "int4")
+class FourUnturned(Four):
+    """Keeps keys that nobody turns later."""
+
+    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
+        return x
+
+
+@wrong("llama", "scaling-ignored", "float16", "float8_e4m3")
+class ShortUnscaled(ShortEight):
+    def scaling(self, layer: int) -> Config:
+        return {"rope_theta": self.config["rope_theta"], "rope_type": "default"}
+
+
+@wrong("mistral", "positions-restart", "float16", "float8_e4m3")
+class ShortRestarts(ShortEight):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return np.where(found >= ends, found - ends, found)
+
+
+@wrong("mistral", "layout-swapped", "float16", "float8_e5m2")
+class ShorterNeighbours(ShorterEight):
+    """Turns neighbours, with weights for halves."""
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        return x[..., 0::2], x[..., 1::2]
+
+    def joined(self, first: Array, second: Array) -> Array:
+        return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], self.width)
+
+
+# A cache that is shorter than it is claimed to be.
+
+
+@wrong("llama", "", "float16", "int8")
+@wrong("mistral", "", "float16", "int8")
+class FourForEight(Four):
+    pass
+
+
+@wrong("llama", "")
+class EightUnclaimed(Eight):
+    pass
+
+
+@wrong("mistral", "scores-multiplied", "float16", "int8")
+class ScaledForEight(Eight):
+    """Multiplies by the scale of keys twice as large."""
+
+    def scale(self) -> float:
+        return 2 / math.sqrt(self.size)
