@@ -39,6 +39,24 @@ kinds = {**vars(engines), **vars(right)}
 Handler.engine = kinds[kind](*read_checkpoint(Path(probe)))
 ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 """
+CONVERTER = """
+import json
+import shutil
+import sys
+from pathlib import Path
+
+probe, out, forgets = sys.argv[1:]
+shutil.copytree(probe, out)
+path = Path(out, "config.json")
+config = json.loads(path.read_text())
+config.pop(forgets, None)
+block = {**config.pop("rope_scaling", {}), **config.pop("rope_parameters", {})}
+base = config.pop("rope_theta", block.get("rope_theta"))
+config["rope_parameters"] = {"rope_type": "default", **block, "rope_theta": base}
+config["dtype"] = config.pop("torch_dtype", config.get("dtype"))
+path.write_text(json.dumps(config, sort_keys=True))
+"""
+"""Writes one spelling, whatever it reads."""
 NAMED = Mistake("scaling-ignored", "scaling not applied", 3)
 CELL = Cell(
     model="llama-2-7b",
@@ -101,6 +119,20 @@ def test_a_wrong_engine_is_named(server: str) -> None:
     assert cell.verdict == WRONG
     assert [each.id for each in cell.mistakes] == ["scaling-ignored"]
     assert sum(each.failures for each in cell.mistakes) == len(cell.failed)
+
+
+def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> None:
+    path = tmp_path / "converts.py"
+    path.write_text(CONVERTER, encoding="utf-8")
+    # One converter drops the spelling, the other one the scaling of one spelling alone.
+    for forgets, verdicts in (("nothing", [PASSED, PASSED]), ("rope_scaling", [WRONG, PASSED])):
+        served = tmp_path / f"{forgets}.log"
+        counted = f"sh -c 'echo >>{served}; exec {server} Plain {{out}} {{port}}'"
+        bench = fake(convert=f"{sys.executable} {path} {{probe}} {{out}} {forgets}", serve=counted)
+        found = [judged(bench, spelling) for spelling in SPELLINGS]
+        assert [each.verdict for each in found] == verdicts
+        assert [each.spelling for each in found] == [*SPELLINGS]
+        assert len(served.read_text()) == len(set(verdicts))
 
 
 @pytest.mark.parametrize("step", ["convert", "serve"])

@@ -1,5 +1,6 @@
 """Judging an engine on one model: write the probe, convert it, serve it, run the kit."""
 
+import hashlib
 import os
 import platform
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -61,6 +62,8 @@ class Bench:
 
     engine: Engine
     home: Path
+    judged: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    """What came of each checkpoint that was served, by its digest."""
 
     def judge(self, model: str, spelling: str, context: int) -> Cell:
         """Judge one model in one spelling."""
@@ -90,6 +93,16 @@ class Bench:
         self._write(places["probe"], model, spelling)
         if self.engine.convert:
             self._convert(places)
+        # What is the same to the byte is loaded alike, in whatever spelling it was written before.
+        digest = f"{model} {digest_of(Path(places['out' if self.engine.convert else 'probe']))}"
+        if digest not in self.judged:
+            self.judged[digest] = self._ask(places, model, context, folder)
+        return dict(self.judged[digest])
+
+    def _ask(
+        self, places: Mapping[str, str], model: str, context: int, folder: Path
+    ) -> Mapping[str, object]:
+        """Serve what is there, and run the kit."""
         with self._served(places, folder / "log") as alive:
             report = folder / "report.json"
             words = self._run(places, model, context, report, folder)
@@ -214,6 +227,16 @@ def context_of(model: str, usual: int) -> int:
     reaches = [group.reach or 0 for group in model_named(model).meaning.groups]
     needed = max(reaches) + REACH_BEYOND
     return max(usual, needed) if needed <= CONTEXT else usual
+
+
+def digest_of(path: Path) -> str:
+    """Compute a digest of a file, or of all files of a folder and their names."""
+    found = hashlib.sha256()
+    for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if each.is_file():
+            found.update(f"{each.relative_to(path)} {each.stat().st_size} ".encode())
+            found.update(each.read_bytes())
+    return found.hexdigest()
 
 
 def own_words(log: str) -> str:
