@@ -57,6 +57,23 @@ config["dtype"] = config.pop("torch_dtype", config.get("dtype"))
 path.write_text(json.dumps(config, sort_keys=True))
 """
 """Writes one spelling, whatever it reads."""
+LAYERS = """
+import numpy as np
+from posenc_conformance import claims
+
+class Layers:
+    @claims(dtype=["float32"])
+    def rotary(self, x, positions, *, config, layer):
+        if config["model_type"] != "llama":
+            raise NotImplementedError("it knows Llama alone")
+        half = x.shape[-1] // 2
+        omega = config.get("rope_theta", 10000.0) ** (-np.arange(half) / half)
+        angles = np.multiply.outer(positions, omega)
+        cos, sin, first, second = np.cos(angles), np.sin(angles), x[..., :half], x[..., half:]
+        turned = first * cos - second * sin, second * cos + first * sin
+        return np.concatenate(turned, -1).astype(x.dtype)
+"""
+"""Turns by the base alone."""
 NAMED = Mistake("scaling-ignored", "scaling not applied", 3)
 CELL = Cell(
     model="llama-2-7b",
@@ -72,7 +89,8 @@ CELL = Cell(
 RESULTS = Results("fake", ("fake==1",), {"fake": "1"}, "Linux", "a processor").with_cell(CELL)
 
 
-FAKE = Engine("fake", "Fake", (), ("fake",), "float32", "float32", "http://127.0.0.1:{port}/v1")
+ADDRESS = "http://127.0.0.1:{port}/v1"
+FAKE = Engine("fake", "Fake", (), ("fake",), "float32", ADDRESS, probe="float32")
 """An engine that is installed here."""
 
 
@@ -133,6 +151,23 @@ def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> Non
         assert [each.verdict for each in found] == verdicts
         assert [each.spelling for each in found] == [*SPELLINGS]
         assert len(served.read_text()) == len(set(verdicts))
+
+
+def test_layers_are_judged_on_all_models_in_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "layers.py"
+    path.write_text(LAYERS, encoding="utf-8")
+    engine = replace(FAKE, impl=str(path), layers=True)
+    assert engine.spellings == ("released",)
+    asked = ["llama-2-7b", "llama-3.2-1b", "qwen2-0.5b"]
+    found = {each.model: each for each in Bench(engine, Path(sys.prefix)).judge_layers(asked)}
+    assert found["llama-2-7b"].verdict == PASSED
+    assert found["llama-3.2-1b"].verdict == WRONG
+    assert [each.id for each in found["llama-3.2-1b"].mistakes] == ["scaling-ignored"]
+    assert found["qwen2-0.5b"].verdict == UNJUDGED
+    assert found["qwen2-0.5b"].says
+    path.write_text("1 / 0", encoding="utf-8")
+    with pytest.raises(UserError, match="layers"):
+        [*Bench(engine, Path(sys.prefix)).judge_layers(asked)]
 
 
 @pytest.mark.parametrize("step", ["convert", "serve"])

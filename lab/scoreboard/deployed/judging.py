@@ -21,7 +21,7 @@ from time import monotonic, sleep
 
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
-from posenc_conformance.commands.probe import write_gguf, write_probe
+from posenc_conformance.commands.probe import SPELLINGS, write_gguf, write_probe
 from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
@@ -52,6 +52,9 @@ REACH_BEYOND = 256
 """Tokens that a window's check needs beyond the window."""
 
 
+NOT_MADE = {"verdict": UNJUDGED, "says": "the adapter of its layers does not make this model"}
+
+
 class Refused(Exception):
     """The engine does not take a probe; its own words."""
 
@@ -77,9 +80,26 @@ class Bench:
                 made = {"verdict": verdict, "says": _plain(str(error), folder)}
             except UserError as error:
                 made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        facts = {"date": date, "kit": __version__, "commit": commit(), "context": context}
-        return Cell(**{"model": model, "spelling": spelling, **facts, **made})  # type: ignore[arg-type]
+        return _cell(model, spelling, context, made)
+
+    def judge_layers(self, models: Sequence[str]) -> Iterator[Cell]:
+        """Judge the engine's own layers on several models, all of them in one run.
+
+        Raises UserError if it leaves no report.
+        """
+        with TemporaryDirectory(prefix="deployed-") as folder:
+            report = Path(folder) / "report.json"
+            told = [str(ROOT / "spec" / "models" / f"{model}.yaml") for model in models]
+            told += [f"--posenc-python={self.home}", f"--posenc-timeout={STARTING}"]
+            places, seconds = {"root": str(ROOT)}, JUDGING * len(models)
+            words = self._run(places, told, report, Path(folder), seconds)
+            if not report.is_file() or not report.stat().st_size:
+                raise UserError(words, "see above")
+            found = read_report(report)
+        for model in models:
+            checks = [each for each in found["checks"] if each["id"].startswith(f"{model}.yaml::")]
+            made = findings_of({**found, "checks": checks})
+            yield _cell(model, SPELLINGS[0], 0, made if checks else NOT_MADE)
 
     def _judge(self, folder: Path, model: str, spelling: str, context: int) -> dict[str, object]:
         places = {
@@ -105,7 +125,12 @@ class Bench:
         """Serve what is there, and run the kit."""
         with self._served(places, folder / "log") as alive:
             report = folder / "report.json"
-            words = self._run(places, model, context, report, folder)
+            told = [
+                f"--posenc-model={model}",
+                f"--posenc-dtype={self.engine.dtype}",
+                f"--posenc-context={context}",
+            ]
+            words = self._run(places, told, report, folder)
             if report.is_file() and report.stat().st_size:
                 return findings_of(read_report(report))
             said = own_words(_text(folder / "log"))
@@ -166,18 +191,17 @@ class Bench:
             _end(process)
 
     def _run(
-        self, places: Mapping[str, str], model: str, context: int, report: Path, folder: Path
+        self,
+        places: Mapping[str, str],
+        told: Sequence[str],
+        report: Path,
+        folder: Path,
+        seconds: int = JUDGING,
     ) -> str:
         """Run the kit; return what it says where it comes to no verdict."""
         python = self.home / "bin" / "python" if self.engine.inside else Path(sys.executable)
-        told = [
-            f"--impl={self.engine.impl.format(**places)}",
-            f"--posenc-model={model}",
-            f"--posenc-dtype={self.engine.dtype}",
-            f"--posenc-context={context}",
-            f"--posenc-report={report}",
-        ]
         command = [str(python), "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *told]
+        command += [f"--impl={self.engine.impl.format(**places)}", f"--posenc-report={report}"]
         try:
             done = subprocess.run(
                 command,
@@ -185,12 +209,18 @@ class Bench:
                 env={**os.environ, **ALONE},
                 capture_output=True,
                 text=True,
-                timeout=JUDGING,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"the kit was not through after {JUDGING} s"
+            return f"the kit was not through after {seconds} s"
         return _of_the_kit(done.stdout + done.stderr)
+
+
+def _cell(model: str, spelling: str, context: int, made: Mapping[str, object]) -> Cell:
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = {"date": date, "kit": __version__, "commit": commit(), "context": context}
+    return Cell(**{"model": model, "spelling": spelling, **facts, **made})  # type: ignore[arg-type]
 
 
 def bench_for(engine: Engine) -> Bench:
