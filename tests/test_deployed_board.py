@@ -14,7 +14,7 @@ import pytest
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_lab.deployed.judging import folder_of
-from scoreboard.deployed import kept
+from scoreboard.deployed import judging, kept
 from scoreboard.deployed.__main__ import main
 from scoreboard.deployed.engines import FILE, Engine, engines, select, unjudged
 from scoreboard.deployed.findings import findings, unexplained
@@ -186,6 +186,20 @@ def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> No
     )
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (UNJUDGED, "ValueError: this tokenizer is new to me")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [("ValueError: a wrong shape", REFUSED), ("wait", UNJUDGED)]
+)
+def test_a_server_that_lives_on_without_its_model_is_heard(
+    said: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lives.py"
+    path.write_text(f"import time; print({said!r}, flush=True); time.sleep(60)", encoding="utf-8")
+    monkeypatch.setattr(judging, "STARTING", 2)
+    cell = judged(fake(serve=f"{sys.executable} {path}"))
+    assert cell.verdict == verdict
+    assert (cell.says == said) == (verdict == REFUSED)
 
 
 def test_what_serves_no_probe_is_not_judged() -> None:

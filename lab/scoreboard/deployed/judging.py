@@ -281,7 +281,10 @@ def _words(command: str, places: Mapping[str, str]) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the engine answers, and no longer that it is still loading."""
+    """Wait until the engine answers, and no longer that it is still loading.
+
+    Raises Refused if it ends, or tells a problem and never answers; else UserError.
+    """
     until = monotonic() + STARTING
     while monotonic() < until:
         if process.poll() is not None:
@@ -289,6 +292,8 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         if _answers(port):
             return
         sleep(0.2)
+    if said := own_words(_text(log)):
+        raise Refused(said)  # the server lives on without the model
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
 
 
