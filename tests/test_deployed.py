@@ -25,7 +25,7 @@ from posenc_conformance.deployed import gguf_file
 from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.bucketed import described, right_buckets
 from posenc_conformance.deployed.checkpoint import files_of
-from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
+from posenc_conformance.deployed.engine import Deployed, has_probe, probe_for, with_cache
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.instrument import (
@@ -36,7 +36,8 @@ from posenc_conformance.deployed.instrument import (
     Bucketed,
 )
 from posenc_conformance.deployed.kept import CACHES
-from posenc_conformance.deployed.measure import keys_seen, measure, shares_of
+from posenc_conformance.deployed.measure import Measured, keys_seen, measure, shares_of
+from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.errors import UserError
@@ -260,6 +261,31 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     ]
     assert bounds == sorted(bounds)
     assert prompt.gain in GAINS
+
+
+def test_a_probe_of_a_gemma_has_the_small_number_of_gemmas_norms() -> None:
+    # CTranslate2 takes it for granted of Gemma 3, and is right to; with another one in the probe,
+    # scores of 256 channels were off by 1.5 bounds.
+    gemmas = [each for each in load_all() if "gemma" in each.configuration.type]
+    found = {each.id: probe_for(each).eps for each in gemmas if has_probe(each)}
+    assert {"gemma-2b", "gemma-2-2b", "gemma-3-270m"} <= found.keys()
+    assert {*found.values()} == {1e-6}
+    assert probe_for(with_configuration(folder_of("gemma") / "config.json")).eps == 1e-6
+
+
+def test_a_mistake_that_would_have_passed_explains_no_failure() -> None:
+    model = model_named("gemma-3-270m")
+    probe, group = probe_for(model), model.meaning.groups[0]
+    found, off = [], []
+    for distance in (1, 64, 511):  # in texts whose positions are whole in float16
+        prompt = prompt_for(probe, group, distance)
+        right = scores_of(probe, group, prompt, "float32")
+        found.append(Measured(prompt, right.values * 1.000006))
+        off.append(found[-1].ratio(right).max())
+    assert max(off) > 1
+    named = {each.id for each in explain(probe, model, group, "float32", found)}
+    assert "scores-multiplied" in named
+    assert "positions-in-float16" not in named
 
 
 @pytest.mark.parametrize(

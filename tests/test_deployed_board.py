@@ -14,7 +14,7 @@ import pytest
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_lab.deployed.judging import folder_of
-from scoreboard.deployed import kept
+from scoreboard.deployed import judging, kept
 from scoreboard.deployed.__main__ import main
 from scoreboard.deployed.engines import FILE, Engine, engines, select, unjudged
 from scoreboard.deployed.findings import findings, unexplained
@@ -39,6 +39,41 @@ kinds = {**vars(engines), **vars(right)}
 Handler.engine = kinds[kind](*read_checkpoint(Path(probe)))
 ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 """
+CONVERTER = """
+import json
+import shutil
+import sys
+from pathlib import Path
+
+probe, out, forgets = sys.argv[1:]
+shutil.copytree(probe, out)
+path = Path(out, "config.json")
+config = json.loads(path.read_text())
+config.pop(forgets, None)
+block = {**config.pop("rope_scaling", {}), **config.pop("rope_parameters", {})}
+base = config.pop("rope_theta", block.get("rope_theta"))
+config["rope_parameters"] = {"rope_type": "default", **block, "rope_theta": base}
+config["dtype"] = config.pop("torch_dtype", config.get("dtype"))
+path.write_text(json.dumps(config, sort_keys=True))
+"""
+"""Writes one spelling, whatever it reads."""
+LAYERS = """
+import numpy as np
+from posenc_conformance import claims
+
+class Layers:
+    @claims(dtype=["float32"])
+    def rotary(self, x, positions, *, config, layer):
+        if config["model_type"] != "llama":
+            raise NotImplementedError("it knows Llama alone")
+        half = x.shape[-1] // 2
+        omega = config.get("rope_theta", 10000.0) ** (-np.arange(half) / half)
+        angles = np.multiply.outer(positions, omega)
+        cos, sin, first, second = np.cos(angles), np.sin(angles), x[..., :half], x[..., half:]
+        turned = first * cos - second * sin, second * cos + first * sin
+        return np.concatenate(turned, -1).astype(x.dtype)
+"""
+"""Turns by the base alone."""
 NAMED = Mistake("scaling-ignored", "scaling not applied", 3)
 CELL = Cell(
     model="llama-2-7b",
@@ -54,7 +89,8 @@ CELL = Cell(
 RESULTS = Results("fake", ("fake==1",), {"fake": "1"}, "Linux", "a processor").with_cell(CELL)
 
 
-FAKE = Engine("fake", "Fake", (), ("fake",), "float32", "float32", "http://127.0.0.1:{port}/v1")
+ADDRESS = "http://127.0.0.1:{port}/v1"
+FAKE = Engine("fake", "Fake", (), ("fake",), "float32", ADDRESS, probe="float32")
 """An engine that is installed here."""
 
 
@@ -103,6 +139,37 @@ def test_a_wrong_engine_is_named(server: str) -> None:
     assert sum(each.failures for each in cell.mistakes) == len(cell.failed)
 
 
+def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> None:
+    path = tmp_path / "converts.py"
+    path.write_text(CONVERTER, encoding="utf-8")
+    # One converter drops the spelling, the other one the scaling of one spelling alone.
+    for forgets, verdicts in (("nothing", [PASSED, PASSED]), ("rope_scaling", [WRONG, PASSED])):
+        served = tmp_path / f"{forgets}.log"
+        counted = f"sh -c 'echo >>{served}; exec {server} Plain {{out}} {{port}}'"
+        bench = fake(convert=f"{sys.executable} {path} {{probe}} {{out}} {forgets}", serve=counted)
+        found = [judged(bench, spelling) for spelling in SPELLINGS]
+        assert [each.verdict for each in found] == verdicts
+        assert [each.spelling for each in found] == [*SPELLINGS]
+        assert len(served.read_text()) == len(set(verdicts))
+
+
+def test_layers_are_judged_on_all_models_in_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "layers.py"
+    path.write_text(LAYERS, encoding="utf-8")
+    engine = replace(FAKE, impl=str(path), layers=True)
+    assert engine.spellings == ("released",)
+    asked = ["llama-2-7b", "llama-3.2-1b", "qwen2-0.5b"]
+    found = {each.model: each for each in Bench(engine, Path(sys.prefix)).judge_layers(asked)}
+    assert found["llama-2-7b"].verdict == PASSED
+    assert found["llama-3.2-1b"].verdict == WRONG
+    assert [each.id for each in found["llama-3.2-1b"].mistakes] == ["scaling-ignored"]
+    assert found["qwen2-0.5b"].verdict == UNJUDGED
+    assert found["qwen2-0.5b"].says
+    path.write_text("1 / 0", encoding="utf-8")
+    with pytest.raises(UserError, match="layers"):
+        [*Bench(engine, Path(sys.prefix)).judge_layers(asked)]
+
+
 @pytest.mark.parametrize("step", ["convert", "serve"])
 def test_an_engine_that_refuses_is_heard(step: str, tmp_path: Path) -> None:
     path = tmp_path / "refuses.py"
@@ -119,6 +186,20 @@ def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> No
     )
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (UNJUDGED, "ValueError: this tokenizer is new to me")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [("ValueError: a wrong shape", REFUSED), ("wait", UNJUDGED)]
+)
+def test_a_server_that_lives_on_without_its_model_is_heard(
+    said: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lives.py"
+    path.write_text(f"import time; print({said!r}, flush=True); time.sleep(60)", encoding="utf-8")
+    monkeypatch.setattr(judging, "STARTING", 2)
+    cell = judged(fake(serve=f"{sys.executable} {path}"))
+    assert cell.verdict == verdict
+    assert (cell.says == said) == (verdict == REFUSED)
 
 
 def test_what_serves_no_probe_is_not_judged() -> None:

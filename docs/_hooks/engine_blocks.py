@@ -180,7 +180,7 @@ def _line(engine: str, cell: Cell) -> str:
         about = [each for each in findings() if each.shown_by(engine, cell)]
         return _linked(about, cell.verdict)
     if cell.verdict == PASSED:
-        return f"passes to {cell.reach:,}"
+        return f"passes to {cell.reach:,}" if cell.reach else "passes"
     return ", ".join(dict.fromkeys(_mistakes(engine, cell)))
 
 

@@ -63,6 +63,8 @@ OF_GEMMA: Fields = {
     "hidden_act": "gelu_pytorch_tanh",
     "hidden_activation": "gelu_pytorch_tanh",
 }
+EPS_OF_GEMMA: Fields = {"rms_norm_eps": 1e-6}
+"""What every Gemma adds to a mean square; engines need not read it."""
 FALCON = Family(
     "FalconForCausalLM",
     attention=fused_by_head,
@@ -143,7 +145,14 @@ FAMILIES: Mapping[str, Family] = {
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
     "falcon": FALCON,
-    "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
+    "gemma": Family(
+        "GemmaForCausalLM",
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        fields=OF_GEMMA,
+        defaults=EPS_OF_GEMMA,
+    ),
     "gemma2": Family(
         "Gemma2ForCausalLM",
         names=NORMS_AROUND,
@@ -154,6 +163,7 @@ FAMILIES: Mapping[str, Family] = {
         scale=by_scalar,
         fields=OF_GEMMA,
         defaults={
+            **EPS_OF_GEMMA,
             "query_pre_attn_scalar": 256,
             "attn_logit_softcapping": 50.0,
             "final_logit_softcapping": 30.0,
@@ -168,7 +178,7 @@ FAMILIES: Mapping[str, Family] = {
         offset=1.0,
         scale=by_scalar,
         fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
-        defaults={"query_pre_attn_scalar": 256},
+        defaults={**EPS_OF_GEMMA, "query_pre_attn_scalar": 256},
     ),
     "glm": Family(
         "GlmForCausalLM",

@@ -45,6 +45,16 @@ class Explanation:
         """Return whether the mistake gives all that was measured."""
         return all(each.agrees_with(self.scores(each.prompt)) for each in found)
 
+    def is_seen(self, right: Callable[[Prompt], Scores], found: Sequence[Measured]) -> bool:
+        """Return whether the mistake is wrong by more than a bound in any of these texts.
+
+        One that is not would have passed there, and explains no failure.
+        """
+        return not all(
+            Measured(each.prompt, self.scores(each.prompt).values).agrees_with(right(each.prompt))
+            for each in found
+        )
+
 
 def explain(
     probe: Probe, model: Model, group: Group, dtype: str, found: Sequence[Measured]
@@ -69,8 +79,10 @@ def explain(
         for made in mistake.ways(own, model.meaning, model.configuration)
     ]
     right = partial(expected, probe, dtype=dtype)
-    fits = [each for each in _known(probe, group, model, single, right, found) if each.fits(found)]
-    return fits or [each for each in _pairs(single, right) if each.fits(found)]
+    alone = _known(probe, group, model, single, right, found)
+    fits = [each for each in alone if each.fits(found)]
+    fits = fits or [each for each in _pairs(single, right) if each.fits(found)]
+    return [each for each in fits if each.is_seen(partial(right, group), found)]
 
 
 Made = tuple[str, str, Group]

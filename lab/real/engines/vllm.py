@@ -32,7 +32,6 @@ PLAIN = (
     "phi3",
     "qwen2",
     "qwen3",
-    "qwen3_moe",
     "seed_oss",
     "stablelm",
     "starcoder2",

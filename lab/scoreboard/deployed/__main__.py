@@ -15,7 +15,7 @@ from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from scoreboard.deployed import kept
 from scoreboard.deployed.engines import Engine, engines, select
-from scoreboard.deployed.judging import bench_for, context_of, models, nothing_yet
+from scoreboard.deployed.judging import Bench, bench_for, context_of, models, nothing_yet
 from scoreboard.deployed.kept import Cell, Results
 
 
@@ -81,13 +81,22 @@ def _judge(engine: Engine, due: Sequence[Asked], context: int) -> None:
     if not due:
         return
     bench = bench_for(engine)
-    results = _kept(engine) or nothing_yet(bench)
-    for model, spelling in due:
-        began = monotonic()
-        cell = bench.judge(model, spelling, context_of(model, context))
+    results, began = _kept(engine) or nothing_yet(bench), monotonic()
+    for cell in _cells(bench, due, context):
         results = results.with_cell(cell)
         kept.write(results, kept.place_of(engine.name))
-        print(f"  {model}, {spelling}: {_told(cell)}, in {monotonic() - began:.0f} s", flush=True)
+        seconds = monotonic() - began
+        print(f"  {cell.model}, {cell.spelling}: {_told(cell)}, in {seconds:.0f} s", flush=True)
+        began = monotonic()
+
+
+def _cells(bench: Bench, due: Sequence[Asked], context: int) -> Iterator[Cell]:
+    """Judge one model after the other, or an engine's own layers on all of them in one run."""
+    if bench.engine.layers:
+        yield from bench.judge_layers([model for model, _ in due])
+        return
+    for model, spelling in due:
+        yield bench.judge(model, spelling, context_of(model, context))
 
 
 def _told(cell: Cell) -> str:

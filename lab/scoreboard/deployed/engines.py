@@ -16,8 +16,8 @@ FILE = FOLDER / "engines.yaml"
 HINT = "the comment at its top says what an entry holds"
 TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "says"}
 LISTS = {"install", "build", "shows", "of_probe"}
-FIELDS = TEXTS | LISTS | {"inside", "gguf", "variables"}
-NEEDED = {"title", "install", "shows", "probe", "dtype", "impl"}
+FIELDS = TEXTS | LISTS | {"inside", "gguf", "layers", "variables"}
+NEEDED = {"title", "install", "shows", "dtype", "impl"}
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Engine:
     install: tuple[str, ...]
     shows: tuple[str, ...]
     """Packages whose versions decide; that of the engine comes first."""
-    probe: str
-    """Dtype of the weights."""
     dtype: str
     """Dtype that is claimed."""
     impl: str
+    probe: str = ""
+    """Dtype of the weights."""
     build: tuple[str, ...] = ()
     convert: str = ""
     serve: str = ""
@@ -44,12 +44,14 @@ class Engine:
     """Whether the kit runs in the engine's environment."""
     gguf: bool = False
     """Whether the probe is a GGUF file, which has one spelling."""
+    layers: bool = False
+    """Whether no probe is served, but an adapter calls the engine's own layers."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spellings(self) -> Sequence[str]:
         """The spellings in which it is given a model."""
-        return SPELLINGS[:1] if self.gguf else SPELLINGS
+        return SPELLINGS[:1] if self.gguf or self.layers else SPELLINGS
 
     @property
     def pinned(self) -> tuple[str, ...]:

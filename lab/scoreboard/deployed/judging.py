@@ -1,5 +1,6 @@
 """Judging an engine on one model: write the probe, convert it, serve it, run the kit."""
 
+import hashlib
 import os
 import platform
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -20,7 +21,7 @@ from time import monotonic, sleep
 
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
-from posenc_conformance.commands.probe import write_gguf, write_probe
+from posenc_conformance.commands.probe import SPELLINGS, write_gguf, write_probe
 from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
@@ -51,6 +52,9 @@ REACH_BEYOND = 256
 """Tokens that a window's check needs beyond the window."""
 
 
+NOT_MADE = {"verdict": UNJUDGED, "says": "the adapter of its layers does not make this model"}
+
+
 class Refused(Exception):
     """The engine does not take a probe; its own words."""
 
@@ -61,6 +65,8 @@ class Bench:
 
     engine: Engine
     home: Path
+    judged: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    """What came of each checkpoint that was served, by its digest."""
 
     def judge(self, model: str, spelling: str, context: int) -> Cell:
         """Judge one model in one spelling."""
@@ -74,9 +80,26 @@ class Bench:
                 made = {"verdict": verdict, "says": _plain(str(error), folder)}
             except UserError as error:
                 made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        facts = {"date": date, "kit": __version__, "commit": commit(), "context": context}
-        return Cell(**{"model": model, "spelling": spelling, **facts, **made})  # type: ignore[arg-type]
+        return _cell(model, spelling, context, made)
+
+    def judge_layers(self, models: Sequence[str]) -> Iterator[Cell]:
+        """Judge the engine's own layers on several models, all of them in one run.
+
+        Raises UserError if it leaves no report.
+        """
+        with TemporaryDirectory(prefix="deployed-") as folder:
+            report = Path(folder) / "report.json"
+            told = [str(ROOT / "spec" / "models" / f"{model}.yaml") for model in models]
+            told += [f"--posenc-python={self.home}", f"--posenc-timeout={STARTING}"]
+            places, seconds = {"root": str(ROOT)}, JUDGING * len(models)
+            words = self._run(places, told, report, Path(folder), seconds)
+            if not report.is_file() or not report.stat().st_size:
+                raise UserError(words, "see above")
+            found = read_report(report)
+        for model in models:
+            checks = [each for each in found["checks"] if each["id"].startswith(f"{model}.yaml::")]
+            made = findings_of({**found, "checks": checks})
+            yield _cell(model, SPELLINGS[0], 0, made if checks else NOT_MADE)
 
     def _judge(self, folder: Path, model: str, spelling: str, context: int) -> dict[str, object]:
         places = {
@@ -90,9 +113,24 @@ class Bench:
         self._write(places["probe"], model, spelling)
         if self.engine.convert:
             self._convert(places)
+        # What is the same to the byte is loaded alike, in whatever spelling it was written before.
+        digest = f"{model} {digest_of(Path(places['out' if self.engine.convert else 'probe']))}"
+        if digest not in self.judged:
+            self.judged[digest] = self._ask(places, model, context, folder)
+        return dict(self.judged[digest])
+
+    def _ask(
+        self, places: Mapping[str, str], model: str, context: int, folder: Path
+    ) -> Mapping[str, object]:
+        """Serve what is there, and run the kit."""
         with self._served(places, folder / "log") as alive:
             report = folder / "report.json"
-            words = self._run(places, model, context, report, folder)
+            told = [
+                f"--posenc-model={model}",
+                f"--posenc-dtype={self.engine.dtype}",
+                f"--posenc-context={context}",
+            ]
+            words = self._run(places, told, report, folder)
             if report.is_file() and report.stat().st_size:
                 return findings_of(read_report(report))
             said = own_words(_text(folder / "log"))
@@ -153,18 +191,17 @@ class Bench:
             _end(process)
 
     def _run(
-        self, places: Mapping[str, str], model: str, context: int, report: Path, folder: Path
+        self,
+        places: Mapping[str, str],
+        told: Sequence[str],
+        report: Path,
+        folder: Path,
+        seconds: int = JUDGING,
     ) -> str:
         """Run the kit; return what it says where it comes to no verdict."""
         python = self.home / "bin" / "python" if self.engine.inside else Path(sys.executable)
-        told = [
-            f"--impl={self.engine.impl.format(**places)}",
-            f"--posenc-model={model}",
-            f"--posenc-dtype={self.engine.dtype}",
-            f"--posenc-context={context}",
-            f"--posenc-report={report}",
-        ]
         command = [str(python), "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *told]
+        command += [f"--impl={self.engine.impl.format(**places)}", f"--posenc-report={report}"]
         try:
             done = subprocess.run(
                 command,
@@ -172,12 +209,18 @@ class Bench:
                 env={**os.environ, **ALONE},
                 capture_output=True,
                 text=True,
-                timeout=JUDGING,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"the kit was not through after {JUDGING} s"
+            return f"the kit was not through after {seconds} s"
         return _of_the_kit(done.stdout + done.stderr)
+
+
+def _cell(model: str, spelling: str, context: int, made: Mapping[str, object]) -> Cell:
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = {"date": date, "kit": __version__, "commit": commit(), "context": context}
+    return Cell(**{"model": model, "spelling": spelling, **facts, **made})  # type: ignore[arg-type]
 
 
 def bench_for(engine: Engine) -> Bench:
@@ -216,6 +259,16 @@ def context_of(model: str, usual: int) -> int:
     return max(usual, needed) if needed <= CONTEXT else usual
 
 
+def digest_of(path: Path) -> str:
+    """Compute a digest of a file, or of all files of a folder and their names."""
+    found = hashlib.sha256()
+    for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if each.is_file():
+            found.update(f"{each.relative_to(path)} {each.stat().st_size} ".encode())
+            found.update(each.read_bytes())
+    return found.hexdigest()
+
+
 def own_words(log: str) -> str:
     """Return the last problem that an engine's output tells; nothing if there is none."""
     lines = log.splitlines()[-LOOKED_AT:]
@@ -228,7 +281,10 @@ def _words(command: str, places: Mapping[str, str]) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the engine answers, and no longer that it is still loading."""
+    """Wait until the engine answers, and no longer that it is still loading.
+
+    Raises Refused if it ends, or tells a problem and never answers; else UserError.
+    """
     until = monotonic() + STARTING
     while monotonic() < until:
         if process.poll() is not None:
@@ -236,6 +292,8 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         if _answers(port):
             return
         sleep(0.2)
+    if said := own_words(_text(log)):
+        raise Refused(said)  # the server lives on without the model
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
 
 

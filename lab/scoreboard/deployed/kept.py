@@ -42,7 +42,7 @@ class Cell:
     kit: str
     commit: str
     context: int
-    """Tokens of the longest text that was allowed."""
+    """Tokens of the longest text that was allowed; 0 where layers are called, and none is given."""
     says: str = ""
     """Why there is no verdict on numbers, in the words of the engine or of the kit."""
     passed: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Cell:
     """Checks that came to no verdict."""
     mistakes: tuple[Mistake, ...] = ()
     reach: int = 0
-    """The farthest distance that was right."""
+    """The farthest distance that was right; 0 where layers are called, at positions alone."""
 
 
 @dataclass(frozen=True)
