@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import posenc
 from posenc_conformance import claims
 from posenc_conformance.judge.case import case_described_by
 from posenc_conformance.judge.error_model import agrees
@@ -110,6 +111,31 @@ def test_what_differs_from_run_to_run_is_not_said_to_be_left() -> None:
     assert [line for line in lines if "it is not deterministic" in line]
     blamed = ("earlier", "memory", "in between", "writing", "since the first")
     assert not [line for line in lines if any(word in line for word in blamed)]
+
+
+@pytest.mark.parametrize("left_of_the_last_call", [0.0, 0.01])
+def test_sums_whose_order_changes_are_right(left_of_the_last_call: float) -> None:
+    """Atomic additions on a GPU come in any order; what one call leaves for the next does not."""
+
+    class Adding:
+        def __init__(self) -> None:
+            self.chance = np.random.default_rng(5)
+            self.last = 0.0
+
+        @claims("causal")
+        def t5_bias_vjp(self, gradient: Array, *, num_buckets: int, max_distance: int) -> Array:
+            heads, q_len, k_len = gradient.shape
+            far = np.arange(k_len) - (np.arange(q_len)[:, None] + k_len - q_len)
+            sizes = {"num_buckets": num_buckets, "max_distance": max_distance}
+            rows = posenc.t5_bucket(far, direction="causal", **sizes).ravel()
+            order = self.chance.permutation(rows.size)
+            found = np.full((num_buckets, heads), self.last, gradient.dtype)
+            np.add.at(found, rows[order], gradient.reshape(heads, -1).T[order])
+            self.last = left_of_the_last_call * float(found.sum())
+            return found
+
+    found = failed(judge(Adding(), ("smoke", "golden", "behaviour")))
+    assert bool(found) == bool(left_of_the_last_call)
 
 
 def ids(lengths: Array, counted_on: slice) -> Array:

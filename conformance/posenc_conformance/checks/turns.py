@@ -18,7 +18,7 @@ from posenc_conformance.checks.variations import (
 from posenc_conformance.diagnose.diagnosis import Diagnosis
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.diagnose.probes import describe_unsteady
-from posenc_conformance.diagnose.state import made_anew
+from posenc_conformance.diagnose.state import describe_repeats, made_anew
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.asking import ask, call_line, hold
 from posenc_conformance.judge.case import Case
@@ -62,7 +62,7 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
             with _noting(problems, "no-leak"):
                 again = ask(subject, case)
                 between = "another call in between changed the result"
-                require_same_again(subject, other, kept, again, between)
+                require_same_again(subject, case, kept, again, between, other)
     for find, vary in ((large, large_twins), (above_first, others_above)):
         if (wide := find(subject, case)) is not None:
             with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
@@ -134,14 +134,26 @@ def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
 
 
 def require_same_again(
-    subject: Subject, case: Case, first: Array, second: Array, what: str
+    subject: Subject,
+    case: Case,
+    first: Array,
+    second: Array,
+    what: str,
+    between: Case | None = None,
 ) -> None:
-    """Raise Wrong unless two results of a call are equal.
+    """Raise Wrong unless two results of a call are equal, or sums in an order that changes.
 
-    The words are those for what came between, unless the implementation is right now and then.
+    Such sums, as atomic additions on a GPU give them, differ by rounding, and with nothing between
+    the calls too. The words are those for what came between, which may be a call to be shown,
+    unless the implementation is right now and then.
     """
-    if not np.array_equal(first, second, equal_nan=True):
-        require_same(case, first, second, describe_unsteady(subject, case.dtype) or what)
+    if np.array_equal(first, second, equal_nan=True):
+        return
+    are_right = agrees(case, first) and agrees(case, second)
+    if are_right and describe_repeats(subject, case):
+        return
+    said = describe_unsteady(subject, case.dtype) or what
+    require_same(between or case, first, second, said)
 
 
 def require_same(case: Case, first: Array, second: Array, what: str) -> None:
