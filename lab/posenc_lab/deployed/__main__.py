@@ -29,6 +29,17 @@ def figures() -> Iterator[str]:
     rejected = len(wrong) - wrong.count(None)
     share = f"{100 * named / len(wrong):.1f}%"
     yield f"wrong engines: {len(wrong)}, rejected: {rejected}, named: {named} ({share})"
+    for case, names in zip(RIGHT, found, strict=False):
+        if names is not None:
+            yield f"rejected, and right: {_title(case)}, as {', '.join(names) or 'nothing known'}"
+    for case, names in zip(WRONG, wrong, strict=True):
+        if names is None or (case.name and names != {*case.name.split()}):
+            said = "not rejected" if names is None else f"called {', '.join(names) or 'nothing'}"
+            yield f"{said}, and {case.name or 'wrong'}: {_title(case)}"
+
+
+def _title(case: Case) -> str:
+    return f"{case.engine.__name__} ({case.config})"
 
 
 def main() -> None:

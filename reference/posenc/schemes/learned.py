@@ -7,7 +7,7 @@ Digital Image Processing"; and the released code that the scheme file names.
 
 from fractions import Fraction
 from functools import lru_cache
-from math import floor, isqrt
+from math import ceil, floor, isqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ OFFSETS = ("none", "after-padding", "two")
 RESAMPLINGS = ("bicubic", "bicubic-offset", "bicubic-antialias", "linear-corners")
 CLASS_TOKENS = (0, 1, 2)
 _OFFSET = Fraction(1, 10)
+Taps = tuple[npt.NDArray[np.intp], Pair]
+"""Which old cells each new one looks at, and their weights."""
 
 
 def learned(
@@ -127,8 +129,8 @@ def learned_grid(
         return rows.copy()
     dim = rows.shape[1]
     old = rows[class_tokens:].astype(np.float64).reshape(down, across, dim)
-    wide = _resampled(Pair(old, np.zeros_like(old)), _weights(across, width, resampling), 1)
-    new = total(_resampled(wide, _weights(down, height, resampling), 0))
+    wide = _resampled(Pair(old, np.zeros_like(old)), _taps(across, width, resampling), 1)
+    new = total(_resampled(wide, _taps(down, height, resampling), 0))
     out = np.empty((class_tokens + height * width, dim), dtype=rows.dtype)
     out[:class_tokens] = rows[:class_tokens]
     out[class_tokens:] = new.reshape(height * width, dim)
@@ -165,40 +167,54 @@ def _table(table: npt.ArrayLike) -> npt.NDArray[np.floating]:
     return rows
 
 
-def _resampled(values: Pair, weights: Pair, axis: int) -> Pair:
+def _resampled(values: Pair, taps: Taps, axis: int) -> Pair:
     """Compute weighted sums along an axis, which gets another length."""
-    high, low = (np.moveaxis(part, axis, -1)[..., None, :] for part in values)
+    cells, weights = taps
+    high, low = (np.moveaxis(part, axis, -1)[..., cells] for part in values)
     product = two_product(*np.broadcast_arrays(high, weights.high))
     rest = product.low + (high * weights.low + low * weights.high)
     return Pair(*(np.moveaxis(part, -1, axis) for part in sum_last(Pair(product.high, rest))))
 
 
 @lru_cache(maxsize=256)
-def _weights(grid: int, size: int, resampling: str) -> Pair:
-    """Return the weights of each new cell along one axis: shape [size, grid], as two words."""
+def _taps(grid: int, size: int, resampling: str) -> Taps:
+    """Return the old cells that each new one looks at along an axis, and their weights.
+
+    Both have the shape [size, taps], the weights as two words. Where a cell looks at fewer, the
+    rest has the weight 0.
+    """
     rows = [_row(grid, size, cell, resampling) for cell in range(size)]
-    high = np.array([[float(weight) for weight in row] for row in rows])
+    count = max(len(row) for row in rows)
+    full = [[*row.items(), *[(0, Fraction(0))] * (count - len(row))] for row in rows]
+    cells = np.array([[old for old, _ in row] for row in full])
+    high = np.array([[float(weight) for _, weight in row] for row in full])
     low = [
-        [float(weight - Fraction(word)) for weight, word in zip(row, words, strict=True)]
-        for row, words in zip(rows, high.tolist(), strict=True)
+        [float(weight - Fraction(word)) for (_, weight), word in zip(row, words, strict=True)]
+        for row, words in zip(full, high.tolist(), strict=True)
     ]
-    return Pair(high, np.array(low))
+    return cells, Pair(high, np.array(low))
 
 
-def _row(grid: int, size: int, cell: int, resampling: str) -> list[Fraction]:
+def _row(grid: int, size: int, cell: int, resampling: str) -> dict[int, Fraction]:
     if resampling == "linear-corners":
         place = Fraction(cell * (grid - 1), max(size - 1, 1))
-        return [max(1 - abs(place - old), Fraction(0)) for old in range(grid)]
+        first = floor(place)
+        beside = range(first, min(first + 2, grid))
+        return {old: 1 - abs(place - old) for old in beside}
     offset = _OFFSET if resampling == "bicubic-offset" else 0
     ratio = grid / Fraction(size + offset)
     place = (cell + Fraction(1, 2)) * ratio - Fraction(1, 2)
     if resampling == "bicubic-antialias":
         stretch = max(ratio, Fraction(1))
-        row = [_keys((place - old) / stretch, Fraction(-1, 2)) for old in range(grid)]
-        return [weight / sum(row) for weight in row]
-    row = [Fraction(0)] * grid
+        first, last = ceil(place - 2 * stretch), floor(place + 2 * stretch)
+        near = range(max(first, 0), min(last + 1, grid))
+        row = {old: _keys((place - old) / stretch, Fraction(-1, 2)) for old in near}
+        whole = sum(row.values())
+        return {old: weight / whole for old, weight in row.items()}
+    row = dict[int, Fraction]()
     for old in range(floor(place) - 1, floor(place) + 3):
-        row[min(max(old, 0), grid - 1)] += _keys(place - old, Fraction(-3, 4))
+        edge = min(max(old, 0), grid - 1)
+        row[edge] = row.get(edge, Fraction(0)) + _keys(place - old, Fraction(-3, 4))
     return row
 
 
