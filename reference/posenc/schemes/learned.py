@@ -219,8 +219,8 @@ def _row(grid: int, size: int, cell: int, resampling: str) -> dict[int, Fraction
 
 
 def _keys(distance: Fraction, a: Fraction) -> Fraction:
-    """Evaluate Keys' cubic kernel."""
+    """Evaluate Keys' cubic kernel at a distance of at most 2, beyond which it is 0."""
     x = abs(distance)
     if x < 1:
         return (a + 2) * x**3 - (a + 3) * x**2 + 1
-    return a * (x**3 - 5 * x**2 + 8 * x - 4) if x < 2 else Fraction(0)
+    return a * (x**3 - 5 * x**2 + 8 * x - 4)
