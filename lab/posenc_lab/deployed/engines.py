@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from threading import Lock, local
+from threading import Condition, local
 from typing import Any
 
 import ml_dtypes
@@ -557,13 +557,18 @@ class AnswersByLength(Engine):
 class OneCounter(Engine):
     """Counts positions of all texts with one counter."""
 
+    PATIENCE = 0.1
+    """Seconds that a text waits for another one: who is asked by two at once must meet both."""
+
     def load(self) -> None:
         self.busy = 0
-        self.count = Lock()
+        self.count = Condition()
 
     def complete(self, prompt: Sequence[int], steps: int) -> Any:
         with self.count:
             self.busy += 1
+            self.count.notify_all()
+            self.count.wait_for(lambda: self.busy > 1, self.PATIENCE)
         try:
             yield from super().complete(prompt, steps)
         finally:
