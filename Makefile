@@ -145,8 +145,8 @@ scoreboard: .venv/dev
 # GPU_PYTHON names has, in which the kit is installed.
 GPU_PYTHON ?= $(BIN)/python
 gpu: $(if $(HERE),,.venv/dev)
-	$(GPU_PYTHON) -m pytest -q lab/gpu
 	PYTHONPATH=lab $(GPU_PYTHON) -m scoreboard --gpu $(if $(HERE),--here) $(ONLY)
+	$(GPU_PYTHON) -m pytest -q lab/gpu
 
 # The same whether it is out of date or not, for the job of each week.
 board: .venv/dev

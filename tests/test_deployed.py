@@ -38,7 +38,8 @@ from posenc_conformance.deployed.instrument import (
 from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.deployed.measure import Measured, keys_seen, measure, shares_of
 from posenc_conformance.deployed.mistakes import explain
-from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, as_saved_by_transformers_5
+from posenc_conformance.deployed.probe import LARGEST_ACTIVATED
+from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict

@@ -21,6 +21,7 @@ from posenc_conformance import __version__
 from posenc_conformance.door import LARGEST_DOCUMENT
 from posenc_conformance.errors import UserError
 from scoreboard import environments, judging, kept, table
+from scoreboard.__main__ import main as command
 from scoreboard.cells import ALL, Counts, cells, findings
 from scoreboard.releases import of_release
 from tests.building import CHECKOUT
@@ -373,6 +374,28 @@ def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> Non
     (contrib,) = (each for each in table.libraries() if each.name == "onnxruntime-contrib-c")
     (adapter,) = contrib.adapters
     assert {"onnxruntime.c", "onnxruntime-contrib.c"} <= {each.name for each in adapter.files}
+
+
+def test_without_a_gpu_it_is_said_once_what_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["scoreboard", "--gpu"])
+    assert command() == 2
+    assert capsys.readouterr().err.count("there is no GPU here") == 1
+
+
+def test_what_needs_a_gpu_is_judged_when_it_is_asked_for_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {}
+    for words in (["--check"], ["--check", "--gpu"]):
+        monkeypatch.setattr(sys, "argv", ["scoreboard", *words])
+        command()
+        told[len(words)] = {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()}
+    on_gpu = {each.name for row in table.libraries() if row.gpu for each in row.adapters}
+    assert told[2] == on_gpu
+    assert not told[1] & on_gpu
 
 
 def test_a_name_that_is_not_on_the_board_is_told() -> None:

@@ -9,7 +9,7 @@ from time import monotonic
 
 from posenc_conformance.errors import UserError
 from scoreboard import kept
-from scoreboard.judging import judge
+from scoreboard.judging import card, judge
 from scoreboard.releases import of_release
 from scoreboard.table import libraries, select
 
@@ -30,6 +30,8 @@ def main() -> int:
     try:
         table = [each for each in libraries() if options.names or each.gpu == options.gpu]
         chosen = select(options.names, table)
+        if not options.check and any(library.gpu for library, _ in chosen):
+            card()
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2

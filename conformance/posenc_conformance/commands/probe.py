@@ -12,7 +12,8 @@ from posenc_conformance.deployed.engine import (
     probe_for,
 )
 from posenc_conformance.deployed.gguf_file import gguf_of
-from posenc_conformance.deployed.probe import as_saved_by_transformers_5, text_of
+from posenc_conformance.deployed.probe import text_of
+from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole

@@ -1,10 +1,9 @@
 """The probe of a model: its configuration, and the numbers that make an instrument of it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -35,12 +34,10 @@ from posenc_conformance.deployed.latent import Latent, fields_of, latent_of
 from posenc_conformance.deployed.slopes import in_twos, slopes
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import (
     NAMES,
     TEXT,
     Configuration,
-    FieldDict,
     Fields,
 )
 from posenc_conformance.models.frequencies import channels, rotated
@@ -521,50 +518,6 @@ def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -
 def _spelt(name: str, raw: Fields) -> str:
     """Return the name that a released configuration has for a field."""
     return next((other for other in NAMES.get(name, ()) if other in raw), name)
-
-
-OLD_PLACES = ("rope_scaling", "rope_theta")
-"""Where all of rotation stood before there was rope_parameters."""
-
-
-def as_saved_by_transformers_5(config: Fields) -> FieldDict:
-    """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
-
-    Read in what transformers 5.24.0 makes of the configurations of these families.
-    """
-    found = dict(config)
-    if "torch_dtype" in found:
-        found["dtype"] = found.pop("torch_dtype")
-    if found["model_type"] not in ROTARY or found.get("alibi"):
-        return found
-    style = ROTARY[found["model_type"]]
-    if "rope_parameters" in found:
-        return {name: value for name, value in found.items() if name not in OLD_PLACES}
-    if "rotary_dim" in found and "rope_theta" not in found:  # GPT-J keeps its own form
-        return found
-    block = dict(found.pop("rope_scaling", None) or {})
-    block["rope_type"] = block.get("rope_type", block.get("type", "default"))
-    names = ("rope_theta", "rotary_emb_base", "global_rope_theta")
-    block["rope_theta"] = _taken(found, names, style.base)
-    share = _taken(found, ("partial_rotary_factor", "rotary_pct"), style.partial)
-    if share != 1 or style.partial != 1:  # what is left out is the type's own share
-        block["partial_rotary_factor"] = share
-    original = found.get("original_max_position_embeddings")
-    if original is not None and block["rope_type"] == "longrope":
-        block["original_max_position_embeddings"] = original
-    # The kinds of layers have blocks of their own.
-    if style.scaled == ("full",) or style.local_base is not None:
-        local_names = ("rope_local_base_freq", "local_rope_theta")
-        base = _taken(found, local_names, style.local_base or block["rope_theta"])
-        local = {"rope_type": "default", "rope_theta": base}
-        block = {"full_attention": block, "sliding_attention": local}
-    return {**found, "rope_parameters": block}
-
-
-def _taken(fields: FieldDict, names: Sequence[str], default: Any) -> Any:
-    """Take a field out under whatever name it has, and return it."""
-    given = [fields.pop(name) for name in names if name in fields]
-    return given[0] if given else default
 
 
 def _pairs(group: Group) -> tuple[tuple[int, int], ...]:

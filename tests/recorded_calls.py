@@ -1,0 +1,57 @@
+"""Engines of PyTorch that record a call of rope_offsets, and what is said of them."""
+
+from typing import Any
+
+from posenc_conformance import claims
+from posenc_conformance.judge.arrays import Array
+from posenc_lab.judging import failed, judge
+
+LEVELS = ("smoke", "golden", "behaviour")
+
+
+def told(adapter: object) -> list[str]:
+    """What is said of the checks of rope_offsets that fail."""
+    found = judge(adapter, levels=LEVELS)
+    assert any(each.verdict == "passed" for each in found)
+    return [each.text for each in failed(found)]
+
+
+def turned(library: Any, x: Any, offsets: Any, base: float) -> Any:
+    """Rows of sequences that start at offsets, in the half layout."""
+    half = x.shape[-1] // 2
+    omega = base ** -(library.arange(half) / half)
+    places = offsets[:, None] + library.arange(x.shape[2])
+    angles = places[:, None, :, None] * omega
+    first, second = x[..., :half], x[..., half:]
+    cos, sin = library.cos(angles), library.sin(angles)
+    return library.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
+
+
+def recording(reads_each_time: bool) -> object:
+    """Make an engine whose offsets are contents of the record, or stay as they were recorded."""
+    import torch
+
+    from posenc_conformance.adapters.torch import captured
+
+    def numbers(offsets: list[int]) -> Any:
+        return torch.stack([torch.full((), each) for each in offsets])
+
+    class Engine:
+        """Offsets are contents of the record, or an object's that the record was made with."""
+
+        def __init__(self) -> None:
+            self.offsets: Any = None
+            self.turn = captured(
+                lambda x, offsets, base: turned(
+                    torch, x, offsets if reads_each_time else numbers(self.offsets), base
+                ).to(x.dtype)
+            )
+
+        @claims("offsets-half")
+        def rope_offsets(self, x: Array, offsets: Array, *, base: float) -> Any:
+            if len(offsets) != len(x):
+                raise ValueError("an offset for each sequence")
+            self.offsets = offsets.tolist()
+            return self.turn(x, offsets, base=base)
+
+    return Engine()
