@@ -5,6 +5,7 @@ one of its rows stands for all, a part of it is left out, two arguments are exch
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -75,8 +76,15 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
 
 
 def _of_one(name: str, become: Become) -> Change:
-    """Make a change of one array."""
-    return lambda case: {name: become(case.arguments[name])} if case.arguments[name].size else {}
+    """Make a change of one array, which one without the axis in question cannot show."""
+
+    def change(case: Case) -> Mapping[str, Any]:
+        array = case.arguments[name]
+        with suppress(np.exceptions.AxisError):
+            return {name: become(array)} if array.size else {}
+        return {}
+
+    return change
 
 
 def _exchange(one: str, two: str) -> Change:

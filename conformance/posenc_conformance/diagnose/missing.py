@@ -17,8 +17,10 @@ FEWEST = 4
 def describe_missing(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words which part of results is 0, and should not be; empty if more is wrong.
 
-    A result that is 0 throughout may have other causes.
+    A result that is 0 throughout may have other causes, and in a mask 0 is half of all answers.
     """
+    if any(case.dtype == "boolean" for case, _ in answers):
+        return ""
     found = [_missing(case, output) for case, output in answers]
     if not answers or not all(found) or max(found) < FEWEST:
         return ""

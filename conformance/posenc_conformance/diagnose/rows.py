@@ -235,7 +235,9 @@ def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
 
     def rule(asked: Ints) -> Ints:
         count = asked.shape[-1]
-        return asked[..., np.arange(count) % max(-(-count // ranks), 1)]
+        if count < 2 * ranks:  # of one row each it would be a repeated row
+            return asked
+        return asked[..., np.arange(count) % -(-count // ranks)]
 
     return rule
 

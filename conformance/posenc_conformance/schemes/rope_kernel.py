@@ -116,8 +116,12 @@ def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
         if stop > start:
             x, own = rows[start:stop, None], where[start:stop]
             given = {"x": x, "positions": own, "base": case.arguments["base"]}
-            call = case.scheme.calls["rope_batched"]
-            yield name, case.with_fields(call=call, arguments=given), found[start:stop, None]
+            asked = case.with_fields(
+                call=case.scheme.calls["rope_batched"],
+                arguments=given,
+                conventions={"layout": case.conventions["layout"]},
+            )
+            yield name, asked, found[start:stop, None]
 
 
 def turning(case: Case) -> npt.NDArray[np.bool_]:

@@ -198,7 +198,8 @@ def _combination(signature: Signature, given: Mapping[str, Any]) -> Point:
         if name in given:
             wanted |= {axis: value for axis, value in parameter.when.items() if axis in wanted}
     for each in known.values():
-        if all(each.conventions.get(axis) == value for axis, value in wanted.items()):
+        whole = {**signature.defaults, **each.conventions}
+        if all(whole[axis] == value for axis, value in wanted.items()):
             return each.conventions
     raise signature.misuse(
         f"the specification does not have {wanted} together",

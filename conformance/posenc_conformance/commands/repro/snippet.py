@@ -147,10 +147,12 @@ def _failure(check: Check, options: Options) -> Execution:
 
 def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
     """Find the number of the call whose result is wrong."""
+    if same := [number for number, made in enumerate(calls) if made.case is wrong.case]:
+        # A call may have been asked again in plain arrays, to see what is wrong with it.
+        found = (number for number in reversed(same) if _is_wrong(calls[number]))
+        return next(found, _wrong_beside(calls, same[-1]))
     for number in reversed(range(len(calls))):
         made = calls[number]
-        if wrong.case is not None and made.case is wrong.case:
-            return _wrong_beside(calls, number)
         if wrong.case is None and made.problem and made.problem.splitlines()[0] in wrong.text:
             return number
     if name in ("second-call", "no-leak"):

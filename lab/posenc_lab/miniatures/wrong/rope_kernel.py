@@ -177,7 +177,7 @@ class KernelQkv(Kernel, steps=True):
             raise ValueError((qkv.shape, heads, key_heads))
         width = qkv.shape[1] // every
         out = np.array(qkv, order="C")
-        for first, count in self.parts(heads, key_heads):
+        for first, count in self.parts(heads, key_heads, packing):
             source = self.seen(self.source(out, qkv), first * width, count * width)
             by_head = source.reshape(len(qkv), count, width).swapaxes(0, 1)
             turned = self.turned(by_head, positions, base, layout).swapaxes(0, 1)
@@ -185,9 +185,12 @@ class KernelQkv(Kernel, steps=True):
             target[...] = turned.reshape(len(qkv), count * width)
         return out
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
         """First head and number of heads."""
-        return [(0, heads), (heads, key_heads)]
+        if packing == "blocks":
+            return [(0, heads), (heads, key_heads)]
+        group = heads // key_heads
+        return [(number * (group + 2), group + 1) for number in range(key_heads)]
 
     def source(self, out: Array, qkv: Array) -> Array:
         return out
@@ -569,7 +572,7 @@ class KernelQkvKeysLeft(KernelQkv):
 
     named = "keys-unrotated"
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
         return [(0, heads)]
 
 
@@ -578,7 +581,7 @@ class KernelQkvValues(KernelQkv):
 
     named = "values-rotated"
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
         return [(0, heads + 2 * key_heads)]
 
 
@@ -588,7 +591,7 @@ class KernelQkvEqualHeads(KernelQkv):
     named = "head-counts-mixed"
     claimed = ("qkv-interleaved",)
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
         return [(0, min(2 * heads, heads + 2 * key_heads))]
 
 
@@ -597,7 +600,7 @@ class KernelQkvFewQueries(KernelQkv):
 
     named = "head-counts-mixed"
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
         return [(0, 2 * key_heads)]
 
 
@@ -625,9 +628,8 @@ class KernelQkvByGroup(KernelQkv):
 
     named = "packing-swapped"
 
-    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
-        group = heads // key_heads
-        return [(number * (group + 2), group + 1) for number in range(key_heads)]
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
+        return super().parts(heads, key_heads, "by-group")
 
 
 class KernelQkvInBlocks(KernelQkv):
@@ -635,3 +637,6 @@ class KernelQkvInBlocks(KernelQkv):
 
     named = "packing-swapped"
     claimed = ("qkv-interleaved-by-group",)
+
+    def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
+        return super().parts(heads, key_heads, "blocks")
