@@ -32,7 +32,7 @@ from tests.browsing import (
 )
 from tests.building import CHECKOUT, shown_by
 
-LIBRARIES = ("ggml", "rotary-embedding-torch", "timm")
+LIBRARIES = ("flashinfer", "ggml", "rotary-embedding-torch", "timm")
 """Pages of libraries that are looked at: one function writes all, and these have every part."""
 
 REFERENCES = ("attention", "rope", "sinusoidal")
