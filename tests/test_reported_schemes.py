@@ -14,9 +14,7 @@ import posenc
 from posenc_conformance import claims
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.read import spec_folder
-from posenc_lab.judging import Verdict, diagnoses, failed, judge
+from posenc_lab.judging import Verdict, diagnoses, failed, judge, schemes
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -234,7 +232,7 @@ NUMBERS = [level for level in LEVELS if level != "robust"]
 
 
 def verdicts(made: type, scheme: str) -> list[Verdict]:
-    return judge(made(), NUMBERS, among=[load_scheme(spec_folder() / f"{scheme}.yaml")])
+    return judge(made(), NUMBERS, among=[each for each in schemes() if each.id == scheme])
 
 
 @pytest.mark.parametrize("name", REPORTED)
