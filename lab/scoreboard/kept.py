@@ -147,7 +147,11 @@ def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[s
     """Return a report without what is of another spec, and the calls that this leaves out."""
     other = changed_calls(content)
     kept = {
-        part: [each for each in content["report"][part] if _call_of(each) not in other]
+        part: [
+            each
+            for each in content["report"][part]
+            if f"{each['scheme']}.{each['call']}" not in other
+        ]
         for part in ("rows", "checks")
     }
     return {**content, "report": {**content["report"], **kept}}, tuple(other)
@@ -156,23 +160,13 @@ def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[s
 def changed_calls(content: Mapping[str, Any]) -> list[str]:
     """Return the calls of a report that are not asked as they were when it was made."""
     then: Mapping[str, Mapping[str, str]] = content["inputs"].get("schemes", {})
-    shown = {_call_of(each) for each in content["report"]["rows"]}
-    known = {f"{id}.{call}": digest for id, calls in then.items() for call, digest in calls.items()}
-    return sorted(each for each in shown if each not in known or known[each] != _now().get(each))
+    shown = {(row["scheme"], row["call"]) for row in content["report"]["rows"]}
 
+    def is_asked_still(id: str, call: str) -> bool:
+        digest = then.get(id, {}).get(call)
+        return digest is not None and digest == digests_of_calls(id).get(call)
 
-def _call_of(row: Mapping[str, Any]) -> str:
-    return f"{row['scheme']}.{row['call']}"
-
-
-@lru_cache(maxsize=1)
-def _now() -> Mapping[str, str]:
-    """Return the digests of all calls of the spec."""
-    return {
-        f"{path.stem}.{call}": digest
-        for path in spec_folder().glob("*.yaml")
-        for call, digest in digests_of_calls(path.stem).items()
-    }
+    return sorted(f"{id}.{call}" for id, call in shown if not is_asked_still(id, call))
 
 
 def out_of_date(library: Library, adapter: Adapter) -> str:
