@@ -167,6 +167,25 @@ def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, addres
         assert opened.evaluate("look.scrolling()") == []
 
 
+@pytest.mark.remembered(site=("learn/sinusoid/*", "assets/**/*"))
+def test_a_late_typeface_moves_no_line(wide_visitor: Visitor, address: str) -> None:
+    """Its letters are narrower than those that are there, and a line would move up or down."""
+    held: list[Route] = []
+    places = "[...document.querySelectorAll('article > *')].map(e => e.getBoundingClientRect().y)"
+    with wide_visitor.page(PHONE, "light") as (opened, _):
+        opened.route("**/text*.woff2", lambda route: held.append(route))
+        opened.goto(f"{address}learn/sinusoid/", wait_until="domcontentloaded")
+        opened.evaluate(f"window.look = {SCRIPT}; look.drawn()")
+        opened.wait_for_timeout(1000)  # a browser hides text for a tenth of a second at most
+        before = opened.evaluate(places)
+        for route in held:
+            route.continue_()
+        opened.wait_for_load_state("load")
+        opened.evaluate("document.fonts.ready.then(() => look.drawn())")
+        assert held
+        assert opened.evaluate(places) == before
+
+
 @pytest.mark.remembered(site=("schemes/rope/*", "assets/**/*"))
 def test_letters_of_formulas_can_be_told_apart(visitor: Visitor, address: str) -> None:
     """Without a font of mathematics a browser may show the same box for each."""
