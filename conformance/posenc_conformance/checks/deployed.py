@@ -34,6 +34,8 @@ are asked with them."""
 SHORTEST = 512
 """Tokens of the shortest text that must be allowed, so that something can be asked."""
 
+IN_A_BATCH = "one-batch"
+
 
 def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     """Return a subject for each group of layers that has scores."""
@@ -75,7 +77,15 @@ def _inputs(group: Group) -> dict[str, Any]:
 
 
 def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
-    """Yield the checks of each group of layers; no text is longer than ``length``."""
+    """Yield the checks of each group of layers; no text is longer than ``length``.
+
+    Several texts in one request come last: mlx-lm's server answers nothing more after them.
+    """
+    made = list(_checks(engine, subjects, length))
+    return iter(sorted(made, key=lambda check: check.id.startswith(IN_A_BATCH)))
+
+
+def _checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
     groups = {group.id: group for group in asked_groups(engine)}
     for subject in subjects:
         (dtype,) = subject.dtypes
@@ -134,7 +144,7 @@ class _Questions(Situations):
             yield "prefill", self._prefill
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
-        yield "one-batch", self._one_batch
+        yield IN_A_BATCH, self._one_batch
         if self.engine.shifts and self.group.turns and self._grows_from is None:
             yield "context-shift", partial(self._shifted, self.engine.shifts)
         if self._grows_from is not None:

@@ -111,6 +111,20 @@ def experts_of_qwen(hidden: int) -> Iterator[Shaped]:
             yield name.replace("mlp", f"mlp.experts.{expert}"), shape
 
 
+def experts_beside_one(hidden: int) -> Iterator[Shaped]:
+    """Yield experts, and one that sees every token, as Qwen 1.5 names them."""
+    yield from experts_of_qwen(hidden)
+    yield "mlp.shared_expert_gate.weight", (1, hidden)
+    for name, shape in _gated(hidden):
+        yield name.replace("mlp", "mlp.shared_expert"), shape
+
+
+def experts_of_minimax(hidden: int) -> Iterator[Shaped]:
+    """Yield experts as Mixtral names them, and what is added when they are chosen."""
+    yield from experts_of_mixtral(hidden)
+    yield "block_sparse_moe.e_score_correction_bias", (EXPERTS,)
+
+
 def plain(
     widen: str, narrow: str, *, biased: bool = True, within: str = "mlp."
 ) -> Callable[[int], Iterator[Shaped]]:

@@ -35,6 +35,8 @@ from scoreboard.table import ROOT
 
 STARTING = 240
 """Seconds until an engine must answer. vLLM takes half a minute where nobody else works."""
+GOING_ON = 60
+"""Seconds more for an engine whose output tells a problem; it may go on without what failed."""
 JUDGING = 900
 """Seconds for a run of the kit, several times what the slowest engine was seen to take."""
 LOOKED_AT = 40
@@ -42,6 +44,8 @@ LOOKED_AT = 40
 PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
 PREFIX = re.compile(r".*(?=error loading model: )")
 """What llama.cpp's log has before it says why: times, and an earlier line that was not ended."""
+HEALTH = "/health"
+"""What is asked again and again until an engine answers, and fills the output of some."""
 LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -271,7 +275,7 @@ def digest_of(path: Path) -> str:
 
 def own_words(log: str) -> str:
     """Return the last problem that an engine's output tells; nothing if there is none."""
-    lines = log.splitlines()[-LOOKED_AT:]
+    lines = [line for line in log.splitlines() if HEALTH not in line][-LOOKED_AT:]
     told = [PREFIX.sub("", line).strip() for line in lines if PROBLEM.search(line)]
     return told[-1] if told else ""
 
@@ -286,11 +290,14 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     Raises Refused if it ends, or tells a problem and never answers; else UserError.
     """
     until = monotonic() + STARTING
+    told = False
     while monotonic() < until:
         if process.poll() is not None:
             raise Refused(own_words(_text(log)) or _last(_text(log)))
         if _answers(port):
             return
+        if not told and own_words(_text(log)):
+            told, until = True, min(until, monotonic() + GOING_ON)
         sleep(0.2)
     if said := own_words(_text(log)):
         raise Refused(said)  # the server lives on without the model
@@ -300,7 +307,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 def _answers(port: int) -> bool:
     connection = HTTPConnection("127.0.0.1", port, timeout=STARTING)
     try:
-        connection.request("GET", "/health")
+        connection.request("GET", HEALTH)
         return connection.getresponse().status != HTTPStatus.SERVICE_UNAVAILABLE
     except (OSError, HTTPException):
         return False
