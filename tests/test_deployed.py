@@ -134,6 +134,13 @@ def includes(whole: Any, part: Any) -> bool:
     return all(name in whole and includes(whole[name], each) for name, each in part.items())
 
 
+def test_several_texts_at_once_come_when_every_group_was_asked() -> None:
+    """A server may answer nothing more then."""
+    asked = [id.partition("-")[0] for id in judge(Case(Plain, "gemma3_text", ""))]
+    assert asked.count("one") == 2
+    assert set(asked[asked.index("one") :]) == {"one"}
+
+
 @pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
 def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:

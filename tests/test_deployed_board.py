@@ -216,6 +216,8 @@ def test_the_last_problem_is_what_an_engine_says() -> None:
     log = "0.1 E load: error loading model: no tensor\nE srv: exiting due to model loading error\n"
     assert own_words(log) == "error loading model: no tensor"
     assert own_words("all is well\n") == ""
+    asked = '127.0.0.1 - - "GET /health HTTP/1.1" 503 -\n'
+    assert own_words(f"TypeError: no n_ctx\n{asked * 200}") == "TypeError: no n_ctx"
 
 
 def test_a_window_is_asked_beyond_its_end() -> None:

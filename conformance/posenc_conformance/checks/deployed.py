@@ -79,28 +79,39 @@ def _inputs(group: Group) -> dict[str, Any]:
 def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
     """Yield the checks of each group of layers; no text is longer than ``length``.
 
-    Several texts in one request come last: mlx-lm's server answers nothing more after them.
+    Several texts in one request come when every group was asked all that is asked before them:
+    mlx-lm's server answers nothing more then. Texts that may change what it keeps come last.
     """
-    made = list(_checks(engine, subjects, length))
-    return iter(sorted(made, key=lambda check: check.id.startswith(IN_A_BATCH)))
+    asked = [list(_checks(engine, subject, length)) for subject in subjects]
+    first = [_place_of_batch(each) for each in asked]
+    pairs = list(zip(asked, first, strict=True))
+    yield from (check for each, place in pairs for check in each[:place])
+    yield from (check for each, place in pairs for check in each[place : place + 1])
+    yield from (check for each, place in pairs for check in each[place + 1 :])
 
 
-def _checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
+def _place_of_batch(asked: Sequence[Check]) -> int:
+    """Return where several texts are asked in one request; at the end if they are not."""
+    batches = (n for n, check in enumerate(asked) if check.id.startswith(IN_A_BATCH))
+    return next(batches, len(asked))
+
+
+def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
+    """Yield the checks of a group of layers, in the order in which they are asked of it."""
     groups = {group.id: group for group in asked_groups(engine)}
-    for subject in subjects:
-        (dtype,) = subject.dtypes
-        longest = _length(engine, subject, length), _allowed(engine, subject, length)
-        asked = _Questions(engine, groups[subject.label], dtype, *longest)
-        for name, question in asked.questions():
+    (dtype,) = subject.dtypes
+    longest = _length(engine, subject, length), _allowed(engine, subject, length)
+    asked = _Questions(engine, groups[subject.label], dtype, *longest)
+    for name, question in asked.questions():
 
-            def run(
-                subject: Subject, options: Options, question: Callable[[], Outcome] = question
-            ) -> Outcome:
-                return question()
+        def run(
+            subject: Subject, options: Options, question: Callable[[], Outcome] = question
+        ) -> Outcome:
+            return question()
 
-            id = f"{name}[{subject.label}-{dtype}]"
-            extent = Extent((len(engine.probe.plan.pairs), 2), asked.longest)
-            yield Check(LEVEL, id, subject, dtype, run, extent)
+        id = f"{name}[{subject.label}-{dtype}]"
+        extent = Extent((len(engine.probe.plan.pairs), 2), asked.longest)
+        yield Check(LEVEL, id, subject, dtype, run, extent)
 
 
 def _length(engine: Deployed, subject: Subject, length: int) -> int:
