@@ -18,7 +18,10 @@ WORKFLOWS = sorted(FOLDER.glob("*.yml"))
 MAKEFILE = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
 (PHONY,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
 TARGETS = PHONY.replace("\\", "").split()
-TRUSTED = re.compile(r"actions/[a-z-]+@v\d+|pypa/gh-action-pypi-publish@release/v\d+")
+ACTION = CHECKOUT / "action.yml"
+TRUSTED = re.compile(r"actions/[a-z-]+|pypa/gh-action-pypi-publish")
+USES = re.compile(r"^ *(?:- )?uses: *(\S+?)@(.*)$", re.M)
+PINNED = re.compile(r"[0-9a-f]{40} # v\d+\.\d+\.\d+")
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -40,22 +43,37 @@ def problems(text: str) -> list[str]:
         return ["no jobs"]
     # YAML 1.1 reads the word `on` as true.
     found = [] if workflow.get(True) else ["nothing starts it"]
+    found += loose_actions(text)
     if workflow.get("permissions") != {"contents": "read"}:
         found.append("it may do more than read, unless a job says so")
     for name, job in workflow["jobs"].items():
         needed = job.get("needs", [])
         needed = [needed] if isinstance(needed, str) else needed
         found += [f"{name} needs {each}" for each in needed if each not in workflow["jobs"]]
+        writes = job.get("permissions", {}).get("contents") == "write"
         for step in job["steps"]:
-            found += [f"{name}: {each}" for each in _problems_of(step)]
+            found += [f"{name}: {each}" for each in _problems_of(step, writes)]
     return found
 
 
-def _problems_of(step: dict[str, Any]) -> list[str]:
+def loose_actions(text: str) -> list[str]:
+    """Actions of strangers, and those that somebody else can exchange: a tag or a branch moves."""
+    found = []
+    for name, version in USES.findall(text):
+        if not TRUSTED.fullmatch(name):
+            found.append(f"{name} is not of GitHub's or PyPI's own")
+        if not PINNED.fullmatch(version):
+            found.append(f"{name}@{version} is not a whole commit with its version behind it")
+    return found
+
+
+def _problems_of(step: dict[str, Any], writes: bool) -> list[str]:
     action = step.get("uses")
     found = []
-    if action is not None and not TRUSTED.fullmatch(action):
-        found.append(f"{action} is not of GitHub's or PyPI's own and pinned to a major version")
+    if action is not None and action.startswith("actions/checkout@"):
+        kept = step.get("with", {}).get("persist-credentials")
+        if kept is None or (kept and not writes):
+            found.append("the token stays in the checkout")
     run = step.get("run", "")
     if action is None and not run.startswith(("make ", "gh release ")):
         found.append("a step without make")
@@ -68,6 +86,33 @@ def _problems_of(step: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflow_calls_what_is_there(path: Path) -> None:
     assert problems(path.read_text(encoding="utf-8")) == []
+
+
+def test_action_names_commits() -> None:
+    text = ACTION.read_text(encoding="utf-8")
+    assert USES.findall(text)
+    assert loose_actions(text) == []
+
+
+def test_every_action_is_looked_at() -> None:
+    """What USES does not see, it does not judge."""
+    for path in (*WORKFLOWS, ACTION):
+        text = path.read_text(encoding="utf-8")
+        assert len(USES.findall(text)) == len(re.findall(r"\buses\W*:", text)), path.name
+
+
+def test_one_action_has_one_version() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (*WORKFLOWS, ACTION)]
+    used = {pair for text in texts for pair in USES.findall(text)}
+    assert len({name for name, _ in used}) == len(used)
+
+
+def test_commits_are_renewed_and_packages_are_not() -> None:
+    text = (CHECKOUT / ".github" / "dependabot.yml").read_text(encoding="utf-8")
+    (update,) = yaml.safe_load(text)["updates"]
+    assert update["package-ecosystem"] == "github-actions"  # packages are `make pins`'
+    assert update["directory"] == "/"
+    assert update["schedule"] == {"interval": "weekly"}
 
 
 def parts(target: str) -> set[str]:
@@ -119,7 +164,7 @@ def test_every_python_that_is_named_is_tried() -> None:
     assert job["strategy"]["matrix"]["python"] == PYTHONS
     assert "${{ matrix.python }}" in job["container"]
     text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
-    assert set(re.findall(r"Python :: (3\.\d+)", text)) <= set(PYTHONS)
+    assert re.findall(r"Python :: (3\.\d+)", text) == PYTHONS
 
 
 def test_site_has_its_workflow() -> None:
@@ -138,7 +183,9 @@ def test_only_a_tag_publishes_and_without_a_password() -> None:
     assert found["pypi"]["permissions"] == {"id-token": "write"}
     assert found["pypi"]["environment"]["name"] == "pypi"
     assert found["release"]["needs"] == "pypi"
-    assert found["release"]["permissions"] == {"contents": "write"}
+    signs = {"attestations": "write", "contents": "write", "id-token": "write"}
+    assert found["release"]["permissions"] == signs
+    assert not any(targets(found[name]) for name in ("pypi", "release"))
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{posenc.__version__}", 0), ("v0.0.0", 2)])
@@ -169,14 +216,22 @@ def test_forms_for_issues_are_whole(name: str) -> None:
         assert part["type"] != "dropdown" or part["attributes"]["options"]
 
 
+(PIN,) = re.findall(r"checkout@.*", (FOLDER / "site.yml").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("make versions", "make nothing", "build: no target nothing"),
         ("make versions", "mkdocs build", "build: a step without make"),
         ("make versions", "make ${{ github.ref }}", "build: a name that others choose"),
-        ("checkout@v7", "checkout@main", "build: actions/checkout@main is not of GitHub's"),
-        ("actions/checkout", "somebody/checkout", "build: somebody/checkout@v7 is not of"),
+        (PIN, "checkout@main", "actions/checkout@main is not a whole commit"),
+        (PIN, "checkout@v7", "actions/checkout@v7 is not a whole commit"),
+        (PIN, PIN.partition(" #")[0], "actions/checkout@3d3c42e5"),
+        (PIN, PIN.replace("3d3c42e5", ""), "actions/checkout@"),
+        ("actions/setup-python", "somebody/setup-python", "somebody/setup-python is not of"),
+        ("persist-credentials: true", "clean: true", "build: the token stays in the checkout"),
+        ("contents: write", "contents: read", "build: the token stays in the checkout"),
         ("needs: build", "needs: test", "publish needs test"),
         ("permissions:\n  contents: read\n\n#", "#", "it may do more than read"),
         ("jobs:", "works:", "no jobs"),
