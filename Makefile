@@ -8,9 +8,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 UV := $(BIN)/python .ci/uv.py
-# A release of a library or a tool, which nobody here has seen, must not make a checkout red.
+# A release of a library or a tool, which nobody here has seen, must not make a checkout red; nor may an
+# index give another file than the one that was seen. What builds the kit is pinned too.
 PINNED := .ci/pinned.txt
-INSTALL := $(UV) pip install -q -p .venv -c $(PINNED)
+INSTALL := $(UV) pip install -q -p .venv -c $(PINNED) -b $(PINNED)
+BUILDERS := .ci/build.txt
 
 # What is compiled, by compilers that not every machine has.
 COMPILED := tests/test_languages.py tests/test_cpp.py
@@ -192,24 +194,32 @@ versions: .venv/dev
 tag:
 	@[ "$$TAG" = "v$(VERSION)" ] || { echo "The tag is $$TAG; the version is $(VERSION)." >&2; exit 1; }
 
-# What a release consists of.
-packages: .venv/dev
+# What a release consists of; whoever builds the same commit gets the same bytes.
+packages: .venv-build/done
 	rm -rf dist dist-spec
-	$(BIN)/python -m build --outdir dist
+	.venv-build/bin/python -m build --no-isolation --outdir dist
 	mkdir dist-spec
-	tar -czf dist-spec/posenc-spec-$(VERSION).tar.gz spec LICENSE
+	git archive -o dist-spec/posenc-spec-$(VERSION).tar.gz HEAD spec LICENSE
 
 # The commands of the README on a Debian of its own; SUITE and ONLY choose, see there.
 fresh:
 	.ci/fresh
 
 clean:
-	rm -rf .venv .venv-board $(LOWEST) site site-versions dist dist-spec
+	rm -rf .venv .venv-board .venv-build $(LOWEST) site site-versions dist dist-spec
 
 # pip brings uv, so that nobody needs more than Python; uv brings the rest.
 .venv/uv: $(PINNED)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip --disable-pip-version-check -q install -c $(PINNED) uv
+	sed -n '/^uv==/,/[^\\]$$/p' $(PINNED) >.venv/uv.txt
+	$(BIN)/python -m pip --disable-pip-version-check -q install --require-hashes -r .venv/uv.txt
+	touch $@
+
+# A few packages, each known by its hash: nothing else can touch what is released.
+.venv-build/done: $(BUILDERS)
+	$(PYTHON) -m venv .venv-build
+	.venv-build/bin/python -m pip --disable-pip-version-check -q install --require-hashes \
+	--only-binary :all: -r $(BUILDERS)
 	touch $@
 
 .venv/kit: .venv/uv pyproject.toml reference/posenc/__init__.py # which has the version

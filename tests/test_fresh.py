@@ -1,11 +1,13 @@
 """What a fresh machine is promised: commands, costs, and the versions that work."""
 
 import ast
+import hashlib
 import os
 import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,23 @@ def planned(*words: str) -> str:
     command = ["make", "--dry-run", "--always-make", *words]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
     return done.stdout
+
+
+def test_a_judged_library_is_pinned_by_its_hash_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, list[str]] = {}
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(
+        environments, "_install", lambda library, _, pins: given.setdefault(library.name, pins)
+    )
+    for library in libraries():
+        if library.name in ("timm", "equinox"):
+            environments.environment(library)
+            own = [pin for pin in given[library.name] if pin.startswith(f"{library.name}==")]
+            assert [pin.count("--hash=") > 0 for pin in own] == [True]
+    # Of a package that has one release for each Python, only the one that is judged.
+    assert len([pin for pin in given["equinox"] if pin.startswith("jax==")]) <= 1
 
 
 def test_size_is_said_before_anything_is_installed(
@@ -81,7 +100,7 @@ def test_every_dependency_has_a_lowest_version_and_it_is_tried() -> None:
 
 
 def test_tools_are_pinned_and_what_the_kit_needs_is_not() -> None:
-    lines = environments.PINNED.read_text(encoding="utf-8").splitlines()
+    lines = environments.pins()
     pinned = {canonical(line) for line in lines}
     extras = PROJECT["optional-dependencies"]
     own = {canonical(line) for line in PROJECT["dependencies"]}
@@ -89,7 +108,76 @@ def test_tools_are_pinned_and_what_the_kit_needs_is_not() -> None:
     assert not own & pinned
     assert all("==" in line for line in lines)
     (torch,) = [library.install for library in libraries() if library.name == "torch"]
-    assert {*torch} <= {*lines}  # every other install keeps the build that this one brought
+    # Every other install keeps the build that this one brought.
+    assert {*torch} <= {line.split()[0] for line in lines}
+
+
+@pytest.mark.parametrize("file", [environments.PINNED, pins.BUILDERS], ids=lambda path: path.name)
+def test_every_pin_has_hashes_but_what_is_built_twice(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    found = pins.hashes(text)
+    assert pins.written(found) == text
+    without = {environments.name_of(pin) for pin in found if not found[pin]}
+    assert without <= {*pins.BUILT_TWICE} - {"torch"}
+    assert {len(each) for hashes in found.values() for each in hashes} == {len("sha256:") + 64}
+
+
+def test_a_release_is_built_by_what_it_needs_alone() -> None:
+    plan = planned("packages")
+    assert ".ci/uv.py" not in plan
+    assert "--require-hashes" in plan
+    builders = pins.hashes(pins.BUILDERS.read_text(encoding="utf-8"))
+    names = {environments.name_of(pin) for pin in builders}
+    assert {"build", "hatchling"} <= names
+    pinned = {environments.name_of(line): line.split()[0] for line in environments.pins()}
+    both = {pin for pin in builders if environments.name_of(pin) in pinned}
+    assert both <= {*pinned.values()}
+    assert len(both) >= 2
+
+
+def a_wheel(folder: Path, version: str) -> str:
+    """Make a package of this version, which has no code; return its hash."""
+    folder.mkdir()
+    home = f"stranger-{version}.dist-info"
+    path = folder / f"stranger-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(
+            f"{home}/METADATA", f"Metadata-Version: 2.1\nName: stranger\nVersion: {version}\n"
+        )
+        wheel.writestr(
+            f"{home}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{home}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_no_index_can_give_another_file_for_a_pin(tmp_path: Path) -> None:
+    """Nor one whose number only begins like the pin's, as `2.13.0+cpu` does."""
+    seen = a_wheel(tmp_path / "seen", "1.0")
+    a_wheel(tmp_path / "more", "1.0+more")
+    a_wheel(tmp_path / "newer", "2.0")
+    constraints = tmp_path / "constraints.txt"
+
+    def install(*places: str) -> str:
+        command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--no-index", "--target"]
+        command += [str(tmp_path / "-".join(places)), "-c", str(constraints), "stranger"]
+        found = ",".join(str(tmp_path / place) for place in places)
+        environment = {
+            **os.environ,
+            "UV_FIND_LINKS": found,
+            "UV_CACHE_DIR": str(tmp_path / "cache"),
+        }
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        return "" if done.returncode == 0 else done.stderr
+
+    constraints.write_text(pins.written({"stranger==1.0": [f"sha256:{seen}"]}), encoding="utf-8")
+    assert install("seen") == ""
+    assert install("seen", "newer") == ""
+    assert "Hash mismatch" in install("seen", "more")
+    constraints.write_text(
+        pins.written({"stranger==1.0": ["sha256:" + 64 * "0"]}), encoding="utf-8"
+    )
+    assert "Hash mismatch" in install("newer", "seen")
 
 
 def canonical(requirement: str) -> str:

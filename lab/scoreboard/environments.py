@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,18 +68,29 @@ def name_of(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
-def called(command: Sequence[str], problem: str, folder: Path | None = None) -> str:
-    """Run a command and return what it prints.
+def called(
+    command: Sequence[str],
+    problem: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a command, with these variables beside those of this process, and return what it prints.
 
     Raises UserError if it fails.
     """
+    variables = {**os.environ, **(environment or {})}
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
     except OSError as error:
         raise UserError(f"{problem}: {error}", f"install {command[0]}") from None
     if done.returncode:
         raise UserError(f"{problem}: {shlex.join(command)}\n{done.stderr[-1500:]}", "see above")
     return done.stdout
+
+
+def pins() -> list[str]:
+    """Return what is pinned, each with its hashes in one line."""
+    return PINNED.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
 
 
 def _pins(library: Library) -> list[str]:
@@ -89,9 +100,8 @@ def _pins(library: Library) -> list[str]:
     """
     if not library.is_shipped:
         return []
-    own = {name_of(each) for each in library.packages}
-    lines = PINNED.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if name_of(line) not in own]
+    own = {name_of(each): each for each in library.packages}
+    return [line for line in pins() if own.get(name_of(line)) in (None, line.split()[0])]
 
 
 def _install(library: Library, home: Path, pins: Sequence[str]) -> None:

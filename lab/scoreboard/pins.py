@@ -1,12 +1,16 @@
 """``make pins``: the newest releases that fit together, of tools and of the kit's own libraries.
 
 Nothing is pinned that the kit itself needs: of that people have the newest, and so must the tests.
+
+A pin has the hashes of all files that the first index of pip's settings has of the release, so no
+index can give another file for it. What builds a release is pinned to the last package, in a file
+of its own.
 """
 
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +19,11 @@ from scoreboard.environments import PINNED, UV, called, name_of
 from scoreboard.table import FILE, ROOT, libraries
 
 PROJECT = ROOT / "pyproject.toml"
+BUILDERS = ROOT / ".ci" / "build.txt"
 FOR_GPUS = ("cuda-", "nvidia-")
+BUILT_TWICE = ("torch", "torchao", "torchdata", "torchtune", "torchvision", "triton")
+"""Packages of which PyTorch's own index has other files than PyPI, under the same number."""
+FIRST_INDEX = {"UV_INDEX": "", "UV_FIND_LINKS": ""}
 
 
 def main() -> int:
@@ -25,16 +33,21 @@ def main() -> int:
     """
     shipped = [library for library in libraries() if library.is_shipped]
     (torch,) = (library.install for library in shipped if library.name == "torch")
-    extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    content = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    extras = content["project"]["optional-dependencies"]
     wanted = {name_of(each) for library in shipped for each in library.install}
     try:
-        own = {name_of(line) for line in _compiled(torch)}
-        lines = _compiled(torch, wanted, extras)
+        own = _compiled([], torch, str(PROJECT))
+        chosen = (word for extra in extras for word in ("--extra", extra))
+        lines = _compiled(wanted, torch, str(PROJECT), *chosen)
+        pins = [each for each in lines if name_of(each) not in {name_of(line) for line in own}]
+        pins = [each for each in pins if not each.startswith(FOR_GPUS)]
+        builders = _compiled(["build", *content["build-system"]["requires"]], [*own, *pins])
+        for file, pinned in ((PINNED, pins), (BUILDERS, builders)):
+            file.write_text(written(_hashed(pinned)), encoding="utf-8")
     except UserError as error:
         print(f"pins: {error}", file=sys.stderr)
         return 2
-    pins = [each for each in lines if name_of(each) not in own and not each.startswith(FOR_GPUS)]
-    PINNED.write_text("".join(f"{line}\n" for line in pins), encoding="utf-8")
     table = FILE.read_text(encoding="utf-8")
     names = {library.name for library in shipped}
     FILE.write_text(renewed(table, names, reversed(pins)), encoding="utf-8")
@@ -64,18 +77,58 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
     )
 
 
+def hashes(text: str) -> dict[str, set[str]]:
+    """Read a file of pins: the hashes of each, which may be none."""
+    lines = text.replace("\\\n", "").splitlines()
+    return {
+        line.partition("--hash=")[0].strip(): {*re.findall(r"--hash=(\S+)", line)} for line in lines
+    }
+
+
+def written(pins: Mapping[str, Iterable[str]]) -> str:
+    """Return the text of a file of pins, as pip and uv write it."""
+    entries = ([pin, *(f"--hash={each}" for each in sorted(pins[pin]))] for pin in pins)
+    return "".join(" \\\n    ".join(entry) + "\n" for entry in entries)
+
+
+def _hashed(pins: Iterable[str]) -> dict[str, set[str]]:
+    """Find the hashes of pins.
+
+    What is built twice has those of both builds, or none: pip may know no index of PyTorch's.
+    """
+    alone = ("--no-deps", "--generate-hashes")
+    found = hashes("\n".join(_compiled(pins, (), *alone, environment=FIRST_INDEX)))
+    kept = hashes(PINNED.read_text(encoding="utf-8"))
+    for pin in found:
+        if name_of(pin) not in BUILT_TWICE:
+            continue
+        for_cpus = f"{pin.split()[0]}+cpu"
+        try:
+            (others,) = hashes("\n".join(_compiled([for_cpus], (), *alone))).values()
+        except UserError:
+            others = set()
+        others |= kept.get(pin, set())
+        found[pin] = found[pin] | others if others else set()
+        if not others:
+            print(f"pins: {pin} has no hashes: no index has {for_cpus}", file=sys.stderr)
+    return found
+
+
 def _compiled(
-    limits: Iterable[str], more: Iterable[str] = (), extras: Iterable[str] = ()
+    asked: Iterable[str],
+    limits: Iterable[str],
+    *options: str,
+    environment: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Resolve pyproject.toml and more within limits, for every Python and system."""
+    """Resolve what is asked for within limits, for every Python and system."""
     with TemporaryDirectory() as folder:
-        asked, constraints = Path(folder) / "asked.in", Path(folder) / "constraints.txt"
-        asked.write_text("\n".join(more), encoding="utf-8")
+        requirements, constraints = Path(folder) / "asked.in", Path(folder) / "constraints.txt"
+        requirements.write_text("\n".join(asked), encoding="utf-8")
         constraints.write_text("\n".join(limits), encoding="utf-8")
         words = [*UV, "pip", "compile", "-q", "--no-header", "--no-annotate", "--universal"]
         words += ["--python-version", "3.11", "--prerelease", "disallow", "-c", str(constraints)]
-        words += [word for extra in extras for word in ("--extra", extra)]
-        said = called([*words, str(PROJECT), str(asked)], "no releases fit together")
+        command = [*words, *options, str(requirements)]
+        said = called(command, "no releases fit together", environment=environment)
     return said.splitlines()
 
 
