@@ -37,7 +37,8 @@ def settings() -> dict[str, str]:
     return found
 
 
-# pip takes the best version that any index has, and so the build of torch for CPUs.
+# pip takes the best version that any index has, and so the build of torch for CPUs. What is pinned
+# is known by its hash, so that no index can slip in another file.
 chosen = {"UV_INDEX_STRATEGY": "unsafe-best-match", **settings(), **os.environ}
 command = [sys.executable, "-m", "uv", *sys.argv[1:]]
 os.execve(sys.executable, command, chosen)
