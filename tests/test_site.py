@@ -631,6 +631,13 @@ def test_letters_of_the_site_come_with_it(site: Path) -> None:
     assert all("SIL Open Font License" in text for text in licences)
 
 
+def test_code_of_the_theme_has_its_licences(site: Path) -> None:
+    (bundle,) = (site / "assets/javascripts").glob("bundle.*.js")
+    text = bundle.with_name("licences.txt").read_text("utf-8")
+    assert "Permission is hereby granted, free of charge" in text  # MIT, the theme
+    assert "Apache" in text  # the icons
+
+
 @pytest.mark.parametrize("scheme", SCHEMES[:3], ids=lambda scheme: scheme.id)
 def test_a_known_mistake_has_a_link_to_itself(scheme: Scheme, site: Path) -> None:
     source = "".join(

@@ -7,10 +7,12 @@ follows what is in them. Whatever does not fit fails the build.
 
 import logging
 import re
+from importlib.metadata import distribution
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import material
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -231,6 +233,20 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
     typeface.write(Path(config.site_dir))
+    write_licences(Path(config.site_dir))
+
+
+def write_licences(site: Path) -> None:
+    """Put the licences of the theme and of its icons beside its code, as both ask for."""
+    icons = Path(material.__file__).parent / "templates" / ".icons" / "material" / "LICENSE"
+    texts = (
+        distribution("mkdocs-material").read_text("licenses/LICENSE"),
+        icons.read_text("utf-8"),
+    )
+    folder = site / "assets" / "javascripts"
+    folder.mkdir(parents=True, exist_ok=True)
+    content = "\n\n".join(text for text in texts if text)
+    (folder / "licences.txt").write_text(content, encoding="utf-8")
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
