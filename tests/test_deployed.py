@@ -4,13 +4,17 @@ import importlib.util
 import json
 import math
 import re
+import shutil
 import struct
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -24,6 +28,7 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.deployed import gguf_file
 from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.bucketed import described, right_buckets
+from posenc_conformance.deployed.callables import Kind, load_folder
 from posenc_conformance.deployed.checkpoint import files_of
 from posenc_conformance.deployed.engine import Deployed, has_probe, probe_for, with_cache
 from posenc_conformance.deployed.families import FAMILIES
@@ -492,6 +497,7 @@ def test_an_endpoint_may_want_a_key(
     ("behaviour", "said"),
     [
         ({"silent": True}, "log-probabilities"),
+        ({"listed": [{"id": "small", "max_model_len": 256}]}, "256 tokens, and at least"),
         ({"listed": []}, "lists 0 models"),
         ({"listed": [{"id": "one"}, {"id": "two"}]}, "one, two"),
         ({"best": 5}, "5 words"),
@@ -592,6 +598,19 @@ def test_an_engine_that_breaks_in_the_middle(
     gone = breaks in ("dies", "hangs")
     assert (count["failed"] == 1) == gone
     assert (count["blocked"] > 1) == gone
+
+
+@pytest.mark.parametrize("several", [*BROKEN, "no memory", "first", "turned"])
+def test_an_engine_that_breaks_at_several_texts_is_not_right(
+    run: Run, engine: Engine, several: str
+) -> None:
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    options = (own, "--posenc-dtype=float32", "--posenc-context=512", "--posenc-timeout=5")
+    with serving(engine, several=several) as url:
+        code, told = run(url, *options, "-k", "one-batch")
+    assert code == 1
+    assert ("in another order" if several == "turned" else "[breaks-in-batch]") in told
+    assert "Traceback" not in told
 
 
 def test_nobody_answers(run: Run) -> None:
@@ -721,7 +740,12 @@ def test_one_check_alone(run: Run, engine: Engine) -> None:
 
 
 FUNCTION = """
+import os
 from pathlib import Path
+
+import numpy as np
+import pytest
+
 from posenc_lab.deployed.engine import Cache, Engine, read_checkpoint
 
 engine = Engine(*read_checkpoint(Path({folder!r})))
@@ -734,6 +758,31 @@ def short(tokens):
 
 def broken(tokens):
     raise OSError("no memory left")
+
+def leaves(tokens):
+    os._exit(0)
+
+def skips(tokens):
+    pytest.skip("no GPU")
+
+class Leaving:
+    def __array__(self, *_, **__):
+        os._exit(0)
+
+def leaves_later(tokens):
+    return Leaving()
+
+def nothing(tokens):
+    return np.zeros((0, len(engine.words)))
+
+def infinite(tokens):
+    return np.full(len(engine.words), np.inf)
+
+def complex_ones(tokens):
+    return np.asarray(logits(tokens)) + 1j
+
+def last_row(tokens):
+    return np.asarray(logits(tokens)).reshape(1, -1)
 """
 
 
@@ -743,6 +792,13 @@ def broken(tokens):
         ("logits", 0, "layers 0-2: llama3 half, right to"),
         ("short", 1, "logits() gave the shape"),
         ("broken", 1, "no memory left"),
+        ("leaves", 1, "os._exit(0)"),
+        ("leaves_later", 1, "os._exit(0)"),
+        ("skips", 1, "no GPU"),
+        ("nothing", 1, "logits() gave the shape (0, "),
+        ("infinite", 1, "the largest logit is inf"),
+        ("complex_ones", 1, "which are no real numbers"),
+        ("last_row", 0, "right to"),
     ],
 )
 def test_a_function_that_gives_logits(
@@ -892,6 +948,23 @@ def test_what_is_read_in_an_encoder_passes_its_activation(name: str) -> None:
                 assert read.min() > 5
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--posenc-timeout=5", "--posenc-memory=1GB", "--posenc-apart", "--posenc-python=python3"],
+)
+@pytest.mark.parametrize("impl", ["logits:trainer.py:logits", "probe", "http://127.0.0.1:9/v1"])
+def test_a_limit_that_nothing_holds_is_refused(
+    run: Run, pytester: pytest.Pytester, impl: str, option: str
+) -> None:
+    pytester.makepyfile(trainer="def logits(tokens): ...")
+    pytester.mkdir("probe").joinpath("config.json").write_text("{}")
+    code, told = run(impl, "--posenc-model=llama-3.1-8b", option)
+    assert code == 4
+    held = impl.startswith("http") and "timeout" in option
+    assert ("cannot be held" in told) != held
+    assert "Traceback" not in told
+
+
 def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(trainer="def logits(tokens): ...")
     code, told = run("logits:trainer.py:logits", "-q")
@@ -905,6 +978,80 @@ def test_a_folder_that_holds_no_probe(run: Run, pytester: pytest.Pytester) -> No
     code, told = run("elsewhere", "-q")
     assert code == 4
     assert "posenc probe" in told
+
+
+@pytest.mark.parametrize(
+    "words", [{}, {"a": 0}, {"a": "b", "c": 1}, [], None, {str(n): n for n in range(15)}]
+)
+def test_a_folder_whose_words_are_of_no_probe(
+    run: Run, pytester: pytest.Pytester, words: object
+) -> None:
+    folder = pytester.mkdir("other")
+    (folder / "config.json").write_text("{}")
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": words}}))
+    code, told = run("other")
+    assert code == 4
+    assert "no probe" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"auto_map": {"AutoModelForCausalLM": "evil.Model"}},
+        {"text_config": {"auto_map": {"AutoConfig": "evil.Config"}}},
+        {"attn_implementation": "somebody/kernel"},
+        {"sub": [{"_attn_implementation": "somebody/kernel:attention"}]},
+    ],
+)
+def test_a_folder_that_names_code_is_refused(
+    more: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = probe_with(more, tmp_path)
+    loads = loading(monkeypatch)
+    with pytest.raises(UserError, match="names code to be run"):
+        load_folder(str(folder), "float32", Kind.WRITES)
+    assert not loads
+
+
+def test_transformers_is_told_to_run_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = loading(monkeypatch)
+    load_folder(str(probe_with({}, tmp_path)), "float32", Kind.WRITES)
+    assert loads == [
+        {
+            "dtype": "float32",
+            "trust_remote_code": False,
+            "use_safetensors": True,
+            "local_files_only": True,
+        }
+    ]
+
+
+def probe_with(more: Mapping[str, Any], folder: Path) -> Path:
+    """Copy a probe, with more in its configuration."""
+    shutil.copytree(folder_of("llama") / "probe", folder / "probe")
+    config = folder / "probe" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), **more}))
+    return folder / "probe"
+
+
+def loading(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Put a module in the place of transformers that remembers how it is told to load."""
+    loads: list[dict[str, Any]] = []
+    model = mock.MagicMock()
+
+    def load(_: str, **options: Any) -> Any:
+        loads.append(options)
+        return model
+
+    classes = ("AutoModelForCausalLM", "AutoModelForMaskedLM", "AutoModelForSeq2SeqLM")
+    auto = dict.fromkeys(classes, SimpleNamespace(from_pretrained=load))
+    stand_in = SimpleNamespace(**auto, GenerationConfig=mock.MagicMock())
+    monkeypatch.setitem(sys.modules, "transformers", stand_in)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(float32="float32"))
+    return loads
 
 
 def test_a_folder_needs_transformers(run: Run) -> None:

@@ -20,6 +20,7 @@ from posenc_conformance.deployed.measure import (
     LONGEST_NEAR,
     Prompt,
 )
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
@@ -107,7 +108,8 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
         def run(
             subject: Subject, options: Options, question: Callable[[], Outcome] = question
         ) -> Outcome:
-            return question()
+            with engine.secrets.hidden():
+                return question()
 
         id = f"{name}[{subject.label}-{dtype}]"
         extent = Extent((len(engine.probe.plan.pairs), 2), asked.longest)
@@ -173,6 +175,8 @@ class _Questions(Situations):
         """The distances that are asked: the usual ones, and the farthest that there can be."""
         usual = sorted({*DISTANCES, self.group.parameters.get("max_distance", 1)})
         fitting = [each for each in usual if self._fits(self._prompt(each))]
+        if not fitting:
+            raise UserError(self._why_nothing_fits(), "start the engine with a longer context")
         longest = self.length - 2
         if self._encoder:
             longest = self.length - (1 if self._tabled else BEHIND + 1)
@@ -180,6 +184,20 @@ class _Questions(Situations):
         if farthest > 2 * fitting[-1]:
             fitting.append(farthest)
         return fitting
+
+    def _why_nothing_fits(self) -> str:
+        """Say why no text can be asked."""
+        shortest = self._prompt(1)
+        of = f"{self.group.id} of {self.engine.model.title}"
+        if shortest.length > self.length:
+            return (
+                f"texts may have {self.length:,} tokens, and at least {shortest.length:,} are "
+                f"needed to ask {of}"
+            )
+        return (
+            f"{of} see {self.group.window or 0:,} positions, too few for the {shortest.steps} "
+            "queries of a text"
+        )
 
     @cached_property
     def longest(self) -> int:

@@ -1,10 +1,18 @@
 """Situations in which a deployed engine is asked: prefill, caches, batches, texts that grow."""
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, permutations
+from threading import Thread
 
-from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, Asked
+import numpy as np
+
+from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, MIDDLE, Asked
+from posenc_conformance.deployed.endpoint import FormRefused, Gone
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Bucketed, Tabled
 from posenc_conformance.deployed.lengths import (
@@ -23,7 +31,7 @@ from posenc_conformance.deployed.measure import (
 )
 from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
 BY_LENGTH = ("dynamic-ntk", "longrope")
 """Schemes whose frequencies change with the length of a text, beyond the original context."""
@@ -79,8 +87,7 @@ class Situations(Asked):
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
-        with ThreadPoolExecutor(len(prompts)) as pool:
-            found = list(pool.map(self._measure, prompts))
+        found = at_once([partial(self._measure, prompt) for prompt in prompts])
         when = ", with another text at the same time"
         wrong = [each for each in found if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
@@ -91,29 +98,85 @@ class Situations(Asked):
     def _one_batch(self) -> Outcome:
         """Ask three texts of different lengths in one request.
 
-        Raises Wrong; under a name of its own if each is right when it is asked alone. Raises
-        NotClaimed where the engine takes one text only.
+        Raises Wrong; under a name of its own if each is right when it is asked alone, and if the
+        engine breaks. Raises NotClaimed where it refuses a list of texts, and only that.
         """
-        steps = min(FEW, self._middle.steps)
-        asked = [self._middle, self._longer(self._other), self._longer(self._middle)]
-        prompts = [self._new(replace(each, steps=steps)) for each in asked]
-        probe = self.engine.probe
+        prompts = [self._new(each) for each in self._different()]
+        if self.engine.gone:
+            raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
-            answers = self._asked_together(prompts, steps)
-        except Misbehaviour as problem:
+            answers = self._asked_together(prompts, prompts[0].steps)
+        except FormRefused as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
-        found = []
-        for prompt, answer in zip(prompts, answers, strict=True):
-            try:
-                found.append(measure(probe, _Answered(answer, self.engine), prompt))
-            except Misbehaviour as problem:
-                raise Wrong(f"{self._place(prompt)}, in a batch: {problem}") from None
+        except Misbehaviour as problem:
+            raise self._broken_by_batch(prompts, problem) from None
+        try:
+            found = [self._read(*each) for each in zip(prompts, answers, strict=True)]
+        except Misbehaviour as problem:
+            raise self._broken_by_batch(prompts, problem) from None
         when = ", in one request with texts of other lengths"
         wrong = [each for each in found if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             words = "a text is right alone, and wrong in one request with others"
+            if self._are_exchanged(prompts, answers):
+                words = "the answers to texts in one request come in another order than the texts"
             raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
         return self._together(found, when)
+
+    def _different(self) -> list[Prompt]:
+        """Return three texts of different lengths and few queries, each with other right answers.
+
+        Raises NotClaimed where there is no second one.
+        """
+        steps = min(FEW, self._middle.steps)
+        distances = (LONGEST_NEAR, 1, LONGEST_NEAR // 2, LONGEST_NEAR // 4, MIDDLE, 2, 3)
+        found: list[Prompt] = []
+        for known in (self._middle, *filter(self._fits, map(self._prompt, distances))):
+            moved = (replace(known, steps=steps).moved(more) for more in (0, *LONGER_BY))
+            new = (
+                each
+                for each in moved
+                if self._fits(each) and all(self._tells_apart(each, other) for other in found)
+            )
+            found += islice(new, 1)
+        if len(found) < 2:
+            raise NotClaimed(f"no two texts of up to {self.length:,} tokens can be told apart")
+        return found[:3]
+
+    def _tells_apart(self, first: Prompt, second: Prompt) -> bool:
+        """Return whether no answer can be right for both of two texts."""
+        if first.end == second.end:
+            return False
+        one, other = self._expected(first), self._expected(second)
+        with np.errstate(invalid="ignore"):  # of what cannot be read in either
+            return bool((abs(one.values - other.values) > one.bound + other.bound).any())
+
+    def _are_exchanged(
+        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[Mapping[str, float]]]
+    ) -> bool:
+        """Return whether all answers are right, but not each for the text that it came for."""
+        for order in permutations(answers):
+            with suppress(Misbehaviour):
+                pairs = zip(prompts, order, strict=True)
+                if all(self._is_right(self._read(prompt, answer)) for prompt, answer in pairs):
+                    return True
+        return False
+
+    def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
+        """Read an answer that has come with others."""
+        return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
+
+    def _broken_by_batch(self, prompts: Sequence[Prompt], problem: Misbehaviour) -> Wrong:
+        """Make the failure of an engine that breaks when it is given several texts."""
+        if isinstance(problem, Gone):
+            self.engine.gone.append(str(problem))
+        words = f"breaks when it is given {len(prompts)} texts in one request"
+        text = [
+            f"{words} [breaks-in-batch]",
+            f"check      {self._place(prompts[0])}",
+            f"got        {problem}",
+        ]
+        return Wrong("\n".join(text), Outcome(explanations=(("breaks-in-batch", words),)))
 
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
@@ -249,6 +312,25 @@ class Situations(Asked):
             if self._fits(found):
                 return found
         return prompt
+
+
+def at_once(calls: Sequence[Callable[[], Measured]]) -> list[Measured]:
+    """Make calls at the same time, and return what they return; raise what one of them raises.
+
+    Their threads end with the run: nobody who interrupts it waits for an engine that hangs.
+    """
+    made: list[Future[Measured]] = [Future() for _ in calls]
+
+    def run(call: Callable[[], Measured], future: Future[Measured]) -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # told to whoever waits
+            future.set_exception(error)
+
+    for call, future in zip(calls, made, strict=True):
+        # With the context of this thread, which says whether arithmetic warns.
+        Thread(target=copy_context().run, args=(run, call, future), daemon=True).start()
+    return [future.result() for future in made]
 
 
 @dataclass

@@ -1,7 +1,9 @@
 """Asking a model in this process: a function that gives logits, or a folder that holds a probe."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -10,16 +12,23 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.deployed.endpoint import Reading
+from posenc_conformance.deployed.instrument import Instrument
 from posenc_conformance.door import LARGEST_CONFIGURATION, named, read_json
-from posenc_conformance.errors import UserError, describe_exception
-from posenc_conformance.judge.arrays import Array, Floats, to_numpy
-from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.errors import UserError, describe_exception, is_refusal
+from posenc_conformance.judge.arrays import Array, Floats, dtype_name
+from posenc_conformance.judge.form import as_array
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
+from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.judge.verdict import NotClaimed
 
 Logits = Callable[..., object]
 """Gives the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row counts;
 a NumPy array, a tensor of PyTorch, or anything else that NumPy can convert. Of an encoder with a
 decoder it takes the tokens of both."""
+
+
+REAL = "fiuV"
+"""NumPy's kinds of real numbers; bfloat16 and its like are of the last one."""
 
 
 class Kind(Enum):
@@ -95,26 +104,38 @@ class Function:
                 f"logits() gave the shape {given.shape}, not [{len(tokens)}, {len(self.words)}]: "
                 "an encoder has logits for each token"
             )
-        logits = np.asarray(given, dtype=np.float64)
-        return [[log_probabilities(logits[place], self.words) for place in places[0]]]
+        return [[log_probabilities(given[place], self.words) for place in places[0]]]
 
-    def _given(self, *texts: list[int]) -> Array:
-        """Call the function; raise Misbehaviour if it raises."""
+    def _given(self, *texts: list[int]) -> Floats:
+        """Call the function; raise Misbehaviour if it raises, or gives no real numbers."""
         try:
-            return to_numpy(self.logits(*([*tokens] for tokens in texts)))
-        except Exception as error:
+            with preventing_exit():
+                result = self.logits(*([*tokens] for tokens in texts))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             both = ", given the encoder's tokens and the decoder's" if len(texts) > 1 else ""
-            raise Misbehaviour(f"logits() raised {describe_exception(error)}{both}") from error
+            kind = Misbehaviour if is_refusal(error) else Escape
+            raise kind(f"logits() raised {describe_exception(error)}{both}") from error
+        return _real(as_array("logits", result))
 
     def _checked(self, before: list[list[int]], tokens: list[int]) -> Floats:
         given = self._given(*before, tokens)
-        last = given[-1] if given.ndim == 2 else given
+        last = given[-1] if given.ndim == 2 and len(given) else given
         if last.shape != (len(self.words),):
             raise Misbehaviour(
                 f"logits() gave the shape {given.shape}, not [{len(self.words)}] or "
                 f"[{len(tokens)}, {len(self.words)}]"
             )
-        return np.asarray(last, dtype=np.float64)
+        return last
+
+
+def _real(given: Array) -> Floats:
+    """Return numbers as float64; raise Misbehaviour for what are no real numbers."""
+    if given.dtype.kind in REAL:
+        with suppress(TypeError, ValueError):
+            return given.astype(np.float64)
+    raise Misbehaviour(f"logits() returned {dtype_name(given)}, which are no real numbers")
 
 
 @dataclass(frozen=True)
@@ -231,15 +252,20 @@ def padded(
 
 
 def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
-    """Return the log-probability of each word."""
-    shifted = logits - logits.max()
+    """Return the log-probability of each word.
+
+    Raises Misbehaviour if one is NaN or infinitely large, or none is finite.
+    """
+    if not np.isfinite(largest := logits.max()):
+        raise Misbehaviour(f"the largest logit is {largest}")
+    shifted = logits - largest
     found = shifted - math.log(np.exp(shifted).sum())
     return dict(zip(words, map(float, found), strict=True))
 
 
 def is_folder(name: str) -> bool:
     """Return whether what ``--impl`` names is a folder that holds a checkpoint."""
-    return (Path(name) / "config.json").is_file()
+    return os.path.isfile(os.path.join(name, "config.json"))  # False for what is no path
 
 
 def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
@@ -254,6 +280,7 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
             AutoModelForCausalLM,
             AutoModelForMaskedLM,
             AutoModelForSeq2SeqLM,
+            GenerationConfig,
         )
     except ImportError as error:
         raise UserError(
@@ -265,15 +292,71 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
         Kind.ENCODER: AutoModelForMaskedLM,
         Kind.TWO_TEXTS: AutoModelForSeq2SeqLM,
     }
+    _demand_no_code(Path(name))
     try:
-        model = loaded[kind].from_pretrained(name, dtype=getattr(torch, dtype))
+        # The data of a folder never run code: neither files beside them, nor pickled weights.
+        model = loaded[kind].from_pretrained(
+            name,
+            dtype=getattr(torch, dtype),
+            trust_remote_code=False,
+            use_safetensors=True,
+            local_files_only=True,
+        )
     except Exception as error:
         raise UserError(
             f"--impl={name} cannot be loaded: {describe_exception(error)}",
             "the folder must be one that posenc probe has written",
         ) from error
+    if kind is not Kind.ENCODER:
+        model.generation_config = _greedy(model.generation_config, GenerationConfig)
     made = {Kind.WRITES: Transformers, Kind.ENCODER: Encoder, Kind.TWO_TEXTS: TwoTexts}
     return made[kind](model.eval(), words, "transformers")
+
+
+def _greedy(own: Any, kind: Any) -> Any:
+    """Return a configuration that writes the likeliest words, with the special tokens of a folder.
+
+    Its beams, samples and penalties would write others.
+    """
+    return kind(
+        bos_token_id=own.bos_token_id,
+        eos_token_id=own.eos_token_id,
+        pad_token_id=own.pad_token_id,
+        decoder_start_token_id=own.decoder_start_token_id,
+    )
+
+
+def _demand_no_code(folder: Path) -> None:
+    """Raise UserError for a configuration that names code: files beside it, or kernels of a hub."""
+    path = folder / "config.json"
+    hint = "write the probe again: posenc probe NAME --out FOLDER"
+    for name, value in _fields(read_json(path, LARGEST_CONFIGURATION, hint)):
+        if name == "auto_map" or (name.endswith("attn_implementation") and "/" in str(value)):
+            raise UserError(f"{path} names code to be run, under {name}; none is run", hint)
+
+
+def _fields(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of all objects in a document of JSON."""
+    if isinstance(document, dict):
+        yield from document.items()
+        document = [*document.values()]
+    if isinstance(document, list):
+        for each in document:
+            yield from _fields(each)
+
+
+def name_in(folder: Path) -> str:
+    """Return the name that the probe in a folder gives itself.
+
+    Raises UserError if there is no probe.
+    """
+    words = words_of(folder)
+    if len(words) <= Instrument.name_token:
+        raise UserError(
+            f"{folder / 'tokenizer.json'} is of no probe: it has {len(words)} words",
+            "write one with: posenc probe NAME --out FOLDER",
+        )
+    return words[Instrument.name_token]
 
 
 def words_of(folder: Path) -> list[str]:

@@ -5,24 +5,26 @@ import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Protocol
 
 from posenc_conformance.adapters.find import registered, target
+from posenc_conformance.deployed.address import Secrets
 from posenc_conformance.deployed.callables import (
     Function,
     Kind,
     is_folder,
     load_folder,
-    words_of,
+    name_in,
 )
-from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect, is_endpoint
+from posenc_conformance.deployed.client import Client
+from posenc_conformance.deployed.endpoint import Endpoint, Hanging, Reading, connect, is_endpoint
 from posenc_conformance.deployed.families import family_of
-from posenc_conformance.deployed.instrument import SPECIAL, WHO, Bucketed, Instrument
+from posenc_conformance.deployed.instrument import SPECIAL, WHO, Bucketed
 from posenc_conformance.deployed.measure import Measured, words_read
 from posenc_conformance.deployed.probe import Probe, probe_of
-from posenc_conformance.errors import UserError, printable
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.file import Model, model_named, with_configuration
 
@@ -74,6 +76,10 @@ class Deployed:
     probe: Probe
     in_words: bool = False
     """Whether prompts are texts: the engine does not take the numbers of tokens."""
+    title: str = ""
+    """What ``--impl`` names, for people: of an address what may be shown."""
+    secrets: Secrets = field(default_factory=Secrets)
+    """What nothing that is shown may hold."""
     serials: Iterator[int] = field(default_factory=count)
     """Numbers of texts."""
     shifts: int | None = None
@@ -196,28 +202,34 @@ def with_cache(engine: Deployed, cache: str) -> Deployed:
 def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
     """Find the engine that ``--impl`` names."""
     if is_endpoint(name):
-        endpoint = connect(name, seconds)
-        served, source, in_words, count = _who(endpoint)
-        model = _model_served(name, served, asked)
-        probe = probe_for(model)
-        if is_encoder(model):
-            raise UserError(
-                f"{name} serves the probe of an encoder, of whose text a completion says nothing",
-                "give its folder, --impl=FOLDER, or a function that gives logits, --impl=logits:…",
-            )
-        _demand_enough(count, probe)
-        return Deployed(source, model, probe, in_words)
+        client = Client.of(name, seconds)
+        with client.secrets.hidden():
+            return _served(client, asked)
     if is_folder(name):
-        words = words_of(Path(name))
-        model = _model_served(name, words[Instrument.name_token], asked)
+        model = _model_served(name, name_in(Path(name)), asked)
         probe = probe_for(model)
         kind = Kind.WRITES
         if isinstance(probe.plan, Bucketed):
             kind = Kind.TWO_TEXTS
         elif probe.plan.encoder:
             kind = Kind.ENCODER
-        return Deployed(load_folder(name, dtype, kind), model, probe)
+        return Deployed(load_folder(name, dtype, kind), model, probe, title=name)
     return _function(name, asked)
+
+
+def _served(client: Client, asked: Sequence[Model]) -> Deployed:
+    """Find out whose probe an endpoint serves."""
+    where = str(client.address)
+    name, source, in_words, count = _who(connect(client))
+    model = _model_served(where, name, asked)
+    probe = probe_for(model)
+    if is_encoder(model):
+        raise UserError(
+            f"{where} serves the probe of an encoder, of whose text a completion says nothing",
+            "give its folder, --impl=FOLDER, or a function that gives logits, --impl=logits:…",
+        )
+    _demand_enough(count, probe)
+    return Deployed(source, model, probe, in_words, where, client.secrets)
 
 
 def _function(name: str, asked: Sequence[Model]) -> Deployed:
@@ -233,7 +245,7 @@ def _function(name: str, asked: Sequence[Model]) -> Deployed:
             f"--impl={name} is no function", "it must give the logits after a list of tokens"
         )
     probe = probe_for(asked[0])
-    return Deployed(Function(found, probe.plan.words, name), asked[0], probe)
+    return Deployed(Function(found, probe.plan.words, name), asked[0], probe, title=name)
 
 
 def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
@@ -244,12 +256,13 @@ def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
     named = {name_of(model): model for model in asked}
     if asked and name not in named:
         raise UserError(
-            f"{where} serves the probe {name!r}, and --posenc-model asks for {', '.join(named)}",
+            f"{where} serves the probe {in_line(name)!r}, and --posenc-model asks for "
+            f"{', '.join(named)}",
             "leave out --posenc-model, or serve the other probe",
         )
     if name.startswith(OWN) and name not in named:
         raise UserError(
-            f"{where} serves a probe of somebody's own configuration, {name!r}",
+            f"{where} serves a probe of somebody's own configuration, {in_line(name)!r}",
             "say which: --posenc-model=config.json, the file that posenc probe was given",
         )
     if name in named:
@@ -258,7 +271,7 @@ def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
         return model_named(name)
     except UserError:
         raise UserError(
-            f"{where} says that it is {printable(name)!r}, which is no model of the spec",
+            f"{where} says that it is {in_line(name)!r}, which is no model of the spec",
             "if it is a probe, another version of posenc has written it: write it again",
         ) from None
 
@@ -283,18 +296,19 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
     many words it says log-probabilities.
     """
     problems = []
-    for in_words in (False, True):
-        for as_chat in (False, True):
-            asked = replace(endpoint, as_chat=as_chat)
-            try:
-                (answer,) = asked.read(SPECIAL[WHO] if in_words else [WHO], 1)
-            except Misbehaviour as error:
-                problems.append(str(error))
-                continue
-            name = max(answer, key=answer.__getitem__, default="")
-            if name and name not in SPECIAL:
-                return name, asked, in_words, len(answer)
-            problems.append(f"asked who it is, it answers {name!r}")
+    for in_words, as_chat in product((False, True), repeat=2):
+        asked = replace(endpoint, as_chat=as_chat)
+        try:
+            (answer,) = asked.read(SPECIAL[WHO] if in_words else [WHO], 1)
+        except Misbehaviour as error:
+            problems.append(str(error))
+            if isinstance(error, Hanging):  # asked otherwise, it would take as long
+                break
+            continue
+        name = max(answer, key=answer.__getitem__, default="")
+        if name and name not in SPECIAL:
+            return name, asked, in_words, len(answer)
+        problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(
         f"the endpoint serves {endpoint.name!r}, and does not say which probe that is: "
         f"{'; '.join(dict.fromkeys(problems))}",

@@ -17,6 +17,7 @@ from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.golden import require_small
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
+from posenc_conformance.deployed.endpoint import is_endpoint
 from posenc_conformance.deployed.engine import find_deployed, is_deployed
 from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.errors import UserError
@@ -229,10 +230,10 @@ class Plan:
         """
         name = config.getoption("impl")
         paths = [model_file(name) for name in config.getoption("posenc_model")]
-        how = _how(config)
+        seconds = _seconds_of_deployed(config)
         dtype, length, cache = _dtype(config), _context(config), _cache(config)
         models = [_model(path) for path in paths]
-        engine = find_deployed(name, how.seconds, models, dtype, cache)
+        engine = find_deployed(name, seconds, models, dtype, cache)
         engine = replace(engine, shifts=_shift(config))
         path = engine.model.path.resolve()
         if config.args_source is pytest.Config.ArgsSource.ARGS:
@@ -245,7 +246,7 @@ class Plan:
             marker = group.scheme.replace("-", "_")
             config.addinivalue_line("markers", f"{marker}: checks of this scheme")
         about = {"serving": engine.source.name, **({"cache": cache} if cache else {})}
-        implementation = Implementation(name, engine, about)
+        implementation = Implementation(engine.title, engine, about)
         asked = {path: engine.model}
         request = Request.of(config)
         return cls(implementation, [], [], {}, request, asked, [engine.model], [], checks)
@@ -417,6 +418,33 @@ def _how(config: pytest.Config) -> How:
         None if memory is None else amount_of(memory, "--posenc-memory"),
         python,
     )
+
+
+def _seconds_of_deployed(config: pytest.Config) -> float | None:
+    """Read how long an answer of an endpoint may take; None if nothing is said.
+
+    Raises UserError for limits that nothing would hold: what runs in pytest's own process cannot be
+    ended, and an endpoint runs elsewhere already.
+    """
+    how, name = _how(config), config.getoption("impl")
+    timed = is_endpoint(name)
+    given = [
+        option
+        for option, is_given in (
+            ("--posenc-timeout", how.seconds is not None and not timed),
+            ("--posenc-memory", how.memory is not None),
+            ("--posenc-python", bool(how.python)),
+            ("--posenc-apart", config.getoption("posenc_apart")),
+        )
+        if is_given
+    ]
+    if given:
+        where = "elsewhere" if timed else "in pytest's own process, which cannot be limited"
+        raise UserError(
+            f"{' and '.join(given)} cannot be held: what --impl names runs {where}",
+            "leave it out; 'timeout 600 pytest …' of the shell ends a run that hangs",
+        )
+    return how.seconds
 
 
 def _dtype(config: pytest.Config) -> str:

@@ -2,9 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import Any
 
@@ -19,6 +22,45 @@ def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
     """
     with handled(type("Served", (Handler,), {"engine": engine, **behaviour})) as url:
         yield url
+
+
+@contextmanager
+def talking(speak: Callable[[socket.socket, bytes], object]) -> Iterator[str]:
+    """Let a function say what it likes to each request; yield the address.
+
+    It is given the connection and the request, as far as it came with its head.
+    """
+
+    class Raw(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):  # nobody listens any more
+                speak(self.request, _request(self.request))
+
+    class Server(ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Raw) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        finally:
+            server.shutdown()
+
+
+def _request(connection: socket.socket) -> bytes:
+    """Read a request with all that it says it has."""
+    read = b""
+    while b"\r\n\r\n" not in read:
+        piece = connection.recv(2**16)
+        if not piece:
+            return read
+        read += piece
+    head, _, body = read.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
+    while length and len(body) < int(length[1]) and (piece := connection.recv(2**16)):
+        body += piece
+    return head + b"\r\n\r\n" + body
 
 
 @contextmanager
@@ -65,6 +107,8 @@ class Handler(BaseHTTPRequestHandler):
     """Completions that are answered before something breaks."""
     breaks = "dies"
     """What breaks then."""
+    several = ""
+    """What breaks when a request has several prompts; empty if nothing."""
 
     def do_GET(self) -> None:
         """Answer what models there are."""
@@ -94,15 +138,22 @@ class Handler(BaseHTTPRequestHandler):
         if several and self.one_text:
             self.reply(400, {"error": "prompt must be one text"})
             return
+        if several and self.several and self.several not in ("turned", "first"):
+            self.breaks = self.several
+            self.broken(asked)
+            return
         prompts = prompts if several else [prompts]
         if self.words_only and not isinstance(prompts[0], str):
             self.reply(422, {"error": "prompt must be a string"})
             return
         given = [self.numbers(prompt) for prompt in prompts]
         steps = min(asked["max_tokens"], self.longest - max(map(len, given)))
+        answers = [*self.engine.complete_all(given, steps)]
+        if several and self.several:
+            answers = answers[:1] if self.several == "first" else answers[::-1]
         choices = [
             {"index": number, "text": "", "logprobs": self.form(found)}
-            for number, found in enumerate(self.engine.complete_all(given, steps))
+            for number, found in enumerate(answers)
         ]
         self.reply(200, {"choices": choices[::-1]})
 
@@ -118,6 +169,8 @@ class Handler(BaseHTTPRequestHandler):
         }
         if self.breaks == "hangs":
             self.rfile.read(1)  # comes when the other side has had enough
+        if self.breaks == "no memory":
+            self.reply(500, {"error": "CUDA out of memory"})
         if self.breaks in contents:
             self.reply(200, contents[self.breaks])
         self.close_connection = True

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import socket
 import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +21,11 @@ from posenc_conformance.commands.badge import write as write_badges
 from posenc_conformance.commands.identify.answers import told_of_file
 from posenc_conformance.commands.identify.tables import read_tables
 from posenc_conformance.commands.model import describe_model
+from posenc_conformance.deployed.client import Client
+from posenc_conformance.deployed.endpoint import Endpoint, connect
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy
+from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.block import IN_A_BLOCK
 from posenc_conformance.models.file import load_all
 from posenc_conformance.models.understood import read_by_any
@@ -31,6 +35,7 @@ from posenc_conformance.report.difference import difference, read_report
 from posenc_conformance.report.document import VERDICTS
 from posenc_conformance.report.known import read_known
 from posenc_conformance.scheme_file.read import read_scheme, spec_folder
+from posenc_lab.deployed.server import talking
 from posenc_lab.fuzzing.mutators import mutated, mutated_document
 
 Make = Callable[[Random], bytes]
@@ -315,6 +320,43 @@ def _read_reply(path: Path) -> None:
         return
 
 
+# Answers of engines over HTTP.
+
+
+@cache
+def _answers() -> list[bytes]:
+    words = {" key": -0.5, " zero": -9.0}
+    listed = [{"token": word, "logprob": value} for word, value in words.items()]
+    bodies = [
+        {"data": [{"id": "served", "max_model_len": 4096}]},
+        {"choices": [{"index": 0, "logprobs": {"content": [{"top_logprobs": listed}]}}]},
+        {"choices": [{"index": 0, "logprobs": {"top_logprobs": [words]}}]},
+    ]
+    found = []
+    for body in map(_json, bodies):
+        length = b"Content-Length: %d\r\n\r\n" % len(body)
+        pieces = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        found += [b"HTTP/1.1 200 OK\r\n" + length + body, b"HTTP/1.1 200 OK\r\n" + pieces]
+        found.append(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + length + body)
+        found.append(b"HTTP/1.1 400 Bad Request\r\n" + length + body)
+    return found
+
+
+def _read_answer(path: Path) -> None:
+    """Ask a server that answers with the bytes of a file: for models, and then for words."""
+    content = path.read_bytes()
+
+    def speak(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(content)
+
+    with talking(speak) as url:
+        client = Client.of(url, 2.0)
+        with contextlib.suppress(UserError):
+            connect(client)
+            return
+        Endpoint(client, "served", None).read([0], 1)
+
+
 BLOCK_NAMES = sorted({*read_by_any(), *(name for names in IN_A_BLOCK.values() for name in names)})
 CONFIGURATION = _documents_of(_configurations, BLOCK_NAMES, _json)
 GGUF = _documents_of(_metadata, ["qwen2.rope.dimension_count", "qwen2.odd"], gguf)
@@ -335,6 +377,7 @@ KINDS: Mapping[str, Kind] = {
     "scheme": Kind("alibi.yaml", _bytes_of(schemes), read_scheme),
     "diff": Kind("a.json", REPORT, _compare),
     "badge": Kind("a.json", REPORT, _badges),
+    "answer": Kind("a.http", _bytes_of(_answers), _read_answer, (UserError, Misbehaviour)),
     "reply": Kind("a.json", _bytes_of(lambda: REPLIES), _read_reply, (UserError, Malformed)),
 }
 
