@@ -1,5 +1,6 @@
 """The command that exports vectors: what it refuses, what it writes, and what it finds changed."""
 
+import hashlib
 import json
 import os
 import re
@@ -135,24 +136,37 @@ def test_a_folder_without_rights_is_refused(
     assert f"{tmp_path} cannot be written into" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("step", ["write_bytes", "rename"])
-def test_what_fails_while_writing_leaves_the_old_export(
-    step: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_files_of_an_earlier_export_go_and_others_stay(
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {each.name: each.read_bytes() for each in folder.iterdir()}
-    works, calls = getattr(Path, step), []
+    """Also if somebody has said --force: what no export wrote is never removed."""
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    (folder / "kerple.bfloat16.txt").write_text("mine", encoding="utf-8")
+    order = ["export", "--scheme=integer", "--dtype=bfloat16", "--form=json", f"--out={folder}"]
+    assert main(order) == 2
+    assert "notes.txt" in capsys.readouterr().err
+    assert main([*order, "--force"]) == 0
+    assert sorted(each.name for each in folder.iterdir()) == [
+        "integer.bfloat16.json", "kerple.bfloat16.txt", "notes.txt", INDEX, SCHEMA
+    ]  # fmt: skip
+    assert (folder / "kerple.bfloat16.txt").read_text(encoding="utf-8") == "mine"
 
-    def full(path: Path, *given: object) -> object:
-        calls.append(path)
-        if len(calls) == 2:
-            raise OSError(28, "No space left on device")
-        return works(path, *given)
 
-    monkeypatch.setattr(Path, step, full)
+def test_an_index_that_names_files_elsewhere_removes_none(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    (folder / "away").symlink_to(tmp_path / "notes.txt")
+    path = folder / INDEX
+    index = json.loads(path.read_bytes())
+    digest = hashlib.sha256(b"mine").hexdigest()
+    for name in ("../notes.txt", "away"):
+        index["files"].append(name)
+        index["sha256"][name] = digest
+    index["files"].sort()
+    path.write_text(f"{json.dumps(index, indent=1)}\n", encoding="utf-8")
     assert main(["export", "--scheme=integer", f"--out={folder}"]) == 2
-    assert "No space left on device" in capsys.readouterr().err
-    assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
-    assert list(folder.parent.iterdir()) == [folder]
+    assert main(["export", "--scheme=integer", "--force", f"--out={folder}"]) == 0
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert (folder / "away").is_symlink()
 
 
 def replaced(path: Path, old: str, new: str) -> None:

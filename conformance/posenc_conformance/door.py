@@ -4,6 +4,7 @@ A reader says how many bytes it takes, packed and unpacked. Whatever it then rai
 message that names the file.
 """
 
+import hashlib
 import json
 import os
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.files import write_whole
+from posenc_conformance.files import shown
 
 LARGEST_DOCUMENT = 2**27
 """Bytes of the largest report; an unpacked one takes as much."""
@@ -22,6 +23,8 @@ LARGEST_CONFIGURATION = 2**24
 """Bytes of the largest configuration, manifest, scheme or list of known failures."""
 MOST_VALUES = 2**22
 """Values of the largest document: each takes some hundred bytes of memory."""
+PIECE = 2**20
+"""Bytes that are read at once of what is not kept."""
 GZIP = b"\x1f\x8b"
 GZIP_STREAM = 31
 """What zlib calls its largest window with a header of gzip."""
@@ -48,7 +51,7 @@ def opened(path: Path, hint: str, what: str = "cannot be read") -> Iterator[Bina
             if not stat.S_ISREG(mode):
                 kind = NO_FILES.get(stat.S_IFMT(mode), "something else")
                 raise UserError(
-                    f"{path} {what}: it is {kind}, not a regular file",
+                    f"{shown(path)} {what}: it is {kind}, not a regular file",
                     "save what it gives into a file, and name that",
                 )
             yield stream
@@ -57,6 +60,7 @@ def opened(path: Path, hint: str, what: str = "cannot be read") -> Iterator[Bina
 @contextmanager
 def named(where: object, hint: str, what: str = "cannot be read") -> Iterator[None]:
     """Turn whatever a reader raises into a UserError that names what is read."""
+    where = shown(where)
     try:
         yield
     except UserError:
@@ -86,11 +90,19 @@ def size_of(stream: BinaryIO) -> int:
     return os.fstat(stream.fileno()).st_size
 
 
+def digest_of(stream: BinaryIO) -> str:
+    """Compute the digest, SHA-256, of what is left of an open file."""
+    found = hashlib.sha256()
+    while piece := stream.read(PIECE):
+        found.update(piece)
+    return found.hexdigest()
+
+
 def demand_small(where: object, size: int, largest: int, hint: str) -> None:
     """Raise UserError if there are more bytes than are read."""
     if size > largest:
         raise UserError(
-            f"{where} has {_mebibytes(size)}; at most {_mebibytes(largest)} are read", hint
+            f"{shown(where)} has {_mebibytes(size)}; at most {_mebibytes(largest)} are read", hint
         )
 
 
@@ -185,16 +197,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{in_line(twice)} is given twice")
     return found
-
-
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file that somebody has asked for, whole or not at all.
-
-    Raises UserError if it cannot be written.
-    """
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written: {_reason(error)}", "go to a folder that you may write into"
-        ) from error

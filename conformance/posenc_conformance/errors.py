@@ -56,9 +56,9 @@ def printable(text: str, longest: int = LONGEST_TEXT) -> str:
     return start if len(text) <= longest else f"{start}… ({len(text):,} characters)"
 
 
-def in_line(text: object) -> str:
+def in_line(text: object, longest: int = LONGEST_WORD) -> str:
     """Cut and escape somebody's name, id, key or value, so that it stays within a line of ours."""
-    start = printable(str(text), LONGEST_WORD)
+    start = printable(str(text), longest)
     return start.replace("\n", "\\n").replace("\t", "\\t")
 
 

@@ -8,14 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.door import LARGEST_CONFIGURATION, read_json, read_text
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.files import write_whole
+from posenc_conformance.files import Writer, make_folder, shown
 from posenc_conformance.report.difference import read_report
 
 GOOD, KNOWN, BAD = "brightgreen", "yellow", "red"
 SHADES = {GOOD: "#2d7a0b", KNOWN: "#7d6400", BAD: "#b92d20"}
 """Backgrounds dark enough for white letters, which have a contrast of at least 4.5 on them."""
 NARROW, WIDE, USUAL = "fijl.,:;!|' ()[]^", "mwMW", 6.6
+TITLE = re.compile("<title>(.*?)</title>")
+MESSAGE = re.compile(
+    r"conforms(, 2\^\d+)?|\d+ known failures?|\d+ of \d+ fail(, \d+ blocked)?|\d+ blocked"
+)
+"""What badges say; a badge of something else is somebody's own."""
 SHOWN = 2
 """Most combinations that a label names. Where there are more, it names the scheme alone."""
 
@@ -99,24 +105,46 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
     return Badge(scheme, label, f"conforms{reach}", GOOD)
 
 
-def write(report: Path, folder: Path) -> Iterator[str]:
+def write(report: Path, folder: Path, *, force: bool = False) -> Iterator[str]:
     """Write the badges of a report into a folder, and yield a line for each.
 
-    Raises UserError for a report or folder that will not do.
+    Raises UserError for a report or folder that will not do, and unless ``force`` is given for a
+    file that would be lost, before anything is written.
     """
-    for badge in badges(read_report(report)):
+    found = badges(read_report(report))
+    for badge in found:
         if not re.fullmatch(r"[\w-]+", badge.name):
             raise UserError(
                 f"{in_line(badge.name)!r} is not a scheme", "the report was changed by hand"
             )
-        paths = [folder / f"{badge.name}.{kind}" for kind in ("json", "svg")]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for path, text in zip(paths, (badge.endpoint, badge.svg), strict=True):
-                write_whole(path, text)
-        except OSError as error:
-            raise UserError(f"{folder} cannot be written: {error}", "name another folder") from None
-        yield f"{' and '.join(map(str, paths))}: {badge.label}: {badge.message}"
+    contents = {
+        folder / f"{badge.name}.{kind}": text
+        for badge in found
+        for kind, text in (("json", badge.endpoint), ("svg", badge.svg))
+    }
+    make_folder(folder)
+    Writer(_is_badge, "is no badge of posenc, and would be lost", force).write(contents)
+    for badge in found:
+        paths = " and ".join(shown(folder / f"{badge.name}.{kind}") for kind in ("json", "svg"))
+        yield f"{paths}: {badge.label}: {badge.message}"
+
+
+def _is_badge(path: Path) -> bool:
+    """Return whether a file is just what is written for some label, message and colour."""
+    hint = "name another folder"
+    text = read_text(path, hint).replace("\r\n", "\n")  # as Git may check it out
+    if path.suffix == ".svg":
+        title = TITLE.search(text)
+        label, _, message = html.unescape(title[1] if title else "").partition(": ")
+    else:
+        said = read_json(path, LARGEST_CONFIGURATION, hint)
+        label, message = (
+            str(said.get(key) if isinstance(said, dict) else "") for key in ("label", "message")
+        )
+    if label.split(" ")[0] != path.stem or not MESSAGE.fullmatch(message):
+        return False
+    drawn = [Badge(path.stem, label, message, color) for color in SHADES]
+    return text in [each.svg if path.suffix == ".svg" else each.endpoint for each in drawn]
 
 
 def _width(text: str) -> float:

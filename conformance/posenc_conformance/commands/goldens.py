@@ -18,7 +18,7 @@ import yaml
 from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.errors import UserError, describe_exception
-from posenc_conformance.files import write_whole
+from posenc_conformance.files import Writer, demand_no_links
 from posenc_conformance.judge.case import Case, case_described_by, materialise
 from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -118,10 +118,12 @@ def write(path: Path) -> list[str]:
             changed.append(golden.id)
             pieces.append((node, _rendered(expect, digest)))
     if changed or owner.provenance != PROVENANCE:
-        try:
-            write_whole(path, _with_provenance(_replaced(text, pieces)))
-        except OSError as error:
-            raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
+        writer = Writer(
+            lambda path: path.read_text(encoding="utf-8") == text,
+            "has changed since it was read",
+            hint="run it again",
+        )
+        writer.write({path: _with_provenance(_replaced(text, pieces))})
     return changed
 
 
@@ -154,6 +156,8 @@ def _refusing(where: str) -> Iterator[None]:
 
 def main(arguments: Sequence[str], writing: bool) -> int:
     """Check or write files of schemes and models; return 1 if anything drifted, else 0."""
+    if writing:
+        demand_no_links(map(Path, arguments))
     files = [Path(os.path.realpath(name)) for name in arguments] or [
         *scheme_paths(),
         *model_paths(),

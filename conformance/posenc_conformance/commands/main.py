@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import shown
 
 if TYPE_CHECKING:
     from posenc_conformance.judge.knowledge import KnownScheme
@@ -155,6 +156,15 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
+    for command, what in (
+        (init, "an adapter that is there"),
+        (new, "files that are there"),
+        (export, "files of the same names that no export wrote"),
+        (known, "a file that is there"),
+        (probe, "files of the same names that are no probe"),
+        (badge, "files of the same names that are no badges"),
+    ):
+        command.add_argument("--force", action="store_true", help=f"overwrite {what}")
     for command in (listing, schemes, explain, repro, identify, export):
         command.add_argument(
             "--posenc-schemes",
@@ -213,8 +223,12 @@ def _model(options: argparse.Namespace) -> int:
 def _probe(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.probe import write_gguf, write_probe
 
-    given = (options.name, options.out, options.dtype)
-    written = write_gguf(*given) if options.gguf else write_probe(*given, options.spelling)
+    given, force = (options.name, options.out, options.dtype), options.force
+    written = (
+        write_gguf(*given, force=force)
+        if options.gguf
+        else write_probe(*given, options.spelling, force=force)
+    )
     for line in written:
         print(line)
     return 0
@@ -231,7 +245,7 @@ def _diff(options: argparse.Namespace) -> int:
 def _badge(options: argparse.Namespace) -> int:
     from posenc_conformance.commands import badge
 
-    for line in badge.write(Path(options.report), Path(options.to)):
+    for line in badge.write(Path(options.report), Path(options.to), force=options.force):
         print(line)
     return 0
 
@@ -253,10 +267,10 @@ def _export(options: argparse.Namespace) -> int:
                 "--check takes no --scheme, --dtype or --form", "the folder says what it holds"
             )
         found = check(options.check, schemes)
-        print("\n".join(found) or f"{options.check}: an export would change nothing")
+        print("\n".join(found) or f"{shown(options.check)}: an export would change nothing")
         return 1 if found else 0
     order = ordered(options.scheme, options.dtype, options.form, schemes)
-    for line in export(order, options.out, schemes):
+    for line in export(order, options.out, schemes, force=options.force):
         print(line)
     return 0
 
@@ -264,10 +278,10 @@ def _export(options: argparse.Namespace) -> int:
 def _write_known(options: argparse.Namespace) -> int:
     from posenc_conformance.report import known
 
-    written = known.write(Path(options.report), Path(options.file))
+    written = known.write(Path(options.report), Path(options.file), force=options.force)
     failures = f"{written.failures} failure{'s' * (written.failures != 1)}"
     entries = f"{written.entries} {'entry' if written.entries == 1 else 'entries'}"
-    print(f"wrote {options.file} with {failures} in {entries}")
+    print(f"wrote {shown(options.file)} with {failures} in {entries}")
     if written.unsaid:
         print(f"replace every reason that begins with {known.UNSAID!r} with your own")
     return 0
@@ -341,7 +355,7 @@ def _new(options: argparse.Namespace) -> int:
             f"there is no skeleton for the family {options.family!r}",
             f"families are {', '.join(FAMILIES)}; begin with the one that is nearest",
         )
-    for line in new(options.name, options.family, options.to):
+    for line in new(options.name, options.family, options.to, force=options.force):
         print(line)
     return 0
 
@@ -349,5 +363,6 @@ def _new(options: argparse.Namespace) -> int:
 def _init(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.init.command import init
 
-    print("\n".join(init(options.name, options.schemes, options.language)))
+    written = init(options.name, options.schemes, options.language, force=options.force)
+    print("\n".join(written))
     return 0

@@ -11,49 +11,53 @@ from posenc_conformance.deployed.engine import (
     name_of,
     probe_for,
 )
-from posenc_conformance.deployed.gguf_file import gguf_of
+from posenc_conformance.deployed.gguf_file import gguf_of, is_probe
 from posenc_conformance.deployed.probe import text_of
 from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
-from posenc_conformance.files import write_whole
+from posenc_conformance.files import Writer, shown
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
 
 SPELLINGS = ("released", "transformers-5")
 """As the model's configuration is spelt, or as transformers 5 saves it."""
 
 
-def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]:
+def write_probe(
+    name: str, out: str, dtype: str, spelling: str, *, force: bool = False
+) -> Iterator[str]:
     """Write the probe of a model of the spec, or of a config.json, and say what to do with it.
 
-    Raises UserError for a model of which none can be made, and for a folder that cannot be written.
+    Raises UserError for a model of which none can be made, for a folder that cannot be written, and
+    unless ``force`` is given for one in which something would be lost.
     """
     _demand_known(dtype)
+    _demand_name(out)
     if spelling not in SPELLINGS:
         raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
     model = model_of(name)
     spelt = as_saved_by_transformers_5 if spelling == "transformers-5" else dict
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         probe = probe_for(model)
-        size = write_checkpoint(probe, dtype, Path(out), spelt)
+        size = write_checkpoint(probe, dtype, Path(out), spelt, force=force)
     yield from _told(model, out, size, dtype, f"vllm serve {out}", name)
 
 
-def write_gguf(name: str, out: str, dtype: str) -> Iterator[str]:
+def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
     """Write the same as a GGUF file, for engines that load one, and say what to do with it.
 
-    Raises UserError for a model of which none can be made, and for a file that cannot be written.
+    Raises UserError for a model of which none can be made, for a file that cannot be written, and
+    unless ``force`` is given for one that would be lost.
     """
     _demand_known(dtype)
+    _demand_name(out)
+    foreign = "is not as posenc probe writes it, and would be lost"
+    writer = Writer(is_probe, foreign, force, streams=True)
+    writer.demand([Path(out)])
     model = model_of(name)
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         content = gguf_of(probe_for(model), model.meaning, dtype)
-    try:
-        write_whole(Path(out), content)
-    except OSError as error:
-        raise UserError(
-            f"{out} cannot be written: {error}", "give the path of a file: --out probe.gguf"
-        ) from None
+    writer.write({Path(out): content})
     yield from _told(model, out, len(content), dtype, f"llama-server -m {out}", name)
 
 
@@ -63,8 +67,15 @@ def _demand_known(dtype: str) -> None:
         raise UserError(f"--dtype={dtype} is not known", f"give one of {', '.join(STORED)}")
 
 
+def _demand_name(out: str) -> None:
+    """Raise UserError for a name that a variable of a shell has left empty."""
+    if not out:
+        raise UserError("--out= names nothing", "say where to write the probe")
+
+
 def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str) -> Iterator[str]:
     """Say what was written, and what to do with it."""
+    out, name, served = shown(out), shown(name), shown(served)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     if text_of(model.config) is not model.config:
         yield f"it is of the text alone, as a model of the type {model.configuration.type}"

@@ -1,10 +1,15 @@
-"""Writing a probe: configuration, weights and tokenizers, as a released model has them."""
+"""Writing a probe: configuration, weights and tokenizers, as a released model has them.
 
+Their names are those of every saved model. So the weights have a digest of each file, by which a
+probe that may be written over is told from a model that somebody would lose.
+"""
+
+import hashlib
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +17,17 @@ import numpy as np
 from posenc_conformance.deployed.instrument import BEGIN, SPECIAL, STOP, UNKNOWN
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.weights import tensors
-from posenc_conformance.errors import UserError
-from posenc_conformance.files import write_whole
+from posenc_conformance.door import (
+    LARGEST_CONFIGURATION,
+    demand_small,
+    digest_of,
+    named,
+    opened,
+    parse_json,
+    size_of,
+)
+from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.files import Writer, demand_folder, is_draft, make_folder, shown
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import Fields
 
@@ -26,40 +40,104 @@ STORED: Mapping[str, tuple[str, Any]] = {
 PIECE_KINDS = {UNKNOWN: 2, BEGIN: 3, STOP: 3}
 """Kinds of pieces of SentencePiece: unknown, control; all others are normal, which is 1."""
 NORMAL = 1
+WEIGHTS = "model.safetensors"
+MARK = "posenc:"
+"""How keys begin under which weights have the digests of a probe's files, by their names."""
+HINT = "give a folder that posenc probe has written"
 
 
 def write_checkpoint(
-    probe: Probe, dtype: str, folder: Path, spelt: Callable[[Fields], Fields] = dict
+    probe: Probe,
+    dtype: str,
+    folder: Path,
+    spelt: Callable[[Fields], Fields] = dict,
+    *,
+    force: bool = False,
 ) -> int:
     """Write a probe into a folder, and return how many bytes it takes.
 
-    The bytes of the files hang on the probe and the dtype alone. Raises UserError for a folder
-    that has something else in it.
+    The bytes of the files hang on the probe, the dtype and the spelling alone. Raises UserError
+    for a folder that has something else in it, or a probe that somebody has changed; ``force`` lets
+    files of these names be lost, and leaves all others.
     """
     contents = files_of(probe, dtype, spelt)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        strangers = sorted({each.name for each in folder.iterdir()} - contents.keys())
-        if strangers:
-            raise UserError(
-                f"{folder} holds {strangers[0]}, which does not belong to a probe",
-                "give a new folder, or one with a probe that may be overwritten",
-            )
-        for name, content in contents.items():
-            write_whole(folder / name, content)
-    except OSError as error:
-        raise UserError(f"{folder} cannot be written: {error}", "give another folder") from None
+    demand_folder(folder)
+    strangers = () if force else _strangers(folder, contents)
+    if strangers:
+        raise UserError(
+            f"{shown(folder)} holds {in_line(strangers[0])}, which does not belong to a probe",
+            "give a new folder, or one with a probe that may be overwritten; --force overwrites "
+            f"{', '.join(contents)} and leaves the rest",
+        )
+    digests = _digests(folder / WEIGHTS)
+
+    def is_ours(path: Path) -> bool:
+        given = digests.get(path.name)
+        return _is(path, contents[path.name]) or (given is not None and _digest(path) == given)
+
+    writer = Writer(is_ours, "is not as posenc probe writes it, and would be lost", force)
+    make_folder(folder)
+    writer.write({folder / name: content for name, content in contents.items()})
     return sum(map(len, contents.values()))
+
+
+def _strangers(folder: Path, names: Container[str]) -> Sequence[str]:
+    """List what is in a folder and no file of these names."""
+    if not folder.exists():
+        return ()
+    with named(shown(folder), "give another folder", "cannot be written"):
+        found = sorted(each.name for each in folder.iterdir())
+    return [name for name in found if name not in names and not is_draft(name)]
+
+
+def _digests(path: Path) -> Mapping[str, str]:
+    """Return the digests of a probe's files, by name, as its weights have them; none of others."""
+    try:
+        with opened(path, HINT) as stream:
+            header = _header(stream)
+    except UserError:
+        return {}
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    if not isinstance(metadata, dict):
+        return {}
+    return {
+        name.removeprefix(MARK): digest
+        for name, digest in metadata.items()
+        if name.startswith(MARK)
+    }
+
+
+def _header(stream: BinaryIO) -> Any:
+    """Read the header of weights, up to their values."""
+    length = int.from_bytes(stream.read(8), "little")
+    demand_small("the header", length, LARGEST_CONFIGURATION, HINT)
+    return parse_json(stream.read(length))
+
+
+def _digest(path: Path) -> str:
+    """Compute the digest of a file of a probe: of weights, that of the values alone."""
+    with opened(path, HINT) as stream:
+        if path.name == WEIGHTS:
+            _header(stream)
+        return digest_of(stream)
+
+
+def _is(path: Path, content: bytes) -> bool:
+    """Return whether a file has just this content."""
+    with opened(path, HINT) as stream:
+        return size_of(stream) == len(content) and stream.read() == content
 
 
 def files_of(
     probe: Probe, dtype: str, spelt: Callable[[Fields], Fields] = dict
 ) -> dict[str, bytes]:
-    """Return the content of each file of a probe, by name; ``spelt`` spells the configuration."""
-    return {
+    """Return the content of each file of a probe, by name; ``spelt`` spells the configuration.
+
+    The last one are the weights, which have digests of all others.
+    """
+    others = {
         "config.json": _json(spelt({**probe.config, "torch_dtype": dtype})),
         "generation_config.json": _json({"bos_token_id": BEGIN, "eos_token_id": STOP}),
-        "model.safetensors": safetensors(tensors(probe), dtype),
         "tokenizer.json": _json(_tokenizer(probe.plan.words)),
         "tokenizer.model": sentencepiece(probe.plan.words),
         "tokenizer_config.json": _json(
@@ -74,19 +152,25 @@ def files_of(
             }
         ),
     }
+    return {**others, WEIGHTS: safetensors(tensors(probe), dtype, others)}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
-def safetensors(named: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
+def safetensors(
+    named: Iterable[tuple[str, Floats]], dtype: str, others: Mapping[str, bytes]
+) -> bytes:
     """Return tensors in the format of safetensors: the length of a header, the header, the values.
 
-    The format is described in the README of huggingface/safetensors.
+    The format is described in the README of huggingface/safetensors. Its metadata, which take any
+    text, have digests of the values and of the other files of the probe.
     """
     name_of_dtype, stored = STORED[dtype]
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    digests = {name: hashlib.sha256(content) for name, content in others.items()}
+    digests[WEIGHTS] = hashlib.sha256()
+    header: dict[str, Any] = {}
     parts, end = [], 0
     for name, values in named:
         part = values.astype(stored).tobytes()
@@ -94,6 +178,9 @@ def safetensors(named: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
         header[name] = {"dtype": name_of_dtype, "shape": values.shape, "data_offsets": place}
         parts.append(part)
         end += len(part)
+        digests[WEIGHTS].update(part)
+    metadata = {"format": "pt"} | {MARK + name: each.hexdigest() for name, each in digests.items()}
+    header = {"__metadata__": metadata, **header}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return b"".join((struct.pack("<Q", len(text)), text, *parts))

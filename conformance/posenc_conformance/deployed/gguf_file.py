@@ -4,10 +4,12 @@ The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml; the
 tensors are those of its gguf-py/gguf/constants.py.
 """
 
+import hashlib
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +19,7 @@ from posenc_conformance.deployed.family import Tensor
 from posenc_conformance.deployed.instrument import BEGIN, STOP, UNKNOWN
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.weights import tensors
+from posenc_conformance.door import digest_of, opened
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.frequencies import frequencies
@@ -83,6 +86,11 @@ PARTS = {
 }
 """Names of tensors of a layer, by their last name elsewhere."""
 LAYER = re.compile(r"\.layers\.(\d+)\..*?(\w+)\.(weight|bias)$")
+COUNTED = 24
+"""Bytes before the first key."""
+DIGITS = 64
+KEY = struct.pack("<Q13sIQ", 13, b"posenc.sha256", TEXT, DIGITS)
+"""The first key, of a text of so many digits; engines pass over keys that they do not know."""
 Value = tuple[int, Any]
 
 
@@ -237,9 +245,12 @@ def _words(probe: Probe) -> dict[str, Value]:
 
 
 def _packed(metadata: Mapping[str, Value], named: Sequence[Tensor], dtype: str) -> bytes:
-    """Return a file of keys with their values, and of tensors."""
-    head = [b"GGUF", struct.pack("<IQQ", VERSION, len(named), len(metadata))]
-    head += [
+    """Return a file of keys with their values, and of tensors.
+
+    The first key has a digest of all that stands behind it.
+    """
+    before = b"GGUF" + struct.pack("<IQQ", VERSION, len(named), 1 + len(metadata)) + KEY
+    head = [
         _text(key) + struct.pack("<I", type) + _value(type, value)
         for key, (type, value) in metadata.items()
     ]
@@ -253,8 +264,19 @@ def _packed(metadata: Mapping[str, Value], named: Sequence[Tensor], dtype: str) 
         head.append(struct.pack("<IQ", code, end))
         parts.append(part)
         end += len(part)
-    before = b"".join(head)
-    return b"".join((before, bytes(-len(before) % ALIGNED), *parts))
+    size = len(before) + DIGITS + sum(map(len, head))
+    behind = b"".join((*head, bytes(-size % ALIGNED), *parts))
+    return before + hashlib.sha256(behind).hexdigest().encode() + behind
+
+
+def is_probe(path: Path) -> bool:
+    """Return whether a file is a probe as ``gguf_of`` makes them, and nobody has changed it since.
+
+    Raises UserError for one that cannot be read.
+    """
+    with opened(path, "give a GGUF file") as stream:
+        _, key, digest = stream.read(COUNTED), stream.read(len(KEY)), stream.read(DIGITS)
+        return key == KEY and digest.decode() == digest_of(stream)
 
 
 def _value(type: int, value: Any) -> bytes:

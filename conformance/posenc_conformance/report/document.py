@@ -1,15 +1,16 @@
 """The report: everything that a run found, as plain data under a published schema."""
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TypeVar, cast
 
 from posenc_conformance import __version__
+from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
-from posenc_conformance.files import write_whole
+from posenc_conformance.files import Writer, shown, try_folder
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.report.layout import CheckEntry, Counts, DiagnosisEntry, Report, RowEntry
@@ -120,47 +121,46 @@ def place(name: str) -> Path:
     """
     path = Path(name)
     hint = "give the name of a file in a folder that exists and may be written into"
-    try:
-        folder = path.resolve().parent
-        if not name or path.is_dir() or not folder.is_dir():
-            raise UserError(f"--posenc-report={name} cannot be written", hint)
-        if path.is_fifo() or path.is_socket() or path.is_block_device():
-            raise UserError(f"--posenc-report={name} is not a regular file", hint)
-        if path.is_file() and not _is_report(path):
-            raise UserError(
-                f"--posenc-report={name}: this file is not a report, and would be overwritten",
-                "give another name, or move the file away",
-            )
+    where = f"--posenc-report={name}"
+    with named(where, hint, "cannot be written"):
+        if not name or not path.parent.is_dir():
+            raise UserError(f"{shown(where)} cannot be written", hint)
+        if path.is_fifo():
+            raise UserError(f"{shown(where)} is not a regular file", hint)
+        WRITER.demand([path])
         if not path.exists() or path.is_file():
-            with NamedTemporaryFile(dir=folder, prefix=f".{path.name[:64]}."):
-                pass  # rights alone do not say it: a folder of the kernel's takes no files
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # a loop of links, a name too long, or one that no file can have
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise UserError(
-            f"--posenc-report={name} cannot be written: {reason or error}", hint
-        ) from None
+            try_folder(path.parent)
     return path.absolute()  # an implementation may go to another folder
 
 
-def _is_report(path: Path) -> bool:
+def is_report(path: Path) -> bool:
     """Return whether a file is a report, or empty."""
     with path.open("rb") as stream:
-        start = stream.read(64)
-    return not start.strip() or b'"posenc-report"' in start
+        start = stream.read(READ)
+    return BEGINNING.match(start) is not None or (len(start) < READ and not start.strip())
+
+
+READ = 64
+"""Bytes that tell a report from other files."""
+BEGINNING = re.compile(rb'\s*{\s*"posenc-report"\s*:')
+WRITER = Writer(
+    is_report,
+    "is not a report, and would be overwritten",
+    hint="give another name, or move the file away",
+    streams=True,
+    option="--posenc-report=",
+)
 
 
 def write(report: Mapping[str, object], path: Path) -> str:
     """Write a report, whole or not at all, and return what went wrong; an empty text if nothing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
-        write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
-    except OSError as error:
+        WRITER.write({path: json.dumps(report, indent=1, allow_nan=False) + "\n"})
+    except (OSError, UserError) as error:
+        reason = error.cause if isinstance(error, UserError) else error
         return (
-            f"posenc: the report could not be written: {error}\n"
+            f"posenc: the report could not be written: {reason}\n"
             "hint: make room or name another folder by --posenc-report, and run it again"
         )
     return ""

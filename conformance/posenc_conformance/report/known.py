@@ -12,6 +12,7 @@ import yaml
 
 from posenc_conformance.door import named, read_text
 from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.files import Writer
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
 from posenc_conformance.scheme_file.read import StrictLoader
@@ -137,13 +138,14 @@ class Written:
     """Entries whose reason has to be replaced."""
 
 
-def write(report: Path, path: Path) -> Written:
+def write(report: Path, path: Path, *, force: bool = False) -> Written:
     """Write the failures of a report as known failures.
 
     Failures of one cause share an entry. A known deviation is reason enough. Where there is none,
     the drafted reason has to be replaced before the file can be used.
 
-    Raises UserError if the report cannot be read, or the file exists or cannot be written.
+    Raises UserError if the report cannot be read, the file cannot be written, or it exists, unless
+    ``force`` is given.
     """
     ids: dict[str, list[str]] = {}
     for check in difference.read_report(report)["checks"]:
@@ -156,13 +158,7 @@ def write(report: Path, path: Path) -> Written:
     text = yaml.safe_dump(
         {MARK: FORMAT, "failures": entries}, sort_keys=False, width=100, allow_unicode=True
     )
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UserError(f"{path} exists", "give another name, or move it out of the way") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error}", "give another name") from None
+    Writer(force=force).write({path: text})
     unsaid = sum(reason.startswith(UNSAID) for reason in ids)
     return Written(sum(map(len, ids.values())), len(ids), unsaid)
 

@@ -1,9 +1,8 @@
 """Exporting vectors into a folder, and finding what in such a folder is not as it would be now."""
 
+import hashlib
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,10 +16,12 @@ from posenc_conformance.commands.export.vectors import FORMAT, MARK, Vectors
 from posenc_conformance.door import (
     LARGEST_CONFIGURATION,
     LARGEST_DOCUMENT,
+    named,
     read_bytes,
     read_json,
 )
-from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.errors import UserError, describe_exception, in_line
+from posenc_conformance.files import Writer, demand_folder, is_draft, make_folder, shown
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -29,6 +30,8 @@ from posenc_conformance.scheme_file.read import spec_folder
 
 INDEX = "posenc-vectors.json"
 SCHEMA = "vectors.schema.json"
+DIGESTS = "sha256"
+"""Where the index has a digest of each file."""
 HINT = "give a folder that is new or empty, or one that an export has written"
 
 
@@ -76,21 +79,24 @@ def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> tup
     return tuple(dict.fromkeys(found))
 
 
-def export(order: Order, name: str, known: Sequence[KnownScheme]) -> Iterator[str]:
+def export(
+    order: Order, name: str, known: Sequence[KnownScheme], *, force: bool = False
+) -> Iterator[str]:
     """Write what is ordered into a folder, all of it or nothing, and yield what was written.
 
-    Raises UserError before any work for a folder that cannot be written or holds something else.
+    Raises UserError before any work for a folder that cannot be written, or holds something else;
+    ``force`` lets files of names that are written be lost, and leaves all others.
     """
-    place = _place(name)
+    place = _place(name, force=force)
     found: list[Vectors] = []
     for scheme in _schemes(order, known):
         for vectors in vectors_of(scheme, order.dtypes):
             found.append(vectors)
             yield _summary(vectors)
     files = files_of(order, found)
-    _replace(place, files)
+    _write(place, files, force=force)
     size = sum(map(len, files.values()))
-    yield f"wrote {len(files)} files, {size / 1e6:.2f} MB, into {place}"
+    yield f"wrote {len(files)} files, {size / 1e6:.2f} MB, into {shown(place)}"
 
 
 def files_of(order: Order, found: Sequence[Vectors]) -> dict[str, bytes]:
@@ -101,7 +107,8 @@ def files_of(order: Order, found: Sequence[Vectors]) -> dict[str, bytes]:
         for form in order.forms
     }
     files[SCHEMA] = (spec_folder() / SCHEMA).read_bytes()
-    return files | {INDEX: _index(order, sorted(files))}
+    digests = {name: _digest(files[name]) for name in sorted(files)}
+    return files | {INDEX: _index(order, digests)}
 
 
 def _schemes(order: Order, known: Sequence[KnownScheme]) -> list[KnownScheme]:
@@ -116,75 +123,83 @@ def _summary(vectors: Vectors) -> str:
     return f"{vectors.name}: {len(vectors.cases)} cases, which reject {len(killed)} known mistakes"
 
 
-def _index(order: Order, files: Sequence[str]) -> bytes:
-    content = {MARK: FORMAT, "license": "MIT", **asdict(order), "files": list(files)}
-    return f"{json.dumps(content, indent=1)}\n".encode()
+def _index(order: Order, digests: Mapping[str, str]) -> bytes:
+    content = {MARK: FORMAT, "license": "MIT", **asdict(order), "files": sorted(digests)}
+    return f"{json.dumps({**content, DIGESTS: digests}, indent=1)}\n".encode()
 
 
-def _place(name: str) -> Path:
-    """Find the folder to write, which may replace what an earlier export wrote there.
+def _place(name: str, *, force: bool) -> Path:
+    """Find the folder to write, which may have what an earlier export wrote there.
 
     Raises UserError if that cannot be.
     """
-    try:
-        place = Path(name).resolve()
-        if not name or (place.exists() and not place.is_dir()):
-            raise UserError(f"--out={name} is no folder", HINT)
+    place = Path(name)
+    with named(f"--out={name}", HINT, "cannot be written"):
+        demand_folder(place)
         parent = place.parent
-        if not parent.is_dir():
-            raise UserError(f"--out={name}: there is no folder {parent}", "make it first")
+        if not name or not parent.is_dir():
+            raise UserError(
+                f"--out={shown(name)}: there is no folder {shown(parent)}", "make it first"
+            )
         for each in (parent, place):
             if each.exists() and not os.access(each, os.W_OK | os.X_OK):
-                raise UserError(f"--out={name}: {each} cannot be written into", HINT)
-        others = sorted(_others(place)) if place.exists() else []
-    except (OSError, ValueError) as error:  # a name that no file can have
-        raise UserError(f"--out={name} cannot be written: {error}", HINT) from None
-    if others:
-        raise UserError(
-            f"--out={name}: this folder holds {others[0]}"
-            + (f" and {len(others) - 1} more" if others[1:] else "")
-            + "; no export wrote that, and it would be lost",
-            HINT,
-        )
+                raise UserError(f"--out={shown(name)}: {shown(each)} cannot be written into", HINT)
+        if not force:
+            _demand_ours(place)
     return place
 
 
-def _others(place: Path) -> set[str]:
-    """Find what is in a folder that no export has put there."""
-    found = {each.name for each in place.iterdir()}
-    if INDEX not in found:
-        return found
-    try:
-        written = {INDEX, *_read_index(place)["files"]}
-    except UserError:
-        return found
-    return found - written
-
-
-def _replace(place: Path, files: Mapping[str, bytes]) -> None:
-    """Put files into a folder of this name, all or none."""
-    suffix = secrets.token_hex(4)
-    draft = place.with_name(f".{place.name[:64]}.{suffix}.part")
-    old = place.with_name(f".{place.name[:64]}.{suffix}.old")
-    try:
-        draft.mkdir()
-        for name, content in files.items():
-            (draft / name).write_bytes(content)
-        if place.exists():
-            place.rename(old)
-        try:
-            draft.rename(place)
-        except OSError:
-            if old.exists():
-                old.rename(place)
-            raise
-    except OSError as error:
+def _demand_ours(place: Path) -> None:
+    """Raise UserError for a folder with something that no export has put there, or as it is now."""
+    if not place.exists():
+        return
+    digests = _digests(place)
+    found = sorted(each.name for each in place.iterdir() if not is_draft(each.name))
+    others = [name for name in found if name not in digests]
+    if others:
         raise UserError(
-            f"{place} could not be written: {error}", "nothing was changed; check space and rights"
-        ) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+            f"{shown(place)} holds {in_line(others[0])}"
+            + (f" and {len(others) - 1} more" if others[1:] else "")
+            + "; no export wrote that",
+            f"{HINT}; --force overwrites files that an export has, and leaves the rest",
+        )
+    _writer(digests, force=False).demand(place / name for name in found)
+
+
+def _writer(digests: Mapping[str, str], *, force: bool) -> Writer:
+    """Return what an export may write over: files whose digests are in the index."""
+    return Writer(
+        lambda path: _digest(read_bytes(path, LARGEST_DOCUMENT, HINT)) == digests.get(path.name),
+        "is not as posenc export wrote it, and would be lost",
+        force,
+    )
+
+
+def _digests(place: Path) -> Mapping[str, str]:
+    """Return the digests of what an export has written into a folder, by name; none of others."""
+    try:
+        index = _read_index(place)
+    except UserError:
+        return {}
+    found = index.get(DIGESTS)
+    if not isinstance(found, dict):
+        return {}
+    order = Order(*(tuple(index[each]) for each in ("schemes", "dtypes", "forms")))
+    return {**found, INDEX: _digest(_index(order, found))}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _write(place: Path, files: Mapping[str, bytes], *, force: bool) -> None:
+    """Write the files of an export, the index last, and remove those of an earlier one."""
+    if not force:
+        _demand_ours(place)  # once more: computing takes minutes
+    writer = _writer(_digests(place), force=force)
+    make_folder(place)
+    writer.write({place / name: content for name, content in files.items()})
+    writer.remove(each for each in place.iterdir() if each.name not in files)
 
 
 def check(name: str, known: Sequence[KnownScheme]) -> list[str]:

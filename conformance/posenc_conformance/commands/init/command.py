@@ -7,17 +7,19 @@ from pathlib import Path
 from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.find import Library, library
 from posenc_conformance.commands.init.guess import Guess, guess
-from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import Writer
 
 
-def init(name: str, schemes: Sequence[str] = (), language: str | None = None) -> Iterator[str]:
+def init(
+    name: str, schemes: Sequence[str] = (), language: str | None = None, *, force: bool = False
+) -> Iterator[str]:
     """Write an adapter for a library into the current folder, and yield what to say about it.
 
     For another language than Python the library is not looked at: the adapter is one to start from.
 
     Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
-    that does not exist, and a file that is there already.
+    that does not exist, and unless ``force`` is given for a file that is there already.
     """
     if language is not None:
         if schemes:
@@ -25,20 +27,20 @@ def init(name: str, schemes: Sequence[str] = (), language: str | None = None) ->
                 f"posenc init --language={language} takes no schemes",
                 "leave them out: with --language, the library is not looked at",
             )
-        yield from languages.start(_stem(name), language)
+        yield from languages.start(_stem(name), language, force=force)
         return
     path = Path(f"{_stem(name)}_adapter.py")
-    if path.exists():
-        raise UserError(f"{path} exists", "choose another name or move it out of the way")
+    writer = Writer(force=force)
+    writer.demand([path])
     blank = template.text(_stem(name), schemes)
     found = library(name)
     guessed = guess(found, schemes) if found else Guess()
     if found and guessed.claims:
         missing = [each for each in schemes if each not in _schemes_of(guessed)]
-        write_file(path, write.adapter(found, guessed) + template.blocks(missing))
+        writer.write({path: write.adapter(found, guessed) + template.blocks(missing)})
         yield from write.words(found, guessed)
     else:
-        write_file(path, blank)
+        writer.write({path: blank})
         yield _nothing(name, found)
     yield f"wrote {path}; judge it with: pytest --impl={path}"
 

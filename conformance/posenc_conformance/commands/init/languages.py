@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import Writer
 from posenc_conformance.scheme_file.read import spec_folder
 
 
@@ -51,13 +51,14 @@ LANGUAGES = {
 }
 
 
-def start(stem: str, language: str) -> Iterator[str]:
+def start(stem: str, language: str, *, force: bool = False) -> Iterator[str]:
     """Write harness and adapter into the current folder, and yield what to do with them.
 
     The adapter computes two encodings itself, so that it can be built and judged at once. A harness
     that is there already is left as it is.
 
-    Raises UserError for a language without a harness, and if there is an adapter of this name.
+    Raises UserError for a language without a harness, and unless ``force`` is given if there is an
+    adapter of this name.
     """
     if language not in LANGUAGES:
         raise UserError(
@@ -67,13 +68,12 @@ def start(stem: str, language: str) -> Iterator[str]:
     chosen = LANGUAGES[language]
     name = f"{stem}_adapter"
     adapter, harness = Path(f"{name}.{chosen.ending}"), Path(chosen.harness)
-    if adapter.exists():
-        raise UserError(f"{adapter} exists", "choose another name or move it out of the way")
     texts = spec_folder().parent / "harness" / chosen.place
-    if not harness.exists():
-        write_file(harness, (texts / chosen.harness).read_text(encoding="utf-8"))
     example = (texts / f"adapter.{chosen.ending}").read_text(encoding="utf-8")
-    write_file(adapter, example.replace(f"my {chosen.title} library", stem))
+    contents = {adapter: example.replace(f"my {chosen.title} library", stem)}
+    if not harness.is_file():
+        contents[harness] = (texts / chosen.harness).read_text(encoding="utf-8")
+    Writer(force=force).write(contents)
     yield f"wrote {adapter}, which computes sinusoidal and rope by itself, and {harness}"
     yield "replace the arithmetic with calls of your library, and change the claims"
     if chosen.build:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import Writer, demand_folder, shown
 from posenc_conformance.registry import KIT, ORACLE, REFERENCE, load_readable
 from posenc_conformance.scheme_file.read import spec_folder
 
@@ -18,34 +18,34 @@ MINIATURES = "lab/posenc_lab/miniatures/wrong"
 SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def new(name: str, family: str, to: str | None) -> Iterator[str]:
+def new(name: str, family: str, to: str | None, *, force: bool = False) -> Iterator[str]:
     """Write the files of a scheme, and yield which, and what to do next.
 
     They describe and compute the simplest scheme of the family, so that every test is green. In a
     checkout they go where its own are; with ``to``, beside each other into that folder.
 
-    Raises UserError for a name that cannot be taken, and before anything is written over.
+    Raises UserError for a name that cannot be taken, and unless ``force`` is given for a file that
+    is there, before anything is written.
     """
     module = name.replace("-", "_")
     _demand_free(name, module)
     files = _in_folder(Path(to), name, module) if to is not None else _in_checkout(name, module)
-    for path in files:
-        if path.exists():
-            raise UserError(f"{path} is there already", "give another name, or move it away")
     title = name.replace("-", " ")
     words = {"NAME": name, "CALL": module, "TITLE": title.capitalize()}
     words["CLASS"] = title.title().replace(" ", "")
+    contents = {}
     for path, part in files.items():
         text = (TEMPLATES / family / f"{part}.txt").read_text(encoding="utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
-        write_file(path, text)
-        yield f"wrote {path}"
+        contents[path] = text
+    Writer(force=force).write(contents)
+    yield from (f"wrote {shown(path)}" for path in contents)
     spec = next(iter(files))
     yield from _fill(spec)
     yield "next: write down the definition in these files, one after the other, then run"
-    yield f"  posenc goldens --write {spec}"
-    own = f" --posenc-schemes={to}" if to is not None else ""
+    yield f"  posenc goldens --write {shown(spec)}"
+    own = f" --posenc-schemes={shown(to)}" if to is not None else ""
     yield f"  pytest --impl=reference {spec.name}{own}"
     if to is None:
         yield f"  make records SCHEME={name}"
@@ -64,8 +64,9 @@ def _demand_free(name: str, module: str) -> None:
 
 def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
     """Return the files of a scheme that is not part of the kit, and their templates."""
+    demand_folder(home)
     if not home.is_dir():
-        raise UserError(f"there is no folder {home}", "make it first")
+        raise UserError(f"there is no folder {shown(home)}", "make it first")
     parts = {
         home / f"{module}_{part.name}.py": f"{part.name}.py" for part in (REFERENCE, ORACLE, KIT)
     }
