@@ -646,21 +646,16 @@ def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "mine.py").read_text() == "x = 1\n"
 
 
-def test_a_report_goes_through_links_and_into_devices(tmp_path: Path) -> None:
-    target, link = tmp_path / "target.json", tmp_path / "link.json"
-    target.write_text("")
-    link.symlink_to(target)
-    (tmp_path / "target.json.part").write_text("somebody's")
-    assert document.write({"posenc-report": 1}, document.place(str(link))) == ""
-    assert link.is_symlink()
-    assert json.loads(target.read_text()) == {"posenc-report": 1}
-    assert document.write({"posenc-report": 1}, document.place("/dev/null")) == ""
+def test_a_report_goes_into_devices_and_through_no_link(tmp_path: Path) -> None:
+    link, device = tmp_path / "link.json", tmp_path / "device"
+    link.symlink_to(tmp_path / "target.json")
+    with pytest.raises(UserError, match=r"--posenc-report=.*link\.json is a link"):
+        document.place(str(link))
+    device.symlink_to("/dev/null")
+    for place in (str(device), "/dev/null"):
+        assert document.write({"posenc-report": 1}, document.place(place)) == ""
     assert Path("/dev/null").is_char_device()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "link.json",
-        "target.json",
-        "target.json.part",
-    ]
+    assert sorted(tmp_path.iterdir()) == [device, link]
 
 
 def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:

@@ -52,33 +52,34 @@ class Writer:
         A link, a folder and whatever else is no regular file is refused, also with ``force``.
         """
         for path in paths:
-            with _naming(path):
+            with _naming(self._shown(path)):
                 self._demand(path)
 
     def _demand(self, path: Path) -> None:
         found = _mode(path)
         if found is None or (self.streams and _is_stream(path)):
             return
-        demand_no_links([path])
+        where = self._shown(path)
+        _demand_no_link(where, found)
         if stat.S_ISDIR(found):
-            raise self._refused(path, "is a folder", "give the name of a file")
+            raise UserError(f"{where} is a folder", "give the name of a file")
         if not stat.S_ISREG(found):
-            raise self._refused(path, "is not a regular file", "give another name")
+            raise UserError(f"{where} is not a regular file", "give another name")
         if self.force:
             return
         if not os.access(path, os.W_OK):
-            raise self._refused(path, "is write-protected")
+            raise UserError(f"{where} is write-protected", self.hint)
         if not self._is_ours(path):
-            raise self._refused(path, self.foreign)
+            raise UserError(f"{where} {self.foreign}", self.hint)
+
+    def _shown(self, path: Path) -> str:
+        return f"{self.option}{shown(path)}"
 
     def _is_ours(self, path: Path) -> bool:
         try:
             return self.is_ours(path)
         except (OSError, UserError):
             return False
-
-    def _refused(self, path: Path, why: str, hint: str = "") -> UserError:
-        return UserError(f"{self.option}{shown(path)} {why}", hint or self.hint)
 
     def write(self, contents: Mapping[Path, str | bytes]) -> None:
         """Write files, each whole, and none of them before all are known to have room.
@@ -87,7 +88,7 @@ class Writer:
         """
         self.demand(contents)
         (first, *others) = contents
-        with _naming(first.parent if others else first):
+        with _naming(self._shown(first.parent if others else first)):
             files = {
                 path: content
                 for path, content in contents.items()
@@ -101,7 +102,7 @@ class Writer:
     def remove(self, paths: Iterable[Path]) -> None:
         """Remove those of some files that are the kit's own, also with ``force``."""
         for path in paths:
-            with _naming(path):
+            with _naming(shown(path)):
                 found = _mode(path)
                 if found is not None and stat.S_ISREG(found) and self._is_ours(path):
                     path.unlink()
@@ -110,19 +111,20 @@ class Writer:
 def demand_no_links(paths: Iterable[Path]) -> None:
     """Raise UserError for the first link: what it leads to may lie anywhere."""
     for path in paths:
-        if path.is_symlink():
-            raise UserError(
-                f"{shown(path)} is a link, and none is followed",
-                "name what it leads to, or remove it",
-            )
+        with _naming(shown(path)):
+            _demand_no_link(shown(path), _mode(path) or 0)
+
+
+def _demand_no_link(where: str, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        hint = "name what it leads to, or remove it"
+        raise UserError(f"{where} is a link, and none is followed", hint)
 
 
 def demand_folder(path: Path) -> None:
     """Raise UserError for a link, and for what is there and no folder."""
     demand_no_links([path])
-    with _naming(path):
-        found = _mode(path)
-    if found is not None and not stat.S_ISDIR(found):
+    if path.exists() and not path.is_dir():
         raise UserError(f"{shown(path)} is no folder", "give the name of a folder")
 
 
@@ -132,7 +134,7 @@ def make_folder(path: Path) -> None:
     Raises UserError for what ``demand_folder`` refuses, and if it cannot be made.
     """
     demand_folder(path)
-    with _naming(path):
+    with _naming(shown(path)):
         path.mkdir(parents=True, exist_ok=True)
 
 
@@ -228,14 +230,14 @@ def shown(path: object) -> str:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming(where: str) -> Iterator[None]:
     """Turn what a system says of a file into a UserError that names it."""
     try:
         yield
     except (OSError, ValueError) as error:  # a ValueError is about a name that no file can have
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UserError(
-            f"{shown(path)} cannot be written: {reason}",
+            f"{where} cannot be written: {reason}",
             "see whether there is room, and whether you may write there",
         ) from error
 
