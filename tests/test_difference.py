@@ -46,6 +46,13 @@ def test_verdicts_that_change(was: str, now: str, kind: tuple[int, int, int]) ->
     assert kinds(difference(report(check("a", was)), report(check("a", now)))) == kind
 
 
+def test_a_run_that_did_not_finish_is_said_to_have_not() -> None:
+    whole, part = report(check("a", "passed")), report(check("a", "passed"))
+    part["interrupted"] = "KeyboardInterrupt"
+    assert kinds(difference(whole, part)) == WORSE
+    assert kinds(difference(part, whole)) == OTHER
+
+
 @pytest.mark.parametrize(
     ("verdict", "came", "went"),
     [("passed", BETTER, WORSE), ("failed", WORSE, BETTER), ("known", OTHER, OTHER)],

@@ -14,8 +14,9 @@ import pytest
 from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import require_computable
+from posenc_conformance.commands.badge import badges
 from posenc_conformance.errors import UserError
-from posenc_conformance.report import document, known
+from posenc_conformance.report import difference, document, known
 from posenc_conformance.report.machine import applies
 from posenc_lab.judging import schemes
 from tests.mischief import CLAIMS, CLASS, HEAD, ROPE
@@ -564,6 +565,77 @@ def test_a_report_is_written_when_the_first_check_stops_the_run(
         Path(pytester.path, "r.json").unlink(missing_ok=True)
         judge("--posenc-report=r.json", *options, source=wrong)
         assert json.loads(Path(pytester.path, "r.json").read_text())["summary"]["failed"] == 1
+
+
+OLD = '{"posenc-report": 1, "old": true}'
+
+
+@pytest.mark.parametrize(
+    ("options", "is_kept"),
+    [
+        (["--impl=nowhere.py"], False),
+        (["--impl=mine.py", "--posenc-examples=many"], False),
+        (["--impl=mine.py", "--not-an-option"], False),
+        (["--impl=mine.py", "--posenc-report", "r.json"], False),
+        (["--impl=mine.py", "-c", "set.ini"], False),
+        (["--impl=mine.py", "--collect-only"], True),
+        (["--help"], True),
+    ],
+)
+def test_a_run_that_fails_to_start_leaves_no_old_report(
+    pytester: pytest.Pytester, options: list[str], is_kept: bool
+) -> None:
+    pytester.makeconftest("import not_there")
+    Path(pytester.path, "set.ini").write_text("[pytest]\naddopts = --posenc-report=r.json\n")
+    for name, text in (("mine.py", MINE), ("r.json", OLD), ("other.json", "{}")):
+        Path(pytester.path, name).write_text(text, encoding="utf-8")
+    named = [] if "r.json" in options or "set.ini" in options else ["--posenc-report=r.json"]
+    pytester.runpytest_subprocess(*options, *named)
+    assert Path(pytester.path, "r.json").exists() == is_kept
+    document.remove_old(str(pytester.path / "other.json"))
+    assert Path(pytester.path, "other.json").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["here", "xdist"])
+def test_what_was_judged_is_kept_when_the_process_is_killed(
+    judge: Judge, pytester: pytest.Pytester, options: list[str]
+) -> None:
+    kill = "os.kill(int(os.environ['ITS_ID']), 9) or __import__('time').sleep(9)"
+    body = f"import os; {kill} if x.shape[-1] == 80 else 0; return x"
+    pytester.makeconftest(
+        "import os\n"
+        "def pytest_configure(config):\n"
+        "    os.environ.setdefault('ITS_ID', str(os.getpid()))\n"
+    )
+    Path(pytester.path, "r.json").write_text(OLD, encoding="utf-8")
+    source = MINE.replace("return x", body)
+    result = judge("--posenc-report=r.json", "rope.yaml", *options, source=source)
+    assert result.ret == -signal.SIGKILL
+    report = difference.read_report(Path(pytester.path, "r.json"))
+    assert report["checks"]
+    assert report["interrupted"]
+    with pytest.raises(UserError, match="did not finish"):
+        badges(report)
+
+
+def test_a_long_report_is_not_written_for_every_check(
+    pytester: pytest.Pytester, judge: Judge
+) -> None:
+    pytester.makeconftest(
+        "from posenc_conformance.pytest_run import run\n"
+        "from posenc_conformance.report import document\n"
+        "run.PAUSE = 1e9\n"
+        "write = document.write\n"
+        "def counted(report, path):\n"
+        "    print('written:', 'interrupted' in report)\n"
+        "    return write(report, path)\n"
+        "document.write = counted\n"
+    )
+    result = judge("--posenc-report=r.json", "-s", "rope.yaml::smoke", "rope.yaml::golden")
+    written = [line for line in result.outlines if "written: " in line]
+    assert len(written) == 2
+    assert written[0].endswith("True")
+    assert written[1].endswith("False")
 
 
 @pytest.fixture

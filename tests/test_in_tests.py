@@ -3,9 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+
+from posenc_conformance import conformance
+from posenc_conformance.errors import UserError
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -157,6 +161,8 @@ def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester
         ("conformance(object)", "*claims nothing*"),
         ("conformance('nowhere.py')", "*no file*"),
         ("conformance('json:Adapter')", "*no attribute*"),
+        ("conformance(Right, schemes=4)", "*conformance() is asked for schemes=4*"),
+        ("conformance(Right, known=4)", "*conformance() is given known=4*"),
     ],
 )
 def test_what_cannot_be_judged_is_an_error_without_a_traceback(
@@ -168,6 +174,20 @@ def test_what_cannot_be_judged_is_an_error_without_a_traceback(
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([said])
     assert "posenc_conformance/" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("odd", [4, [4], [], b"rope", ["rope", None], object(), True])
+def test_schemes_that_are_no_ids_are_one_message(odd: Any) -> None:
+    with pytest.raises(UserError, match="asked for schemes=") as refused:
+        assert conformance(object, schemes=odd).schemes
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("odd", [4, None, b"known.yaml", ["known.yaml"], "nul\0"])
+def test_known_failures_that_are_no_path_are_one_message(odd: Any) -> None:
+    with pytest.raises(UserError, match="is given known=") as refused:
+        assert conformance(object, known=odd).known
+    assert refused.value.hint
 
 
 def test_an_adapter_may_be_named_by_its_file(pytester: pytest.Pytester) -> None:

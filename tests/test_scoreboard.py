@@ -532,6 +532,27 @@ def test_the_action_judges_and_leaves_report_and_badges(
         assert "scheme  conventions" in summary.read_text(encoding="utf-8")
 
 
+def test_the_action_tells_nothing_old_as_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here of what cannot be loaded, and of what leaves with 0 before the run is through."""
+    folder = tmp_path / "posenc-report"
+    (folder / "badges").mkdir(parents=True)
+    old = '{"posenc-report": 1, "schemes": ["rope"]}'
+    leaves = "import ctypes\nctypes.CDLL(None)._exit(0)\n"
+    for source, code in (("import not_there\n", 4), (leaves, 1)):
+        (folder / "posenc.json").write_text(old, encoding="utf-8")
+        (folder / "badges" / "rope.json").write_text('{"schemaVersion": 1}', encoding="utf-8")
+        (folder / "badges" / "rope.svg").write_text("<svg/>", encoding="utf-8")
+        (folder / "badges" / "mine.svg").write_text("<svg/>", encoding="utf-8")
+        (tmp_path / "broken.py").write_text(source, encoding="utf-8")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+        done = action(tmp_path, impl="broken.py", arguments="rope.yaml")
+        assert done.returncode == code, done.stdout + done.stderr
+        assert [each.name for each in folder.rglob("*") if each.is_file()] == ["mine.svg"]
+        assert not (tmp_path / "summary.md").exists()
+
+
 def test_the_action_without_an_implementation_fails(tmp_path: Path) -> None:
     done = action(tmp_path)
     assert done.returncode

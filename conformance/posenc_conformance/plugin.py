@@ -3,6 +3,9 @@
 Every pytest run on the machine imports it, so it imports nothing of the kit until ``--impl`` asks.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import pytest
 
 RUN = "posenc-run"
@@ -11,8 +14,19 @@ CONFORMANCE = "posenc_conformance.testing.conformance"
 """The module of what ``conformance(...)`` makes."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+REPORT = "--posenc-report"
+ONLY_TELLING = {
+    *("-h", "--help", "-V", "--version", "--co", "--collect-only", "--collectonly"),
+    *("--markers", "--fixtures", "--funcargs", "--fixtures-per-test", "--cache-show"),
+}
+"""Options with which nothing is run, so that no report is written."""
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options of the kit."""
+    config = pluginmanager.get_plugin("pytestconfig")
+    if isinstance(config, pytest.Config):  # as early as can be: other options may be wrong
+        _remove_old_report(config.invocation_params.args)
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption(
         "--impl",
@@ -29,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="",
     )
     group.addoption(
-        "--posenc-report",
+        REPORT,
         metavar="FILE",
         help="write everything that the scorecard shows, and every check, as JSON",
     )
@@ -146,6 +160,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the adapter in pytest's own process: for breakpoint(), print and coverage",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Remove an old report that the settings name, before a conftest.py can fail."""
+    _remove_old_report(args)
+
+
+def _remove_old_report(args: Sequence[str]) -> None:
+    """Remove the report of an earlier run: this one may fail before it can write its own.
+
+    The arguments of a worker of pytest-xdist name none.
+    """
+    after = dict(pairwise(args))
+    told = [each.partition("=")[2] for each in args if each.startswith(f"{REPORT}=")]
+    told += [after[REPORT]] if REPORT in after else []
+    if told and not ONLY_TELLING & {*args}:
+        from posenc_conformance.report import document
+
+        document.remove_old(told[-1])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,17 +1,15 @@
 """Situations in which a deployed engine is asked: prefill, caches, batches, texts that grow."""
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, permutations
-from threading import Thread
 
 import numpy as np
 
 from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, MIDDLE, Asked
+from posenc_conformance.checks.at_once import at_once
 from posenc_conformance.deployed.endpoint import FormRefused, Gone
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Bucketed, Tabled
@@ -87,7 +85,7 @@ class Situations(Asked):
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
-        found = at_once([partial(self._measure, prompt) for prompt in prompts])
+        found = at_once([partial(self._measure, each) for each in prompts])
         when = ", with another text at the same time"
         wrong = [each for each in found if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
@@ -312,25 +310,6 @@ class Situations(Asked):
             if self._fits(found):
                 return found
         return prompt
-
-
-def at_once(calls: Sequence[Callable[[], Measured]]) -> list[Measured]:
-    """Make calls at the same time, and return what they return; raise what one of them raises.
-
-    Their threads end with the run: nobody who interrupts it waits for an engine that hangs.
-    """
-    made: list[Future[Measured]] = [Future() for _ in calls]
-
-    def run(call: Callable[[], Measured], future: Future[Measured]) -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:  # told to whoever waits
-            future.set_exception(error)
-
-    for call, future in zip(calls, made, strict=True):
-        # With the context of this thread, which says whether arithmetic warns.
-        Thread(target=copy_context().run, args=(run, call, future), daemon=True).start()
-    return [future.result() for future in made]
 
 
 @dataclass

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,29 +38,34 @@ USUAL_STATE = {name: read() for name, (read, _) in STATE.items()}
 implementation has left for good would hide the same change by the next."""
 
 
+LEAVING = {name: act for name in ("_exit", "execv", "execve") if (act := vars(os).get(name))}
+"""Functions of ``os`` after which this process does nothing more; all others call one of them."""
+
+
 @contextmanager
 def preventing_exit() -> Iterator[None]:
-    """Keep ``os._exit`` from ending this process while it lasts: raise SystemExit instead.
+    """Keep functions of ``os`` from ending this process while it lasts: raise SystemExit instead.
 
     A child that was forked may exit. Another thread, which no exception would stop, ends the
     process with a status that is not taken for success.
     """
-    usual = vars(os)["_exit"]
+    usual = {name: vars(os)[name] for name in LEAVING}
     process, thread = os.getpid(), threading.get_ident()
 
-    def leave(status: int) -> None:
+    def leave(name: str, *given: Any, **named: Any) -> None:
         if os.getpid() != process:
-            usual(status)
+            LEAVING[name](*given, **named)
+        first = next(iter((*given, *named.values())), "")
         if threading.get_ident() != thread:
-            os.write(2, f"os._exit({status}) in a thread ended the run\n".encode())
-            usual(status or 1)
-        raise SystemExit(f"os._exit({status})")
+            os.write(2, f"os.{name}({first}) in a thread ended the run\n".encode())
+            LEAVING["_exit"]((name == "_exit" and first) or 1)
+        raise SystemExit(f"os.{name}({first})")
 
-    vars(os)["_exit"] = leave
+    vars(os).update({name: partial(leave, name) for name in LEAVING})
     try:
         yield
     finally:
-        vars(os)["_exit"] = usual
+        vars(os).update(usual)
 
 
 def find_changes_by(action: Callable[[], object]) -> list[str]:

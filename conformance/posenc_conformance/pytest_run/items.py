@@ -9,17 +9,22 @@ from functools import cached_property
 from io import TextIOBase
 from pathlib import Path
 from typing import Any, TextIO
+from unittest import SkipTest
 
 import pytest
 
 from posenc_conformance.checks import LEVELS, Check, deployed
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.judge.quiet import without_warnings
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result
+
+NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
+"""What pytest does not take for a failure, whoever raises it."""
 
 
 class SpecFolder(pytest.Directory):
@@ -144,9 +149,9 @@ class Unfinished(pytest.Item):
         """Return what is missing, and the next step."""
         return str(excinfo.value)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
+    def reportinfo(self) -> tuple[Path, int, str]:
         """Return the heading of the failure."""
-        return self.path, None, f"{self.file.name} is not finished"
+        return self.path, 0, f"{self.file.name} is not finished"
 
 
 class Level(pytest.Collector):
@@ -198,22 +203,25 @@ class CheckNode(pytest.Item):
                 redirect_stdout(_Kept(sys.stdout)),
                 redirect_stderr(_Kept(sys.stderr)),
                 without_warnings(),
+                preventing_exit(),
             ):
                 found = self.plan.apply_known(self.check_id, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a time-out of another plugin, or a fault of the kit
-            self._note(
-                Execution(Verdict.FAILED, text=f"the check broke off: {describe_exception(error)}")
+            found = Execution(
+                Verdict.FAILED, text=f"the check broke off: {describe_exception(error)}"
             )
-            raise
-        self._note(found)
+            if not isinstance(error, NO_FAILURE):
+                self.note(found)
+                raise
+        self.note(found)
         if found.verdict is Verdict.FAILED:
             raise Wrong(found.text, found.outcome, found.case)
         if found.verdict is not Verdict.PASSED:
             pytest.skip(found.text)
 
-    def _note(self, found: Execution) -> None:
+    def note(self, found: Execution) -> None:
         """Keep what was found for the scorecard and the report.
 
         Its form is one that goes from process to process.
@@ -241,12 +249,12 @@ class CheckNode(pytest.Item):
             return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
         return super().repr_failure(excinfo, style)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the heading of a failure.
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the heading of a failure, and a line, which pytest wants of one that is skipped.
 
-        It is not the id alone, in which pytest would replace dots by colons.
+        The heading is not the id alone, in which pytest would replace dots by colons.
         """
-        return self.path, None, f"{self.nodeid} of {self.check.subject.name}()"
+        return self.path, 0, f"{self.nodeid} of {self.check.subject.name}()"
 
 
 class CheckItem(CheckNode):

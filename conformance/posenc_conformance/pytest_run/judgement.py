@@ -14,6 +14,9 @@ from posenc_conformance.report.document import Frame
 from posenc_conformance.report.layout import CheckEntry, Report
 from posenc_conformance.report.result import Place, Result
 
+UNFINISHED = "the run went on when this was written, and has not written its end"
+"""What a report says that somebody reads although its run was killed."""
+
 
 class Judgement:
     """What comes of judging one implementation."""
@@ -25,6 +28,8 @@ class Judgement:
         """What they tell."""
         self.results: dict[str, Result] = {}
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.expected: set[str] = set()
+        """Ids of checks that failed as a mark of the project says they do."""
         self.interrupted = ""
         self.is_filtered = False
         """Whether ``-m`` or ``-k`` chose among the schemes."""
@@ -33,6 +38,22 @@ class Judgement:
         """Keep what a check found, and how long it took."""
         self.results[found["id"]] = Result.received(found)
         self.seconds[found["scheme"], found["call"]] += seconds
+
+    def expect(self, id: str, is_expected: bool) -> None:
+        """Keep whether it was expected of a check that it fails."""
+        (self.expected.add if is_expected else self.expected.discard)(id)
+
+    @property
+    def unexpected(self) -> int:
+        """How many checks failed of which that was not expected."""
+        failed = (each.id for each in self.results.values() if each.verdict == Verdict.FAILED)
+        return sum(id not in self.expected for id in failed)
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether any check could tell something."""
+        silent = (Verdict.NOT_CLAIMED, Verdict.BLOCKED)
+        return any(each.verdict not in silent for each in self.results.values())
 
     def note_broken(self, id: str, why: object) -> None:
         """Keep that a check which is claimed broke off without a word."""
@@ -45,6 +66,10 @@ class Judgement:
         """Everything that came out, in the form of the published schema."""
         results = list(self.results.values())
         return document.build(self._frame, results, interrupted=self.interrupted)
+
+    def report_so_far(self) -> Report:
+        """Return the report of a run that goes on, which says so."""
+        return document.build(self._frame, list(self.results.values()), interrupted=UNFINISHED)
 
     @property
     def _frame(self) -> Frame:

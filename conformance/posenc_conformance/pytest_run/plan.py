@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import pytest
@@ -117,6 +117,7 @@ class Plan:
                 require_computable(subject)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
         self._of_models: dict[str, list[Check]] = {}
+        self._every: dict[str, list[str]] = {}
         file = request.known_file
         self.known = known.read_known(file, self._ids_of_file) if file else {}
 
@@ -204,15 +205,15 @@ class Plan:
         Raises UserError if it names what there is not, or claims nothing.
         """
         schemes = load_all()
-        request = Request.of(config)
+        request, named = Request.of(config), asked.schemes
         if asked.known:
             request = replace(request, known_file=folder / asked.known)
         implementation = _implementation(asked, config, folder, schemes)
         _register_markers(config, schemes)
         found = subjects(implementation.adapter, schemes, request.memory_of_a_call)
         claimed = {subject.scheme.id for subject in found}
-        chosen = [each for each in schemes if each.id in (asked.schemes or claimed)]
-        for id in asked.schemes or ():
+        chosen = [each for each in schemes if each.id in (named or claimed)]
+        for id in named or ():
             if id not in [each.id for each in schemes]:
                 near = get_close_matches(id, [each.id for each in schemes], n=1)
                 raise UserError(
@@ -343,12 +344,12 @@ class Plan:
 
     def _everything(self, schemes: Sequence[KnownScheme]) -> dict[str, list[str]]:
         """Return the ids of all checks of the schemes and of the chosen models."""
-        whole = [scheme for scheme in schemes if self.problem(scheme) is None]
-        every = subjects(reference_for(whole)(), whole) if whole else []
-        found = {
-            each.id: _ids([each], lambda scheme, level: checks_of(scheme, level, every))
-            for each in whole
-        }
+        for each in schemes:
+            if each.id not in self._every and self.problem(each) is None:
+                every = subjects(reference_for([each])(), [each])
+                listed = partial(checks_of, subjects=every)
+                self._every[each.id] = _ids([each], listed)
+        found = {each.id: self._every[each.id] for each in schemes if each.id in self._every}
         level = self.model_checks.level
         for model in self.chosen_models:
             ids = self.model_checks.ids(model)

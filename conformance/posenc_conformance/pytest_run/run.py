@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 from collections import ChainMap
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -16,10 +16,14 @@ from typing import Any
 
 import pytest
 
+from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import describe_exception
+from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.pytest_run.items import (
     CheckFunction,
     CheckItem,
+    CheckNode,
     ModelFile,
     SpecFile,
     SpecFolder,
@@ -29,6 +33,7 @@ from posenc_conformance.pytest_run.plan import Plan, Request
 from posenc_conformance.report import announcement, causes, document
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.document import Frame, title
+from posenc_conformance.report.layout import Report
 from posenc_conformance.scheme_file.read import is_scheme_file, spec_folder
 
 STATUS = {
@@ -41,8 +46,12 @@ STATUS = {
 
 ENDING = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
 """Signals that end a run from outside: a scheduler's, and that of a terminal that is closed."""
-AT_ONCE = 1.0
-"""Seconds within which a second Ctrl-C is part of the first."""
+ENOUGH = 3
+"""Pressed so often, Ctrl-C ends the process whatever it is doing."""
+FORGOTTEN = 10.0
+"""Seconds after which a Ctrl-C that interrupted no run is not counted any more."""
+PAUSE, SHARE = 5.0, 20
+"""Seconds between two reports of a run that goes on, and how many times as long as writing one."""
 NAME = "posenc-run"
 """The name under which pytest knows the kit's part of a run."""
 
@@ -62,6 +71,10 @@ class Run:
         self._folders = (spec_folder(), spec_folder() / "models")
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
+        self._written: set[Path] = set()
+        self._kept_until = -math.inf
+        self._overruled = 0
+        """Checks that failed, although pytest was told in the end that nothing has."""
         self._interrupted = ""
         self._is_open = False
         """Whether a session has begun that is not finished."""
@@ -69,6 +82,7 @@ class Run:
         """Whether all that was to run has run, as far as anybody has begun."""
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
+        self._key = _Key()
 
     def judge(self, plan: Plan, prefix: str = "") -> None:
         """Judge what a plan says; ``prefix`` stands before the ids of its checks."""
@@ -146,21 +160,24 @@ class Run:
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _interrupt)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, _Key())
+            signal.signal(signal.SIGINT, self._key)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Know of a run that breaks off, whoever ends it and whether or not that is told."""
         try:
-            result = yield
+            with preventing_exit() if self.alone else nullcontext():
+                result = yield
         except session.Failed:  # as many failures as were asked for
             self._through = True
             raise
         self._through = True
         return result
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was not through."""
+        self._key.is_dealt_with = True
         self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
@@ -170,10 +187,12 @@ class Run:
         """
         if self._is_open and not self.request.worker:
             self._through = False
-            self._write_reports()
+            self._finish_reports()
         for each in self.judgements.values():
             if each.plan is not None:
                 each.plan.implementation.end()
+        if signal.getsignal(signal.SIGINT) is self._key:  # in the main thread
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say how much there is to do."""
@@ -191,12 +210,32 @@ class Run:
                 terminal.ensure_newline()
                 terminal.write_line(line)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a report say of a check that broke off before or after its call that it has failed.
+
+        What it has found wrong before goes before that.
+        """
+        report = yield
+        if isinstance(item, CheckNode) and report.failed and call.excinfo is not None:
+            found = causes.found_by(report)
+            if report.when != "call" and (found is None or found["verdict"] != "failed"):
+                why = f"broke off in {report.when}: {describe_exception(call.excinfo.value)}"
+                item.note(Execution(Verdict.FAILED, text=why))
+                report.user_properties = [*item.user_properties]
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a check found; one that broke off without a word has failed."""
         found = causes.found_by(report)
-        if found is not None and report.when == "call":
+        if found is not None and (report.when == "call" or report.failed):
             prefix = report.nodeid.removesuffix(found["id"])
-            self.judgements.setdefault(prefix, Judgement()).note(found, report.duration)
+            judgement = self.judgements.setdefault(prefix, Judgement())
+            judgement.note(found, report.duration)
+            judgement.expect(found["id"], _is_expected(report))
+            self._keep_report()
         elif report.failed:
             for prefix, each in self.judgements.items():
                 if report.nodeid.startswith(prefix):
@@ -215,10 +254,12 @@ class Run:
         if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
             return None
         found = causes.found_by(report)
-        if report.when == "call" and report.outcome == "skipped" and found is not None:
-            letter, word = STATUS[found["verdict"]]
-            return word.lower(), letter, (word, {"yellow": True})
-        return None
+        if report.when != "call" or report.outcome != "skipped" or found is None:
+            return None
+        if found["verdict"] not in STATUS:  # it is marked with xfail, or a hook has changed it
+            return None
+        letter, word = STATUS[found["verdict"]]
+        return word.lower(), letter, (word, {"yellow": True})
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the report, and see to it that a run which judged nothing is not green."""
@@ -231,14 +272,15 @@ class Run:
         if session.config.option.collectonly or (self._plan and not self._collecting):
             return
         self._show_causes_once()
-        self._write_reports()
+        self._finish_reports()
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
             unseen = any(each.blocked_unseen() for each in self.judgements.values())
-            if self._report_problem or unseen:
+            self._overruled = sum(each.unexpected for each in self.judgements.values())
+            if self._report_problem or unseen or self._overruled:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            elif self.alone and not self._judged:
+            elif self.alone and not any(each.has_verdict for each in self.judgements.values()):
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _tell_frames(self) -> None:
@@ -251,21 +293,51 @@ class Run:
         output: dict[str, object] = self.config.workeroutput  # type: ignore[attr-defined]  # of xdist
         output[PROPERTY] = frames
 
-    def _write_reports(self) -> None:
-        """Write the report of what was judged; of several, each into a file of its own."""
+    def _finish_reports(self) -> None:
+        """Write the report of what was judged; no signal but a third Ctrl-C comes between."""
         if not self._through and not self._interrupted:
             self._interrupted = "the run broke off"
         for each in self.judgements.values():
             each.interrupted = self._interrupted
-        path = self.request.report_file
-        if path is None:
-            return
-        told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
-        written = self._judged or told
+        self._key.is_dealt_with = True
         with _undisturbed():
-            for prefix, each in written.items():
-                own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
-                self._report_problem = document.write(each.report, own) or self._report_problem
+            self._report_problem = self._write(lambda judgement: judgement.report)
+
+    def _keep_report(self) -> None:
+        """Write what was judged so far, the first result at once, should the process be killed.
+
+        That takes a small share of the time, however long the report gets. Of what several
+        processes judge in test files it is told only at the end what it is.
+        """
+        path = self.request.report_file
+        is_file = path is not None and (path.is_file() or not path.exists())
+        if self.request.worker or not is_file or monotonic() < self._kept_until:
+            return
+        began = monotonic()
+        self._write(lambda judgement: judgement.report_so_far())
+        ended = monotonic()
+        self._kept_until = ended + max(PAUSE, SHARE * (ended - began))
+
+    def _write(self, report_of: Callable[[Judgement], Report]) -> str:
+        """Write the report of each judgement, of several each into a file of its own.
+
+        Returns what went wrong; an empty text if nothing.
+        """
+        path, problem = self.request.report_file, ""
+        if path is None:
+            return ""
+        told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
+        chosen = self._judged or told
+        places = {
+            path if len(chosen) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}"): each
+            for prefix, each in chosen.items()
+        }
+        for own, each in places.items():
+            problem = document.write(report_of(each), own) or problem
+        for other in self._written - places.keys():  # when the first one was the only one
+            other.unlink(missing_ok=True)
+        self._written = {*places}
+        return problem
 
     def _leave_out_hypothesis(self) -> None:
         """Leave out Hypothesis's summary, which has nothing to say.
@@ -294,21 +366,31 @@ class Run:
         plan = self._plan
         if plan is not None and self._collecting:
             results = self.judgements[""].results
-            if not results and self.alone and not self._interrupted:
-                terminalreporter.write_line(_nothing_judged(plan))
+            judged = self.judgements[""].has_verdict
+            if not judged and self.alone and not self._interrupted:
+                terminalreporter.write_line(_nothing_judged(plan, len(results)))
             if self._interrupted:
                 missing = len(plan.claimed) - len(results)
                 why = f"the run was interrupted ({self._interrupted}), so {missing} checks"
                 terminalreporter.write_line(f"posenc: no verdict: {why} did not run", red=True)
+        if self._overruled:
+            many = f"{self._overruled} check{'s' * (self._overruled > 1)} failed"
+            terminalreporter.write_line(
+                f"posenc: {many}, and pytest was told otherwise by a hook of a conftest.py or "
+                "plugin; a mark of xfail, or a file of known failures, would say so openly",
+                red=True,
+            )
         if self._report_problem:
             terminalreporter.write_line(self._report_problem, red=True)
         elif self.request.report_file:
             terminalreporter.write_line(f"report: {self.request.report_file}")
 
 
-def _nothing_judged(plan: Plan) -> str:
-    if plan.claimed:
-        why = f"the selection excludes all of its {len(plan.claimed)} checks"
+def _nothing_judged(plan: Plan, ran: int) -> str:
+    if ran:
+        why = f"the {ran} checks that ran came to no verdict"
+    elif plan.claimed:
+        why = f"all of its {len(plan.claimed)} checks were left out or skipped"
     elif plan.chosen and all(plan.problem(scheme) for scheme in plan.chosen):
         why = "the chosen schemes are not finished"
     else:
@@ -318,6 +400,11 @@ def _nothing_judged(plan: Plan) -> str:
         only = ", ".join([*claimed, *plan.model_checks.claimed])
         why = f"it makes no claims about {', '.join(ids)}, only about {only}"
     return f"posenc: nothing of {plan.implementation.name} was judged: {why}"
+
+
+def _is_expected(report: pytest.TestReport) -> bool:
+    """Return whether a failure is shown as one that was expected, because of a mark of xfail."""
+    return report.skipped and "wasxfail" in vars(report)
 
 
 def _slug(prefix: str) -> str:
@@ -330,29 +417,39 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 class _Key:
-    """What Ctrl-C does: as ever, but pressed twice at once it interrupts once.
+    """What Ctrl-C does: it interrupts, and pressed again and again it ends the process.
 
-    The second one would arrive while pytest still deals with the first, and nothing would be told.
+    While pytest deals with an interruption another one does nothing, or nothing would be told.
     """
 
     def __init__(self) -> None:
-        self.last = -math.inf
+        self.is_dealt_with = False
+        """Whether pytest knows of an interruption, or is at its end."""
+        self._pressed = 0
+        self._last = -math.inf
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt, unless that has just been done."""
-        now, before = monotonic(), self.last
-        self.last = now
-        if now - before > AT_ONCE:
+        """Interrupt; end the process the third time, and if that hangs, whatever it waits for."""
+        now, before = monotonic(), self._last
+        self._last = now
+        if now - before > FORGOTTEN and not self.is_dealt_with:
+            self._pressed = 0  # at a debugger's prompt, say
+        self._pressed += 1
+        if self._pressed >= ENOUGH:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        if not self.is_dealt_with:
             signal.default_int_handler(number, frame)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let no signal that would end the run come between."""
+    """Let no signal that would end the run come between, but a third Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    known = [each for each in (*ENDING, signal.SIGINT) if signal.getsignal(each) is not None]
+    present = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
+    known = [each for each, now in present.items() if now and not isinstance(now, _Key)]
     before = {number: signal.signal(number, signal.SIG_IGN) for number in known}
     try:
         yield

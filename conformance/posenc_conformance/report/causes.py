@@ -30,7 +30,8 @@ def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport
     for report in failed:
         each = found[report.nodeid]
         judged = _judged(report.nodeid, each)
-        cause = (judged, *_cause(each, ranked[judged])) if each else (report.nodeid,)
+        has_cause = each is not None and each["verdict"] == "failed"  # else a strict mark of xfail
+        cause = (judged, *_cause(each, ranked[judged])) if has_cause else (report.nodeid,)
         grouped.setdefault(cause, []).append(report)
     shown = []
     for cause, reports in grouped.items():

@@ -95,9 +95,13 @@ def difference(before: Report, after: Report) -> Difference:
     """Compare two reports, check by check and row by row of the scorecard.
 
     A check that failed, was blocked or let bad input pass, and passes now, is better; the reverse
-    is worse, and so is one that passed and is not claimed or selected any more.
+    is worse, and so is one that passed and is not claimed or selected any more. A later run that
+    did not finish is worse.
     """
     found: dict[str, list[str]] = {"better": [], "worse": [], "other": []}
+    for kind, which, report in (("other", "earlier", before), ("worse", "later", after)):
+        if reason := report.get("interrupted"):
+            found[kind].append(f"the {which} run did not finish: {in_line(reason)}")
     old, new = _by_id(before), _by_id(after)
     for id in dict.fromkeys([*old, *new]):
         kind, line = _check(id, old.get(id), new.get(id))

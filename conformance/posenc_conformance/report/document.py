@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, cast
@@ -131,6 +132,15 @@ def place(name: str) -> Path:
         if not path.exists() or path.is_file():
             try_folder(path.parent)
     return path.absolute()  # an implementation may go to another folder
+
+
+def remove_old(name: str) -> None:
+    """Remove the report of an earlier run: a run that fails to start must not seem to have made it.
+
+    Leaves any other file as it is.
+    """
+    with suppress(UserError):  # what cannot be written is said later
+        WRITER.remove([Path(name)])
 
 
 def is_report(path: Path) -> bool:

@@ -1,8 +1,10 @@
 """The kit's checks as tests of somebody's own test file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
+
+from posenc_conformance.errors import UserError, in_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -11,10 +13,42 @@ class Conformance:
 
     adapter: object
     """An adapter's class, the adapter itself, or a name that ``--impl`` takes."""
-    schemes: tuple[str, ...] | None = None
-    """Ids of the schemes to judge; None for all that are claimed."""
-    known: str = ""
-    """The file of known failures, seen from the test file; empty if there is none."""
+    given_schemes: object = None
+    """What was given as ``schemes``, whatever it is; likewise ``known``."""
+    given_known: object = ""
+
+    @property
+    def schemes(self) -> tuple[str, ...] | None:
+        """Ids of the schemes to judge; None for all that are claimed.
+
+        Raises UserError for what is no id: here and not where it was written, so that pytest says
+        that it is so and shows no place in the kit.
+        """
+        given = self.given_schemes
+        if given is None:
+            return None
+        ids = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else (*given,)
+        if not ids or not all(isinstance(each, str) for each in ids):
+            raise UserError(
+                f"conformance() is asked for schemes={in_line(repr(given))}",
+                'give ids of schemes, schemes=["rope"], or leave it out for all that are claimed',
+            )
+        return ids
+
+    @property
+    def known(self) -> str:
+        """The file of known failures, seen from the test file; empty if there is none.
+
+        Raises UserError for what is no path.
+        """
+        given = self.given_known
+        path = given.__fspath__() if isinstance(given, PathLike) else given
+        if not isinstance(path, str) or "\0" in path:
+            raise UserError(
+                f"conformance() is given known={in_line(repr(given))}",
+                'give the path of a file of known failures, known="known.yaml"',
+            )
+        return path
 
 
 def conformance(
@@ -38,5 +72,4 @@ def conformance(
     known : path, optional
         A file of known failures, as ``posenc known`` writes it, seen from the test file's folder.
     """
-    chosen = (schemes,) if isinstance(schemes, str) else schemes
-    return Conformance(adapter, None if chosen is None else tuple(chosen), fspath(known))
+    return Conformance(adapter, schemes, known)
