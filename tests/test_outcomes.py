@@ -140,7 +140,7 @@ LEAVING = {
     "half-d4-start": "raise unittest.SkipTest('no GPU')",
     "llama-head128-4k": "os._exit(0)",
     "gemma-head256": "os.execv('/bin/true', ['true'])",
-    "half-batch-unsorted": "os.execlp('true', 'true')",
+    "half-batch-unsorted": "pytest.fail('too slow')",  # as a plugin with a limit of time says it
 }
 """What leaves which check."""
 

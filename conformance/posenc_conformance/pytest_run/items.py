@@ -247,7 +247,7 @@ class CheckNode(pytest.Item):
             if self.check.level == deployed.LEVEL:  # a few requests, which need the engine
                 return f"{excinfo.value.text}\nalone      pytest '{self.nodeid}' {said}"
             return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
-        return super().repr_failure(excinfo, style)
+        return super().repr_failure(excinfo)  # that of a function takes no style
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the heading of a failure, and a line, which pytest wants of one that is skipped.

@@ -367,7 +367,8 @@ class Run:
         if plan is not None and self._collecting:
             results = self.judgements[""].results
             judged = self.judgements[""].has_verdict
-            if not judged and self.alone and not self._interrupted:
+            is_run = self.alone and not self.config.option.collectonly
+            if is_run and not judged and not self._interrupted:
                 terminalreporter.write_line(_nothing_judged(plan, len(results)))
             if self._interrupted:
                 missing = len(plan.claimed) - len(results)
