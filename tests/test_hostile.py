@@ -13,9 +13,11 @@ import pytest
 
 from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.at_once import at_once
 from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.commands.badge import badges
 from posenc_conformance.errors import UserError
+from posenc_conformance.pytest_run import run
 from posenc_conformance.report import difference, document, known
 from posenc_conformance.report.machine import applies
 from posenc_lab.judging import schemes
@@ -693,6 +695,55 @@ def test_an_interrupted_run_of_two_processes_says_so_too(
     result.stdout.no_fnmatch_line("*nothing was judged*")
     report = json.loads(Path(pytester.path, "r.json").read_text())
     assert report["interrupted"].startswith("KeyboardInterrupt")
+
+
+def test_ctrl_c_interrupts_until_pytest_knows_of_it() -> None:
+    key = run._Key()
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            key(signal.SIGINT, None)
+    later = run._Key()
+    later.is_dealt_with = True
+    later(signal.SIGINT, None)
+    later(signal.SIGINT, None)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_third_ctrl_c_ends_what_hangs_in_the_end(tmp_path: Path) -> None:
+    """Here in the summary, whose other hooks anybody may write."""
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(
+        "import os, signal, time\n"
+        "def pytest_terminal_summary():\n"
+        "    for _ in range(3):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(999)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "--impl=mine.py", "rope.yaml::smoke"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=300)
+    assert done.returncode == -signal.SIGINT
+
+
+def test_several_things_at_once_return_what_each_returned() -> None:
+    assert at_once([lambda: 1, lambda: 2]) == [1, 2]
+    with pytest.raises(ZeroDivisionError):
+        at_once([lambda: 1, lambda: 1 // 0])
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_nobody_waits_for_a_thread_that_hangs() -> None:
+    code = (
+        "import os, signal, threading, time\n"
+        "from posenc_conformance.checks.at_once import at_once\n"
+        "def hang():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(999)\n"
+        "at_once([hang, hang])\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.rstrip().endswith(b"KeyboardInterrupt")
 
 
 def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(
