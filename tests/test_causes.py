@@ -18,10 +18,12 @@ def failure(
     level: str = "golden",
     worst: float | None = 8.0,
     message: str = "",
+    verdict: str = "failed",
 ) -> pytest.TestReport:
     """A check that failed, and the mistakes that explain it."""
     found = {
         "id": f"check-{number}",
+        "verdict": verdict,
         "scheme": scheme,
         "call": call,
         "combination": combination,
@@ -53,6 +55,11 @@ def shown(*failed: pytest.TestReport) -> list[tuple[str, int]]:
 def test_failures_of_one_mistake_are_one() -> None:
     found = shown(*(failure(n, "wrong-base", level=f"level {n}") for n in range(3)))
     assert found == [("check-0", 2)]
+
+
+def test_what_has_passed_against_a_strict_mark_has_no_cause() -> None:
+    passed = [failure(n, verdict="passed") for n in range(2)]
+    assert shown(failure(2), *passed) == [("check-2", 0), ("check-0", 0), ("check-1", 0)]
 
 
 def test_a_single_failure_is_shown_as_it_is() -> None:
