@@ -39,6 +39,7 @@ from posenc_conformance.remote.load import How, load
 from posenc_conformance.report.document import place
 from posenc_conformance.report.known import read_known
 from posenc_conformance.scheme_file.read import is_scheme_file, read_scheme, scheme_files
+from posenc_conformance.scheme_file.strict_yaml import find_line, load_yaml
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -386,6 +387,76 @@ def test_known_failures_that_hurt_are_refused(tmp_path: Path, text: str) -> None
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"known\.yaml"):
         read_known(path, lambda _: [])
+
+
+# Nine lists of nine, nine deep: 600 bytes that are four hundred million values.
+TENFOLD_TEXT = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{of}'] * 9)}]\n"
+    for of, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize("value", ["{machine: *i}", "{cpu: *i}", "{versions: {numpy: *i}}", "*i"])
+def test_known_failures_whose_aliases_grow_are_refused(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "known.yaml"
+    text = f"posenc-known-failures: 1\n{TENFOLD_TEXT}"
+    text += f"failures: [{{id: 'a', reason: x, when: {value}}}]\n"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="aliases expand"):
+        read_known(path, lambda _: ["a"])
+
+
+MISFITS = [
+    "!!bool abc",
+    "!!int ''",
+    "!!int '-'",
+    "!!int '_'",
+    "!!float ''",
+    "!!float '_'",
+    "!!timestamp abc",
+    "2020-01-01",
+    "!!map [1]",
+    "!!seq {a: 1}",
+    "!!str [1]",
+    "!!set {a, b}",
+    "!!omap [a: 1]",
+    "!!pairs [a: 1]",
+    "!!binary aGVsbG8=",
+    "!!python/object/apply:os.system [ls]",
+    "!mine 3",
+    "<<",
+    "{1: x}",
+    "{yes: x}",
+    "{<<: {a: 1}}",
+    "{[a]: 1}",
+]
+
+
+@pytest.mark.parametrize("value", MISFITS)
+@pytest.mark.parametrize("reader", ["known failures", "scheme"])
+def test_yaml_that_is_no_plain_data_is_refused_with_its_line(
+    tmp_path: Path, reader: str, value: str
+) -> None:
+    name, read = READERS[reader]
+    path = tmp_path / name
+    path.write_text(f"posenc-known-failures: 1\nfailures: []\na: {value}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=rf"{name}:3: ") as found:
+        read(path)
+    assert len(found.value.cause) < 500
+    assert found.value.__cause__ is None
+
+
+def test_yaml_that_is_plain_data_is_read(tmp_path: Path) -> None:
+    text = "{a: !!int 1_000, b: !!float 1, c: !!str 2, d: !!null , e: [.inf, yes, '2020-01-01']}"
+    assert load_yaml("a.yaml", text) == {
+        **{"a": 1000, "b": 1.0, "c": "2", "d": None},
+        "e": [math.inf, True, "2020-01-01"],
+    }
+
+
+def test_a_line_is_found_in_a_file_however_deep_it_is() -> None:
+    text = f"a: 1\nb: {'[' * 700}{']' * 700}\n"
+    assert find_line(text, ["b"]) in (1, 2)
 
 
 def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:

@@ -95,6 +95,9 @@ def test_many_stars_take_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         entry(when={"cpu": 3}),
         entry(when={"moon": "full"}),
         entry(when={"versions": {"numpy": "newest"}}),
+        entry(when={"versions": {"numpy": ">=" + "1" * 5000}}),
+        entry(when={"versions": {"numpy": [">=1"]}}),
+        entry(when={"versions": {"": ">=1"}}),
     ],
 )
 def test_what_is_no_entry_is_told_with_its_place(tmp_path: Path, wrong: Any) -> None:

@@ -11,14 +11,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from posenc_conformance import __version__
 from posenc_conformance.door import LARGEST_DOCUMENT, read_json
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.difference import require_complete
 from posenc_conformance.report.layout import Report
-from posenc_conformance.scheme_file.read import StrictLoader, spec_folder
+from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.strict_yaml import load_yaml
 from scoreboard.table import FOLDER, ROOT, Adapter, Library
 
 FORMAT = 1
@@ -203,7 +202,7 @@ def digests_of_calls(id: str) -> Mapping[str, str]:
     path = spec_folder() / f"{id}.yaml"
     if not path.is_file():
         return {}
-    raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+    raw = load_yaml(path, path.read_text(encoding="utf-8"))
     asked = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}
     calls = asked.pop("calls", {})
     return {

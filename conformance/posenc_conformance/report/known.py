@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from posenc_conformance.door import named, read_text
+from posenc_conformance.door import read_text
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import Writer
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
-from posenc_conformance.scheme_file.read import StrictLoader
+from posenc_conformance.scheme_file.strict_yaml import load_yaml
 
 MARK = "posenc-known-failures"
 FORMAT = 1
@@ -77,9 +77,7 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
 
 
 def _entries(path: Path) -> list[object]:
-    text = read_text(path, HINT)
-    with named(path, HINT):
-        raw = yaml.load(text, Loader=StrictLoader)
+    raw = load_yaml(path, read_text(path, HINT), HINT)
     if not isinstance(raw, dict) or raw.get(MARK) is True or raw.get(MARK) != FORMAT:
         raise UserError(f"{path} does not begin with '{MARK}: {FORMAT}'", HINT)
     entries = raw.get("failures")

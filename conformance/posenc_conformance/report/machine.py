@@ -6,9 +6,9 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 
 HINT = (
     "conditions in when (all must hold): cpu: FEATURE as in /proc/cpuinfo, such as amx_bf16; "
@@ -33,7 +33,7 @@ def _holds(where: str, name: object, value: object) -> bool:
         fitting = [_has_version(where, package, wanted) for package, wanted in value.items()]
         return all(fitting)
     if not isinstance(value, str):
-        raise UserError(f"{where}: when.{name} cannot be {value!r}", HINT)
+        raise UserError(f"{where}: when.{in_line(name)} is no text", HINT)
     if name == "cpu":
         return value in cpu_features()
     if name == "no-cpu":
@@ -42,14 +42,17 @@ def _holds(where: str, name: object, value: object) -> bool:
         return platform.system() == value
     if name == "machine":
         return platform.machine() == value
-    raise UserError(f"{where}: when.{name} is not a known condition", HINT)
+    raise UserError(f"{where}: when.{in_line(name)} is not a known condition", HINT)
 
 
 def _has_version(where: str, package: object, wanted: object) -> bool:
+    place = f"{where}: when.versions.{in_line(package)}"
+    if not package or not isinstance(wanted, str):
+        raise UserError(f"{place} needs a package's name and, as text, its versions", HINT)
     try:
-        return SpecifierSet(str(wanted)).contains(version(str(package)), prereleases=True)
-    except InvalidSpecifier:
-        raise UserError(f"{where}: when.versions.{package} cannot be {wanted!r}", HINT) from None
+        return SpecifierSet(wanted).contains(version(str(package)), prereleases=True)
+    except ValueError:  # also of a number with thousands of digits
+        raise UserError(f"{place} cannot be {in_line(repr(wanted))}", HINT) from None
     except PackageNotFoundError:
         return False
 

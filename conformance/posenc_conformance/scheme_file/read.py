@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import fastjsonschema
-import yaml
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, opened, read_text
 from posenc_conformance.errors import UserError, in_line
@@ -18,12 +17,11 @@ from posenc_conformance.scheme_file import cache
 from posenc_conformance.scheme_file.build import scheme_of
 from posenc_conformance.scheme_file.inconsistencies import inconsistencies
 from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.strict_yaml import find_line, load_yaml
 
 MARK = "posenc-scheme:"
 FORMAT = 2
 SCHEMA_NAME = "scheme.schema.json"
-MOST_VALUES = 1_000_000
-"""Values that a scheme file may have with its aliases written out."""
 
 
 def spec_folder() -> Path:
@@ -131,18 +129,7 @@ def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
 
     Raises UserError naming file, line and field if it is not.
     """
-    try:
-        raw = yaml.load(text, Loader=StrictLoader)
-        size = _size(raw)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(f"{path}:{line}: {error.problem}", "correct the YAML there") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: {error}", "save it as UTF-8 text") from None
-    except RecursionError:
-        raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
-    if size > MOST_VALUES:
-        raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
+    raw = load_yaml(path, text)
     if isinstance(raw, dict) and (version := raw.get("posenc-scheme")) in range(1, FORMAT):
         raise UserError(
             f"{path}: its format is {version}; this kit reads format {FORMAT}",
@@ -155,69 +142,6 @@ def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
         problem = in_line(error.message.replace("data.", "", 1))
         raise located_error(path, text, where, problem, schema) from None
     return raw
-
-
-def _size(raw: object) -> int:
-    """Count the values in a structure in which parts may be shared.
-
-    A part counts as often as it occurs. Raises RecursionError if the structure contains itself.
-    """
-    sizes: dict[int, int] = {}
-
-    def size(part: object) -> int:
-        if not isinstance(part, dict | list):
-            return 1
-        if id(part) not in sizes:
-            inner = part.values() if isinstance(part, dict) else part
-            sizes[id(part)] = 1 + sum(map(size, inner))
-        return sizes[id(part)]
-
-    return size(raw)
-
-
-MERGE = "tag:yaml.org,2002:merge"
-COUNTED = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-LONGEST_NUMBER = 1000
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
-    """Safe loading that refuses what YAML lets pass, or fails on without naming a line.
-
-    That is a key given twice, of which YAML would silently keep the last, a key that is no text,
-    a date or number that cannot be, and ``<<``: mappings that are merged from others ten times over
-    are short to write and take for ever to build.
-    """
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-        """Make a mapping, if its keys are all texts and all different."""
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _unreadable("a key must be plain text", key)
-            if key.tag == MERGE:
-                raise _unreadable("keys are not merged from elsewhere: write them out", key)
-            if key.value in seen:
-                raise _unreadable(f"the key {in_line(key.value)!r} is given twice", key)
-            seen.add(key.value)
-        mapping: dict[object, object] = super().construct_mapping(node, deep=deep)
-        return mapping
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Make a value; refuse an impossible date or number, and an integer that is too large."""
-        if node.tag in COUNTED and len(node.value) > LONGEST_NUMBER:
-            raise _unreadable("the number is too long", node)
-        try:
-            value = super().construct_object(node, deep=deep)
-        except (ValueError, OverflowError) as error:
-            raise _unreadable(in_line(str(error).partition(";")[0]), node) from None
-        if isinstance(value, int) and abs(value) >= 2**64:
-            raise _unreadable("the number is too large", node)
-        return value
-
-
-def _unreadable(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 @lru_cache(maxsize=2)
@@ -237,20 +161,5 @@ def located_error(
 ) -> UserError:
     """Make the error for a field of a file, with its line."""
     field = ".".join(map(str, where)) or "the file"
-    line = _line(text, where)
+    line = find_line(text, where)
     return UserError(f"{path}:{line}: {field}: {problem}", f"the format is described in {schema}")
-
-
-def _line(text: str, where: Sequence[str | int]) -> int:
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
-    for step in where:
-        if isinstance(node, yaml.MappingNode):
-            found = [value for key, value in node.value if key.value == str(step)]
-        elif isinstance(node, yaml.SequenceNode) and str(step).isdigit():
-            found = node.value[int(step) : int(step) + 1]
-        else:
-            found = []
-        if not found:
-            break
-        node = found[0]
-    return node.start_mark.line + 1 if node else 1
