@@ -24,7 +24,9 @@ from posenc_conformance.commands.identify.archives import Allowance, numpy_file
 from posenc_conformance.commands.identify.parts import parts_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.door import (
+    MOST_MEMBERS,
     MOST_VALUES,
+    PIECE,
     parse_json,
     read_bytes,
     read_json,
@@ -109,6 +111,17 @@ def test_packed_documents_are_unpacked_up_to_a_limit() -> None:
     for wrong, largest in [(packed, 999), (packed[:-9], 1000), (packed + b"more", 1000)]:
         with pytest.raises((ValueError, EOFError, zlib.error)):
             unpack(wrong, largest)
+
+
+def test_a_packed_document_may_have_many_members_but_not_without_end() -> None:
+    members = [gzip.compress(bytes([n])) + bytes(n) for n in range(200)]
+    assert unpack(b"".join(members), 200) == bytes(range(200))
+    noise = np.random.default_rng(1).bytes(3 * PIECE)  # members that are larger than a piece
+    assert unpack(gzip.compress(noise) * 3, 9 * PIECE) == noise * 3
+    empty = gzip.compress(b"")
+    assert unpack(empty * MOST_MEMBERS + bytes(2**20), 0) == b""
+    with pytest.raises(ValueError, match="members"):
+        unpack(empty * 10**6, 2**20)
 
 
 def test_documents_of_too_many_or_too_deep_values_are_refused() -> None:

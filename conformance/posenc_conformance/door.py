@@ -7,6 +7,7 @@ message that names the file.
 import hashlib
 import json
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -28,6 +29,13 @@ PIECE = 2**20
 GZIP = b"\x1f\x8b"
 GZIP_STREAM = 31
 """What zlib calls its largest window with a header of gzip."""
+PIECE = 2**14
+"""Bytes that are unpacked at a time."""
+MOST_MEMBERS = 2**13
+"""Members of a packed file. bgzip, which makes the most, makes one of each 64 KiB: 2,048 of the
+largest document."""
+PADDING = re.compile(rb"\0*")
+"""What may stand behind a member: tapes pad what they hold."""
 NO_FILES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -149,22 +157,30 @@ def read_json(
 
 
 def unpack(content: bytes, largest: int) -> bytes:
-    """Unpack what gzip has packed, up to a number of bytes.
+    """Unpack what gzip has packed, in one member or in several, up to a number of bytes.
 
-    Raises ValueError for more, EOFError for what breaks off, and zlib.error for what is damaged.
+    Raises ValueError for more bytes or members, EOFError for what breaks off, and zlib.error for
+    what is damaged.
     """
-    parts, left = [], largest
-    while content:
+    parts, left, place = [], largest, 0
+    for _ in range(MOST_MEMBERS):
         machine = zlib.decompressobj(GZIP_STREAM)
-        part = machine.decompress(content, left + 1)
-        left -= len(part)
-        if left < 0:
-            raise ValueError(f"unpacked it has more than {_mebibytes(largest)}")
-        if not machine.eof:
-            raise EOFError("what is packed breaks off")
-        parts.append(part)
-        content = machine.unused_data.lstrip(b"\0")  # tapes pad what they hold
-    return b"".join(parts)
+        # In pieces: zlib copies what it has been given beyond the end of a member.
+        while not machine.eof:
+            piece = content[place : place + PIECE]
+            if not piece:
+                raise EOFError("what is packed breaks off")
+            part = machine.decompress(piece, left + 1)
+            left -= len(part)
+            if left < 0:
+                raise ValueError(f"unpacked it has more than {_mebibytes(largest)}")
+            parts.append(part)
+            place += len(piece) - len(machine.unused_data)
+        if padding := PADDING.match(content, place):
+            place = padding.end()
+        if place == len(content):
+            return b"".join(parts)
+    raise ValueError(f"it is packed in more than {MOST_MEMBERS:,} members")
 
 
 def parse_json(content: bytes) -> Any:
