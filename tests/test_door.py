@@ -18,12 +18,14 @@ import numpy as np
 import pytest
 
 import posenc
+from posenc_conformance import door
 from posenc_conformance.checks.golden import require_small
 from posenc_conformance.commands.identify import archives, parts
 from posenc_conformance.commands.identify.archives import Allowance, numpy_file
 from posenc_conformance.commands.identify.parts import parts_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.door import (
+    BYTES_OF_A_VALUE,
     MOST_MEMBERS,
     MOST_VALUES,
     PIECE,
@@ -38,10 +40,12 @@ from posenc_conformance.models.file import model_file, with_configuration
 from posenc_conformance.registry import load_scheme
 from posenc_conformance.remote.command import amount_of, manifest_of
 from posenc_conformance.remote.load import How, load
-from posenc_conformance.report.document import place
+from posenc_conformance.report.difference import read_report
+from posenc_conformance.report.document import place, write
 from posenc_conformance.report.known import read_known
 from posenc_conformance.scheme_file.read import is_scheme_file, read_scheme, scheme_files
 from posenc_conformance.scheme_file.strict_yaml import find_line, load_yaml
+from posenc_lab.fuzzing.kinds import reports
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -130,6 +134,35 @@ def test_documents_of_too_many_or_too_deep_values_are_refused() -> None:
         parse_json(b"[" + b"{}," * MOST_VALUES + b"{}]")
     with pytest.raises(RecursionError):
         parse_json(b"[" * 10**6)
+
+
+@pytest.mark.parametrize(
+    "text", [",[{" * 9, '"' + ",[" * 9, "\\", '\\"', "\n" + "\\" * 3 + '"' + "," * 9, "\x00,\u20ac"]
+)
+def test_what_stands_in_texts_counts_as_no_value(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages of a report have more commas than it has values."""
+    monkeypatch.setattr(door, "MOST_VALUES", 9)
+    monkeypatch.setattr(door, "BYTES_OF_A_VALUE", 2**20)
+    for size in (1, 2, 3, 2**14):
+        monkeypatch.setattr(door, "PIECE", size)
+        said = {"message": text, text: [1, {"a": text}]}
+        assert parse_json(json.dumps(said, ensure_ascii=False).encode()) == said
+        with pytest.raises(ValueError, match="more than 9 values"):
+            parse_json(json.dumps([text] * 10).encode())
+
+
+def test_a_report_has_room_for_its_values_however_long_it_is(tmp_path: Path) -> None:
+    """Messages, which a value need not have, would make more room."""
+    (report,) = reports()
+    check = {**report["checks"][0], "message": "", "explanations": []}
+    long = {**report, "checks": [{**check, "id": f"a::b::{number}"} for number in range(500)]}
+    path = tmp_path / "a.json"
+    assert write(long, path) == ""
+    assert read_report(path)["checks"][499]["id"] == "a::b::499"
+    content = path.read_bytes()
+    assert door._count_values(content) < len(content) / BYTES_OF_A_VALUE
 
 
 # identify.

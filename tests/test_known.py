@@ -74,6 +74,21 @@ def test_many_stars_take_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         read(tmp_path, entry("nope.yaml::" + "*a" * 40 + "*b"))
 
 
+def test_the_ids_of_a_file_are_asked_for_once(tmp_path: Path) -> None:
+    """A run may have thousands of failures, and ids of thousands of checks."""
+    path = tmp_path / "known.yaml"
+    entry = {"ids": IDS["rope.yaml"], "reason": "both"}
+    path.write_text(yaml.safe_dump({"posenc-known-failures": 1, "failures": [entry]}), "utf-8")
+    asked: list[str] = []
+
+    def ids_of(name: str) -> list[str]:
+        asked.append(name)
+        return IDS[name]
+
+    assert len(read_known(path, ids_of)) == 2
+    assert asked == ["rope.yaml"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

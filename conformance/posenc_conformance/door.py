@@ -23,7 +23,10 @@ LARGEST_DOCUMENT = 2**27
 LARGEST_CONFIGURATION = 2**24
 """Bytes of the largest configuration, manifest, scheme or list of known failures."""
 MOST_VALUES = 2**22
-"""Values of the largest document: each takes some hundred bytes of memory."""
+"""Values of a document, which take up to a hundred bytes of memory each. A larger one may have one
+for each ``BYTES_OF_A_VALUE``."""
+BYTES_OF_A_VALUE = 16
+"""In reports, as the kit writes them, a value takes 22 bytes of the file and more."""
 PIECE = 2**20
 """Bytes that are read at once of what is not kept."""
 GZIP = b"\x1f\x8b"
@@ -189,13 +192,29 @@ def parse_json(content: bytes) -> Any:
     Raises ValueError for what is not JSON or has more values than are read, and RecursionError for
     one that is nested too deeply.
     """
-    if sum(content.count(each) for each in (b",", b"[", b"{", b":")) > MOST_VALUES:
-        raise ValueError(f"it has more than {MOST_VALUES:,} values")
+    most = max(MOST_VALUES, len(content) // BYTES_OF_A_VALUE)
+    marks = sum(content.count(each) for each in (b",", b"[", b"{"))
+    if marks > most and _count_values(content) > most:
+        raise ValueError(f"it has more than {most:,} values")
     if not content.strip():
         raise ValueError("it is empty")
     if content.startswith(POINTER):
         raise ValueError("it is a pointer of Git LFS, and the file itself is not here")
     return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+
+
+NO_MARKS = bytes(set(range(256)) - {*b',[{"'})
+
+
+def _count_values(content: bytes) -> int:
+    """Count commas, brackets and braces outside of texts: no document has more values."""
+    marks = content.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, NO_MARKS)
+    count = inside = 0
+    for start in range(0, len(marks), PIECE):
+        parts = marks[start : start + PIECE].split(b'"')
+        count += sum(map(len, parts[inside::2]))
+        inside ^= len(parts) % 2 == 0
+    return count
 
 
 POINTER = b"version https://git-lfs"

@@ -3,8 +3,9 @@
 Strict in both directions: what is not in the file fails the run, and so does what no longer fails.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,12 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
     """
     known: dict[str, KnownFailure] = {}
     seen: set[str] = set()
+    all_ids = cache(lambda name: dict.fromkeys(ids_of(name)))
     for place, raw in enumerate(_entries(path)):
         where = f"{path}: failures.{place}"
         entry = _entry(where, raw)
         for pattern in entry.patterns:
-            ids = _matching(pattern, ids_of(pattern.partition("::")[0]))
+            ids = _matching(pattern, all_ids(pattern.partition("::")[0]))
             if not ids:
                 raise UserError(
                     f"{where}: {in_line(pattern)} matches no check of what the "
@@ -86,17 +88,16 @@ def _entries(path: Path) -> list[object]:
     return entries
 
 
-def _matching(pattern: str, ids: Sequence[str]) -> list[str]:
+def _matching(pattern: str, ids: Collection[str]) -> list[str]:
     """Return the ids that a pattern means; * stands for anything, all else for itself."""
+    if "*" not in pattern:
+        return [pattern] if pattern in ids else []
     return [id for id in ids if _matches(pattern, id)]
 
 
 def _matches(pattern: str, id: str) -> bool:
     """Return whether a pattern means an id; no way is tried twice, however many stars it has."""
-    first, *others = pattern.split("*")
-    if not others:
-        return id == first
-    *inner, last = others
+    first, *inner, last = pattern.split("*")
     if not id.startswith(first):
         return False
     place = len(first)
