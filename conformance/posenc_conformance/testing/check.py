@@ -13,8 +13,10 @@ from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.held import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.quiet import without_warnings
 from posenc_conformance.testing.explanation import Judged, explanation
-from posenc_conformance.testing.question import Question
+from posenc_conformance.testing.question import Question, shown
+from posenc_conformance.testing.signatures import Misuse
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,24 @@ def check(
         not fit, or arguments with which right cannot be told from wrong.
     """
     __tracebackhide__ = True
+    if isinstance(result, str) and not isinstance(call, str):
+        raise Misuse(
+            "the result and the name of the call are swapped", f"write check(result, {result!r}, …)"
+        )
     question = Question.of(call, shape, arguments)
+    if not isinstance(broadcast, bool | np.bool_):
+        raise question.signature.misuse("broadcast is True or False")
     try:
         output = as_array(question.signature.call.name, result)
     except Misbehaviour as problem:
         raise AssertionError(str(problem)) from None
+    with without_warnings():
+        return _compared(question, output, broadcast=bool(broadcast))
+
+
+def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreement:
+    """Raise AssertionError unless an array is the answer to a question."""
+    __tracebackhide__ = True
     dtype = question.dtype_of(output)
     question.require_held(dtype)
     judged = [
@@ -134,9 +149,9 @@ def expected(
     """
     question = Question.of(call, shape, arguments)
     exact = question.signature.call.dtype
-    if exact not in ("integer", "boolean") and dtype not in (None, *DTYPES):
+    if dtype is not None and not (isinstance(dtype, str) and dtype in (*DTYPES, exact)):
         raise question.signature.misuse(
-            f"dtype={dtype!r} is not known", f"dtype is one of {', '.join(DTYPES)}"
+            f"dtype={shown(dtype)} is not known", f"dtype is one of {', '.join(DTYPES)}, as text"
         )
     results = [np.asarray(case.truth) for case in question.cases("float64")]
     if not results:
@@ -146,14 +161,15 @@ def expected(
         return question.given_order(result).astype(np.int64)
     if exact == "boolean":
         return question.given_order(result).astype(np.bool_)
-    return question.given_order(result).astype(DTYPES[dtype or "float64"])
+    with without_warnings():  # what the dtype does not hold is infinite
+        return question.given_order(result).astype(DTYPES[dtype or "float64"])
 
 
 def _parts(
     question: Question, output: Array, dtype: str, broadcast: bool
 ) -> Iterator[tuple[Case, Array]]:
     """Yield the call of each sequence with its part of the result."""
-    cases = list(question.cases(dtype))
+    cases = list(question.cases(dtype, None if broadcast else output))
     if question.batch is not None:
         if output.ndim == 0 or len(output) != len(cases):
             raise AssertionError(

@@ -1,23 +1,40 @@
 """What somebody asks of the specification: a call with arrays of their own, in their own order."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import describe_exception, printable
+from posenc_conformance.errors import UserError, describe_exception, in_line
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, round_to, to_numpy
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.quiet import without_warnings
+from posenc_conformance.remote.process import amount, spare
 from posenc_conformance.scheme_file.forms import ANY, Form
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Point, Value
-from posenc_conformance.testing.signatures import Signature, find_signature
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Parameter, Point, Value
+from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
 
 COMBINATION = "combination"
 """The keyword that takes a combination of conventions by its name."""
 ROW, CHANNEL = "s", "d"
 """Letters of a shape: the axis of the sequence, and that of the channels."""
+WHOLE = "biu"
+"""NumPy's kinds of what int64 holds."""
+LARGEST_WHOLE = int(np.iinfo(np.int64).max)
+LARGEST = float(np.finfo(np.float64).max)
+SMALL = 2**20
+"""Values of a result that is computed in any case, although another shape shows that it is not the
+one that is asked for: what is wrong with the arguments is said first."""
+COPIES = 4
+"""Arrays like the result in float64 that judging it takes: truth, bound, result, error."""
+LONGEST_SHOWN = 80
+"""Letters of somebody's value that are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +52,12 @@ class Question:
     the same."""
 
     @classmethod
-    def of(cls, name: str, shape: str | None, given: Mapping[str, Any]) -> "Question":
+    def of(cls, name: object, shape: object, given: Mapping[str, Any]) -> "Question":
         """Read a question from keyword arguments.
 
         Raises Misuse for what is missing, unknown or of the wrong form.
         """
-        signature = find_signature(name)
+        signature = find_signature(_name(name))
         conventions = _conventions(signature, given)
         arguments, dtypes = _arguments(signature, given)
         order = _order(signature, shape)
@@ -84,10 +101,14 @@ class Question:
     def _is_batched(self, name: str, form: Form) -> bool:
         return not form.leading and self.arguments[name].ndim == len(form.axes) + 1
 
-    def cases(self, dtype: str) -> Iterator[Case]:
-        """Yield the call, or that of each sequence."""
+    def cases(self, dtype: str, result: Array | None = None) -> Iterator[Case]:
+        """Yield the call, or that of each sequence.
+
+        Raises Misuse for one that cannot be computed. Raises AssertionError for a ``result`` that
+        is too small to be that of a large call, before this is computed.
+        """
         if self.batch is None:
-            yield self._case(self.arguments, dtype)
+            yield self._case(self.arguments, dtype, result)
             return
         for number in range(self.batch):
             given = dict(self.arguments)
@@ -95,18 +116,27 @@ class Question:
                 if name in given and (form.leading or self._is_batched(name, form)):
                     value = given[name]
                     given[name] = value[number if len(value) > 1 else 0]
-            yield self._case(given, dtype)
+            yield self._case(given, dtype, result)
 
-    def _case(self, arguments: Arguments, dtype: str) -> Case:
+    def _case(self, arguments: Arguments, dtype: str, result: Array | None) -> Case:
         signature = self.signature
         scheme, call = signature.scheme, signature.call
         case = Case(scheme, call, self.conventions, arguments, dtype, is_asked_once=True)
+        shape: tuple[int, ...] = ()
+        with suppress(Exception):  # of arguments that do not fit: the reference says what is wrong
+            shape = case.shape
+        _require_size(signature, shape, result)
         try:
-            _ = case.truth, case.shape, case.bound
-        except (TypeError, ValueError, IndexError) as error:
+            with without_warnings():
+                truth, _, _ = case.truth, case.shape, case.bound
+        except UserError:
+            raise
+        except Exception as error:
             hint = "rows are the next-to-last axis unless shape= says otherwise, as in shape='bshd'"
             reordered = self.order or not signature.has_rows
             raise signature.misuse(describe_exception(error), "" if reordered else hint) from None
+        if not KINDS[call.kind].hides and not np.isfinite(truth).all():
+            raise signature.misuse("the definition has no finite result for these arguments")
         return case
 
     def ordered(self, result: Array) -> Array:
@@ -166,33 +196,41 @@ def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Va
     Raises Misuse for values that the specification does not know, or not together.
     """
     axes = {**signature.defaults, **dict.fromkeys(signature.call.options)}
-    for axis in axes:
-        values = list(signature.scheme.conventions[axis].values)
-        if axis in given and given[axis] not in values:
-            raise signature.misuse(
-                f"{axis}={_shown(given[axis])} is not known", f"{axis} is one of {values}"
-            )
-    chosen = dict(_combination(signature, given))
+    said = {axis: _convention(signature, axis, given[axis]) for axis in axes if axis in given}
+    chosen = dict(_combination(signature, given, said))
     for name, parameter in signature.parameters.items():
         if name in given:
             chosen |= parameter.when
-    return chosen | {axis: given[axis] for axis in axes if axis in given}
+    return chosen | said
 
 
-def _combination(signature: Signature, given: Mapping[str, Any]) -> Point:
+def _convention(signature: Signature, axis: str, given: object) -> Value:
+    """Return the value of a convention as the specification writes it; raises Misuse for none."""
+    values = list(signature.scheme.conventions[axis].values)
+    wanted = given
+    if not isinstance(given, str | bool | np.bool_):
+        with suppress(Exception):  # whole numbers of NumPy and PyTorch are as good as Python's
+            wanted = index(given)  # type: ignore[arg-type]  # it says itself whether it can be one
+    for value in values:
+        if type(value) is type(wanted) and value == wanted:
+            return value
+    raise signature.misuse(f"{axis}={shown(given)} is not known", f"{axis} is one of {values}")
+
+
+def _combination(signature: Signature, given: Mapping[str, Any], said: Point) -> Point:
     """Return the conventions of the combination that is named, or is meant by what is given."""
     known = signature.call.combinations
     name = given.get(COMBINATION)
     if name is not None:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise signature.misuse(
-                f"{COMBINATION}={_shown(name)} is not known", f"it has {', '.join(known)}"
+                f"{COMBINATION}={shown(name)} is not known", f"it has {', '.join(known)}"
             )
         return known[name].conventions
     wanted = {
-        axis: given.get(axis, value)
+        axis: said.get(axis, value)
         for axis, value in signature.defaults.items()
-        if axis in given or value is not None
+        if axis in said or value is not None
     }
     for name, parameter in signature.parameters.items():
         if name in given:
@@ -219,7 +257,7 @@ def _arguments(
     needed = [*call.arguments, *(n for n, each in signature.parameters.items() if not each.when)]
     known = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in known]:
-        raise signature.misuse(f"it takes no {' and no '.join(unknown)}")
+        raise signature.misuse(f"it takes no {' and no '.join(map(in_line, unknown))}")
     if missing := [name for name in needed if name not in given]:
         raise signature.misuse(f"{' and '.join(missing)} {_is_or_are(missing)} missing")
     arguments: ArgumentDict = {}
@@ -227,13 +265,11 @@ def _arguments(
     for name in (*call.arguments, *signature.parameters):
         if name not in given:
             continue
-        try:
-            value = to_numpy(given[name])
-        except Exception as error:
-            raise signature.misuse(f"{name} is no array: {describe_exception(error)}") from None
-        if value.dtype.kind not in "biuf" and dtype_name(value) not in DTYPES:
-            raise signature.misuse(f"{name} holds {value.dtype}, not numbers")
-        is_whole = value.dtype.kind in "biu"
+        if name in call.parameters:
+            arguments[name] = _number(signature, call.parameters[name], given[name])
+            continue
+        value = _array(signature, name, given[name])
+        is_whole = value.dtype.kind in WHOLE
         if not is_whole and hasattr(given[name], "dtype") and value.ndim:
             dtypes[name] = dtype_name(value)
         form = signature.forms.get(name)
@@ -245,11 +281,77 @@ def _arguments(
     return arguments, dtypes
 
 
+def _array(signature: Signature, name: str, given: object) -> Array:
+    """Return an argument as NumPy holds it: booleans, whole numbers, or floats that are judged.
+
+    Raises Misuse for anything else, and for what takes more memory than there is.
+    """
+    try:
+        value = to_numpy(given)
+    except Exception as error:
+        raise signature.misuse(f"{name} is no array: {describe_exception(error)}") from None
+    known = dtype_name(value) in DTYPES
+    if value.dtype.kind not in WHOLE and not known:
+        kind = in_line(value.dtype)
+        raise signature.misuse(
+            f"{name} holds {kind}, not numbers"
+            if value.dtype.kind != "f"
+            else f"{name} is in {kind}; it can be in {', '.join(DTYPES)}"
+        )
+    _require_room(signature, name, value.shape)
+    if value.dtype.kind == "u" and value.size and value.max() > LARGEST_WHOLE:
+        raise signature.misuse(f"{name} holds {value.max()}, and int64 ends at {LARGEST_WHOLE}")
+    return value
+
+
+def _number(signature: Signature, parameter: Parameter, given: object) -> int | float:
+    """Return a parameter as a number of Python's.
+
+    Raises Misuse for what is no number, is no whole one where it must be, or is not finite.
+    """
+    whole = parameter.type == "integer"
+    wanted = "a whole number of int64" if whole else "a finite number"
+    with suppress(Exception):
+        value = to_numpy(given)
+        kind = "f" if dtype_name(value) in DTYPES else value.dtype.kind
+        if not value.ndim and kind in ("iu" if whole else "iuf"):
+            with without_warnings():
+                number: int | float = (
+                    value.astype(np.float64).item() if kind == "f" else value.item()
+                )
+            if abs(number) <= (LARGEST_WHOLE if kind in "iu" else LARGEST):
+                return number
+    raise signature.misuse(f"{parameter.name} is {shown(given)}; it must be {wanted}")
+
+
+def _require_size(signature: Signature, shape: Sequence[int], result: Array | None) -> None:
+    """Raise Misuse for a result that takes more memory than there is.
+
+    Raises AssertionError if the one that is given is smaller, so that the large one need not be
+    computed to tell that it is wrong.
+    """
+    _require_room(signature, "its result", shape)
+    if result is not None and prod(shape) > max(SMALL, result.size):
+        call = signature.call
+        raise AssertionError(
+            f"{call.name}() returned shape {result.shape}; expected {(*shape,)}: {call.returns}"
+        )
+
+
+def _require_room(signature: Signature, what: str, shape: Sequence[int]) -> None:
+    room = spare()
+    if room and COPIES * 8 * prod(shape) > room:
+        raise signature.misuse(
+            f"{what} has the shape {(*shape,)}, for which {amount(room)} of memory are too few",
+            "check a part of it, such as a few heads or rows",
+        )
+
+
 def _is_or_are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _order(signature: Signature, shape: str | None) -> tuple[int, ...]:
+def _order(signature: Signature, shape: object) -> tuple[int, ...]:
     """Return which axis of somebody's arrays of rows each axis of the specification is.
 
     Raises Misuse for a shape that names no order, and for a call without such arrays.
@@ -261,7 +363,7 @@ def _order(signature: Signature, shape: str | None) -> tuple[int, ...]:
     letters = list(shape) if isinstance(shape, str) else []
     if len(set(letters)) < len(letters) or not {ROW, CHANNEL} <= set(letters):
         raise signature.misuse(
-            f"shape={_shown(shape)} names no order of axes",
+            f"shape={shown(shape)} names no order of axes",
             "write a letter for each axis: s for the sequence, d for the channels, any others for "
             "batch and heads, as in shape='bshd'",
         )
@@ -269,5 +371,20 @@ def _order(signature: Signature, shape: str | None) -> tuple[int, ...]:
     return (*leading, letters.index(ROW), letters.index(CHANNEL))
 
 
-def _shown(value: object) -> str:
-    return printable(repr(value))[:80]
+def _name(given: object) -> str:
+    """Return the name of a call; raises Misuse for what is none."""
+    if isinstance(given, str):
+        return str(given)
+    raise Misuse(
+        f"the name of a call is text, not {shown(given)}",
+        "write check(result, 'rope', …) or expected('rope', …); 'posenc schemes' lists the calls",
+    )
+
+
+def shown(value: object) -> str:
+    """Return somebody's value as text, or its class if it is long or raises."""
+    with suppress(Exception):
+        text = repr(value)
+        if len(text) <= LONGEST_SHOWN:
+            return in_line(text)
+    return f"a value of the class {in_line(type(value).__name__)}"

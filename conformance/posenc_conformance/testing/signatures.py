@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.forms import Form, form_of, forms_of
@@ -86,6 +86,6 @@ def find_signature(name: str) -> Signature:
     calls = [call for scheme in schemes for call in scheme.calls]
     near = get_close_matches(name.replace("-", "_"), calls, n=3)
     raise Misuse(
-        f"the specification has no call {name!r}",
+        f"the specification has no call {in_line(repr(name))}",
         f"did you mean {' or '.join(near)}?" if near else "'posenc schemes' lists all of them",
     )
