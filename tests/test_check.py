@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -177,6 +178,92 @@ def test_wrong_use_says_what_to_write(change: Callable[[dict[str, Any]], Any], s
         check(X, "rope", **given)
     assert said in str(found.value)
     assert "check(result, 'rope', x=…, positions=…, base=…" in str(found.value)
+
+
+ODD_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "an array of layouts": {"layout": np.array(["half", "half"])},
+    "a layout that is no text": {"layout": True},
+    "a list of combinations": {"combination": ["half"]},
+    "a number for a combination": {"combination": 3},
+    "float8": {"x": X.astype(ml_dtypes.float8_e5m2)},
+    "long doubles": {"x": X.astype(np.longdouble)},
+    "too large whole numbers": {"positions": np.array([2**64 - 1] * TOKENS, np.uint64)},
+    "one position for all": {"positions": [3]},
+    "infinite": {"x": X * np.inf},
+    "no number": {"base": "10000"},
+    "no single number": {"base": [10000.0]},
+    "True for a number": {"base": True},
+    "a number that is none": {"base": np.nan},
+    "a part of a channel": {"rotary_dim": 32.0},
+    "a number of 5,000 digits": {"base": 10**4999},
+    "a switch that is none": {"broadcast": np.zeros(2)},
+    "a shape that is no text": {"shape": 10**5000},
+    "more than there is": {"x": np.broadcast_to(np.float32(0), (10**6, 10**6, TOKENS, 64))},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_ARGUMENTS.values(), ids=ODD_ARGUMENTS)
+def test_odd_arguments_are_misuse(odd: dict[str, Any]) -> None:
+    with pytest.raises(Misuse, match=r"check\(result, 'rope', x=…"):
+        rope(turned(X, PLACES), **odd)
+
+
+@pytest.mark.parametrize("name", [None, b"rope", np.zeros(3), ["rope"], 3, {}, object])
+def test_a_name_that_is_no_text_is_misuse(name: Any) -> None:
+    for call in (lambda: check(X, name), lambda: expected(name)):
+        with pytest.raises(Misuse, match="the name of a call is text"):
+            call()
+    if name is not None:
+        with pytest.raises(Misuse, match="swapped"):
+            check("rope", name)  # type: ignore[arg-type]  # as somebody calls it
+
+
+@pytest.mark.parametrize("dtype", ["float8", np.float32, np.array(["float32", "x"]), 3])
+def test_a_dtype_of_another_kind_is_misuse(dtype: Any) -> None:
+    with pytest.raises(Misuse, match="dtype is one of float64"):
+        expected("alibi_slopes", heads=8, dtype=dtype)
+
+
+def test_whole_numbers_of_any_framework_are_numbers() -> None:
+    right = expected("sinusoidal", positions=PLACES, dim=8, base=1e4)
+    for dim in (np.int32(8), np.array(8), np.uint8(8)):
+        assert check(right, "sinusoidal", positions=PLACES, dim=dim, base=np.float32(1e4))
+    assert check(
+        right, "sinusoidal", positions=PLACES, dim=8, base=10000, layout=np.str_("interleaved")
+    )
+
+
+@pytest.mark.parametrize("heads", [10**9, 10**10, 10**15])
+def test_a_large_call_is_not_computed_to_judge_a_small_result(heads: int) -> None:
+    with pytest.raises((AssertionError, Misuse), match="shape"):
+        check(np.zeros(8), "alibi_slopes", heads=heads)
+    with pytest.raises((AssertionError, Misuse), match="shape"):
+        check(np.zeros(8), "perceiver_fourier", x=[[0.5]], max_resolution=[2], num_bands=heads)
+    with pytest.raises(Misuse, match="of memory"):
+        expected("alibi_slopes", heads=10**15)
+
+
+def test_a_mistake_whose_model_takes_more_memory_than_there_is_has_no_name() -> None:
+    """Sizes that are swapped would make a mask of two thousand million keys."""
+    right = expected("chunked_mask", q_len=7, k_len=7, chunk_size=3)
+    with pytest.raises(AssertionError, match="chunk_size=2147483648"):
+        check(right, "chunked_mask", q_len=7, k_len=7, chunk_size=2**31)
+
+
+@pytest.mark.parametrize("size", [3e38, -3.4e38, 1e38, 1e-45])
+def test_nothing_warns_but_what_is_asked(size: float) -> None:
+    """``filterwarnings = error`` is usual."""
+    x = np.full((4, 8), size, np.float32)
+    given: dict[str, Any] = {"positions": np.arange(4), "base": 1e4, "layout": "half"}
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        for first in (np.ones_like(x), x):
+            with pytest.raises(AssertionError):
+                check(x, "rope", x=first, **given)
+        with pytest.raises(Misuse, match="finite"):
+            check(x, "rope", x=x * np.float32(np.inf), **given)
+        assert expected("rope", x=x, dtype="float16", **given).shape == x.shape
+        assert np.geterr() == dict.fromkeys(np.geterr(), "warn")
 
 
 def test_conventions_are_given_one_by_one_or_by_name() -> None:

@@ -46,7 +46,10 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 def shape(case: Case) -> tuple[int, ...]:
     """Return the shape of x with features in place of coordinates."""
-    return *case.arguments["x"].shape[:-1], len(features(case)[0])
+    *leading, coords = case.arguments["x"].shape
+    waves = 2 if case.conventions["waves"] == "both" else 1
+    own = case.conventions["position"] in ("first", "last-of-each")
+    return *leading, coords * (waves * case.arguments["num_bands"] + own)
 
 
 def bands(case: Case, highest: Any = None) -> Floats:

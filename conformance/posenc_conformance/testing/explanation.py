@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from posenc_conformance.diagnose.diagnosis import to_diagnosis
 from posenc_conformance.diagnose.explain import comparison_lines, diagnosis_lines, page_line
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.asking import call_line
@@ -30,7 +31,10 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
     """
     case, output = judged[number].case, judged[number].output
     comparison = judged[number].comparison
-    diagnosis = name_mistake(case, output, comparison.index)
+    try:
+        diagnosis = name_mistake(case, output, comparison.index)
+    except MemoryError:  # a model of a mistake may take more than the call
+        diagnosis = to_diagnosis([])
     lines = [
         *diagnosis_lines(case, output, diagnosis),
         call_line(case),

@@ -16,7 +16,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.quiet import without_warnings
 from posenc_conformance.remote.process import amount, spare
-from posenc_conformance.scheme_file.forms import ANY, Form
+from posenc_conformance.scheme_file.forms import ANY, ROWS, Form
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
 
@@ -136,7 +136,9 @@ class Question:
             reordered = self.order or not signature.has_rows
             raise signature.misuse(describe_exception(error), "" if reordered else hint) from None
         if not KINDS[call.kind].hides and not np.isfinite(truth).all():
-            raise signature.misuse("the definition has no finite result for these arguments")
+            raise signature.misuse("no finite result can be computed for these arguments")
+        if disagreement := _disagreement(signature.forms, arguments):
+            raise signature.misuse(disagreement)
         return case
 
     def ordered(self, result: Array) -> Array:
@@ -207,12 +209,12 @@ def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Va
 def _convention(signature: Signature, axis: str, given: object) -> Value:
     """Return the value of a convention as the specification writes it; raises Misuse for none."""
     values = list(signature.scheme.conventions[axis].values)
-    wanted = given
+    wanted: object = given if isinstance(given, str) else None
     if not isinstance(given, str | bool | np.bool_):
         with suppress(Exception):  # whole numbers of NumPy and PyTorch are as good as Python's
             wanted = index(given)  # type: ignore[arg-type]  # it says itself whether it can be one
     for value in values:
-        if type(value) is type(wanted) and value == wanted:
+        if isinstance(wanted, type(value)) and value == wanted:
             return value
     raise signature.misuse(f"{axis}={shown(given)} is not known", f"{axis} is one of {values}")
 
@@ -279,6 +281,23 @@ def _arguments(
         exact = value.astype(np.int64 if is_whole else np.float64)
         arguments[name] = exact if exact.ndim else exact.item()
     return arguments, dtypes
+
+
+def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
+    """Say which arrays have unlike numbers of tokens; empty if none have.
+
+    NumPy would repeat one of length 1, which nobody means who gives a single position.
+    """
+    sizes: dict[str, tuple[str, int]] = {}
+    for name, form in forms.items():
+        if name not in arguments:
+            continue
+        shape = arguments[name].shape
+        for axis, size in zip(form.axes, shape[len(shape) - len(form.axes) :], strict=True):
+            first, known = sizes.setdefault(axis, (name, size))
+            if axis in ROWS and size != known:
+                return f"{first} has the length {known} along {axis}, and {name} has {size}"
+    return ""
 
 
 def _array(signature: Signature, name: str, given: object) -> Array:

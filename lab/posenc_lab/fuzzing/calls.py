@@ -177,21 +177,25 @@ def _right_call(subject: Subject) -> tuple[dict[str, Any], Any]:
     return given, expected(subject.name, dtype=dtype, **given)
 
 
-def odd_call(random: Random) -> Any:
-    """Describe a call as JSON can hold it: which one, and what is odd in it."""
-    calls = _right_calls()
-    name = random.choice(list(calls))
-    given, _ = calls[name]
-    places = ["result", "call", "shape", "broadcast", "combination", "dtype", "unknown", *given]
+def right_call(random: Random) -> Any:
+    """Describe a right call as JSON can hold it, or one with a wrong result."""
+    function = random.choice(("check", "check", "expected"))
+    name = random.choice(list(_right_calls()))
+    return {"function": function, "call": name, "wrong": random.random() < 0.4, "odd": {}}
+
+
+def mutated_call(random: Random, described: Any) -> Any:
+    """Return the description of a call with one or two odd arguments."""
+    given, _ = _right_calls()[described["call"]]
+    others = ["result", "call", "shape", "broadcast", "combination", "dtype", "unknown"]
     odd = {
-        random.choice(places if random.random() < 0.4 else [*given]): random.choice(ODD)
+        random.choice([*given] if random.random() < 0.7 else others): random.choice(ODD)
         for _ in range(random.choice((1, 1, 2)))
     }
-    function = random.choice(("check", "check", "expected"))
-    return {"function": function, "call": name, "wrong": random.random() < 0.4, "odd": odd}
+    return {**described, "odd": odd}
 
 
-def make_odd_call(asked: Mapping[str, Any]) -> object:
+def make_call(asked: Mapping[str, Any]) -> object:
     """Make a call that is described; raises what it raises."""
     given, result = _right_calls()[asked["call"]]
     if asked["wrong"]:

@@ -3,11 +3,13 @@
 import contextlib
 import io
 import json
+import os
 import socket
 import struct
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,12 +17,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 
 import posenc
 from posenc_conformance.commands.badge import write as write_badges
 from posenc_conformance.commands.identify.answers import told_of_file
 from posenc_conformance.commands.identify.tables import read_tables
 from posenc_conformance.commands.model import describe_model
+from posenc_conformance.commands.new.command import new
 from posenc_conformance.deployed.client import Client
 from posenc_conformance.deployed.endpoint import Endpoint, connect
 from posenc_conformance.errors import UserError
@@ -29,6 +33,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.block import IN_A_BLOCK
 from posenc_conformance.models.file import load_all
 from posenc_conformance.models.understood import read_by_any
+from posenc_conformance.registry import load_scheme
 from posenc_conformance.remote.command import manifest_of
 from posenc_conformance.remote.wire import Lines, Malformed, value
 from posenc_conformance.report.difference import difference, read_report
@@ -36,6 +41,7 @@ from posenc_conformance.report.document import VERDICTS
 from posenc_conformance.report.known import read_known
 from posenc_conformance.scheme_file.read import read_scheme, spec_folder
 from posenc_lab.deployed.server import talking
+from posenc_lab.fuzzing.calls import make_call, mutated_call, right_call
 from posenc_lab.fuzzing.mutators import mutated, mutated_document
 
 Make = Callable[[Random], bytes]
@@ -357,6 +363,51 @@ def _read_answer(path: Path) -> None:
         Endpoint(client, "served", None).read([0], 1)
 
 
+# Calls of check and expected, and schemes of somebody's own.
+
+
+def _calls(random: Random) -> bytes:
+    return _json(mutated_call(random, right_call(random)))
+
+
+def _call(path: Path) -> None:
+    try:
+        make_call(json.loads(path.read_bytes()))
+    except AssertionError as verdict:
+        if not verdict.args:  # the kit's own
+            raise
+
+
+OWN = "zz-own"
+
+
+@cache
+def own_scheme() -> Mapping[str, bytes]:
+    """Return the files of a new scheme, as the command writes them."""
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        list(new(OWN, "bias", folder))
+        return {each.name: each.read_bytes() for each in Path(folder).iterdir()}
+
+
+def _collect_own(path: Path) -> None:
+    """Collect the checks of a scheme as the plugin does.
+
+    Raises UserError for what it refuses, and RuntimeError for a fault of the kit.
+    """
+    for name, content in own_scheme().items():
+        if name != path.name:
+            path.with_name(name).write_bytes(content)
+    load_scheme.cache_clear()
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        options = ["--impl=reference", f"--posenc-schemes={path.parent}", "--collect-only", "-q"]
+        status = pytest.main([*options, "-p", "no:cacheprovider", "-c", os.devnull, str(path)])
+    if status == pytest.ExitCode.INTERNAL_ERROR or "Traceback" in said.getvalue():
+        raise RuntimeError(said.getvalue()[-300:])
+    if status != pytest.ExitCode.OK:
+        raise UserError(f"pytest ended with {status}")
+
+
 BLOCK_NAMES = sorted({*read_by_any(), *(name for names in IN_A_BLOCK.values() for name in names)})
 CONFIGURATION = _documents_of(_configurations, BLOCK_NAMES, _json)
 GGUF = _documents_of(_metadata, ["qwen2.rope.dimension_count", "qwen2.odd"], gguf)
@@ -378,6 +429,10 @@ KINDS: Mapping[str, Kind] = {
     "diff": Kind("a.json", REPORT, _compare),
     "badge": Kind("a.json", REPORT, _badges),
     "answer": Kind("a.http", _bytes_of(_answers), _read_answer, (UserError, Misbehaviour)),
+    "call": Kind("call.json", _calls, _call),
+    "own scheme": Kind(
+        f"{OWN}.yaml", _bytes_of(lambda: [own_scheme()[f"{OWN}.yaml"]]), _collect_own
+    ),
     "reply": Kind("a.json", _bytes_of(lambda: REPLIES), _read_reply, (UserError, Malformed)),
 }
 
