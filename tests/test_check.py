@@ -215,7 +215,7 @@ def test_a_name_that_is_no_text_is_misuse(name: Any) -> None:
             call()
     if name is not None:
         with pytest.raises(Misuse, match="swapped"):
-            check("rope", name)  # type: ignore[arg-type]  # as somebody calls it
+            check("rope", name)
 
 
 @pytest.mark.parametrize("dtype", ["float8", np.float32, np.array(["float32", "x"]), 3])

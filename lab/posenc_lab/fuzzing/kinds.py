@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import posenc
 from posenc_conformance.commands.badge import write as write_badges
@@ -389,6 +390,24 @@ def own_scheme() -> Mapping[str, bytes]:
         return {each.name: each.read_bytes() for each in Path(folder).iterdir()}
 
 
+@cache
+def _own_documents() -> list[Any]:
+    return [yaml.safe_load(own_scheme()[f"{OWN}.yaml"])]
+
+
+def _own_schemes(random: Random) -> bytes:
+    """Change the bytes of a scheme, or its fields, of which more are still right."""
+    make = _bytes_of(lambda: [own_scheme()[f"{OWN}.yaml"]])
+    if random.random() < 0.7:
+        make = _documents_of(_own_documents, ["options", "dtype", "when"], _yaml)
+    return make(random)
+
+
+def _yaml(document: Any) -> bytes:
+    text: str = yaml.safe_dump(document, sort_keys=False)
+    return text.encode()
+
+
 def _collect_own(path: Path) -> None:
     """Collect the checks of a scheme as the plugin does.
 
@@ -430,9 +449,7 @@ KINDS: Mapping[str, Kind] = {
     "badge": Kind("a.json", REPORT, _badges),
     "answer": Kind("a.http", _bytes_of(_answers), _read_answer, (UserError, Misbehaviour)),
     "call": Kind("call.json", _calls, _call),
-    "own scheme": Kind(
-        f"{OWN}.yaml", _bytes_of(lambda: [own_scheme()[f"{OWN}.yaml"]]), _collect_own
-    ),
+    "own scheme": Kind(f"{OWN}.yaml", _own_schemes, _collect_own),
     "reply": Kind("a.json", _bytes_of(lambda: REPLIES), _read_reply, (UserError, Malformed)),
 }
 
