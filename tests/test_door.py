@@ -558,3 +558,54 @@ def test_a_link_to_itself_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["identify", str(tmp_path / "loop.npy")]) == 2
     assert main(["goldens", "--check", str(tmp_path / "loop.yaml")]) == 2
     assert "loop.yaml" in capsys.readouterr().err
+
+
+ODD_NAMES = ["x" * 5000, "y" * 5000 + ".yaml", "z" * 5000 + ".py", "a/" * 3000, "\x1b[31m\nred", ""]
+COMMANDS = [
+    ["schemes", "{}"],
+    ["schemes", "--posenc-schemes", "{}"],
+    ["explain", "{}"],
+    ["explain", "rope", "{}"],
+    ["goldens", "--check", "{}"],
+    ["export", "--check", "{}"],
+    ["known", "{}", "known.yaml"],
+    ["repro", "{}", "--impl", "reference"],
+    ["repro", "rope.yaml::golden::x", "--impl", "{}"],
+    ["repro", "rope.yaml::golden::x", "--impl", "reference", "--posenc-model", "{}"],
+    ["identify", "{}"],
+    ["model", "{}"],
+    ["badge", "{}"],
+    ["diff", "{}", "{}"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command))
+def test_names_that_no_file_can_have_are_refused_in_a_few_words(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ODD_NAMES:
+        if name or command[0] not in ("schemes", "explain", "identify", "model"):
+            status = main([each.format(name) for each in command])
+            out, err = capsys.readouterr()
+            assert status in (1, 2)
+            assert "\x1b" not in out + err
+            assert len(err) < 16_000
+
+
+def test_a_golden_of_an_own_scheme_that_describes_no_call_is_told(tmp_path: Path) -> None:
+    assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
+    path = tmp_path / "zz-top.yaml"
+    text = path.read_text(encoding="utf-8")
+    for old, new in (
+        ("q_len: 2, k_len: 5}", "q_len: [[1], [2, 3]], k_len: 5}"),
+        ("q_len: 2, k_len: 5}", "q_len: 2, k_len: 6}"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        load_scheme.cache_clear()
+        with pytest.raises(UserError, match=r"zz-top\.yaml"):
+            require_small(load_scheme(path))

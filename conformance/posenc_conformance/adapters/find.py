@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import os
 import re
 import sys
 import sysconfig
@@ -122,17 +123,19 @@ def target(name: str, point: str = "") -> Any:
         return _from_module(name, module, attribute)
     near = get_close_matches(name, known, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
-    own = f"for a file of your own say --impl={name}.py, for a module --impl={name}:Adapter"
+    shown = in_line(name)
+    own = f"for a file of your own say --impl={shown}.py, for a module --impl={shown}:Adapter"
     raise UserError(
-        f"no implementation is called {name!r}; registered are {', '.join(known) or 'none'}",
+        f"no implementation is called {in_line(repr(name))}; "
+        f"registered are {', '.join(known) or 'none'}",
         guess + own,
     )
 
 
 def _from_file(name: str, path: Path, attribute: str) -> Any:
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
         raise UserError(
-            f"there is no file {path.absolute()}", "--impl takes the path of an adapter"
+            f"there is no file {in_line(path.absolute())}", "--impl takes the path of an adapter"
         )
     sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
     module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
@@ -150,7 +153,7 @@ def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
         public = [item for item in vars(module) if not item.startswith("_")]
         near = get_close_matches(attribute, public, n=1)
         raise UserError(
-            f"--impl={name}: {module.__name__} has no attribute {attribute!r}",
+            f"--impl={in_line(name)}: {module.__name__} has no attribute {in_line(attribute)}",
             f"did you mean {near[0]!r}?" if near else f"it has {', '.join(public)}",
         )
     return getattr(module, attribute)
@@ -185,7 +188,7 @@ def _make(name: str, target: Callable[[], object]) -> object:
     missing = [package for package, found in versions(target).items() if not found]
     if missing:
         raise UserError(
-            f"--impl={name} judges a library that is not installed: {', '.join(missing)}",
+            f"--impl={in_line(name)} judges a library that is not installed: {', '.join(missing)}",
             f"install it, for instance with: pip install {' '.join(missing)}",
         )
     made: object = _importing(name, target)
@@ -216,7 +219,7 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
             place = next((at for at in map(_own_place, reversed(own)) if at), place)
             hint = "an adapter must not exit or skip: raise an exception that says what is wrong"
         raise UserError(
-            f"--impl={name} cannot be loaded: {describe_exception(error)} ({place})", hint
+            f"--impl={in_line(name)} cannot be loaded: {describe_exception(error)} ({place})", hint
         ) from error
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask
@@ -42,15 +43,27 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def require_small(scheme: KnownScheme) -> None:
-    """Raise UserError for a golden whose result is larger than can be computed."""
+    """Raise UserError for a golden whose result is larger than can be computed.
+
+    Also for one that describes no call, and for values that are none of its result.
+    """
     for golden in scheme.goldens:
-        case = case_described_by(scheme, golden, "float64")
-        if prod(case.shape) > LARGEST:
-            shape = " x ".join(map(str, case.shape))
-            raise UserError(
-                f"{scheme.path}: golden {golden.id}: its result would have the shape {shape}",
-                "give it a smaller call: all of a result is computed and judged",
-            )
+        hint = "correct its arguments and values; posenc goldens --write computes the values"
+        with named(f"{scheme.path}: golden {golden.id}", hint, "describes no call"):
+            _require_small(scheme, golden)
+
+
+def _require_small(scheme: KnownScheme, golden: Golden) -> None:
+    case = case_described_by(scheme, golden, "float64")
+    if prod(case.shape) > LARGEST:
+        shape = " x ".join(map(str, case.shape))
+        raise UserError(
+            f"{scheme.path}: golden {golden.id}: its result would have the shape {shape}",
+            "give it a smaller call: all of a result is computed and judged",
+        )
+    printed = printed_truth(golden, case)
+    if printed.shape != case.shape:
+        raise ValueError(f"values of shape {printed.shape} for a result of {case.shape}")
 
 
 def cases(subject: Subject, dtype: str) -> Iterator[Case]:

@@ -1,5 +1,6 @@
 """``posenc model``: what a model computes, and what mistakes in reading its configuration cost."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
@@ -38,7 +39,8 @@ def describe_model(name: str) -> Iterator[str]:
     Raises UserError if there is none, or its configuration contradicts itself.
     """
     path = Path(name)
-    if path.suffix in (".json", ".gguf") or _exists(path):
+    # Path.exists raises for a name that is too long.
+    if path.suffix in (".json", ".gguf") or os.path.exists(path):
         with named(path, NOT_UNDERSTOOD, "is not understood"):
             config = read_configuration(path)
             found = meaning(config)
@@ -49,13 +51,6 @@ def describe_model(name: str) -> Iterator[str]:
     yield f"{known.title}: {known.repository}"
     yield from wrap(known.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from _described(known.configuration, known.meaning, known)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # no file has a name of that length
-        return False
 
 
 def _described(config: Configuration, found: Meaning, known: Model | None) -> Iterator[str]:

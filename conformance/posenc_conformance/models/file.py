@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.door import named, read_text
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -102,7 +102,7 @@ def model_named(name: str) -> Model:
             return model
     near = [id for id in ids if id.startswith(wanted)] or get_close_matches(wanted, ids, 3, 0.4)
     raise UserError(
-        f"there is no model {name!r} in the spec, and no such file",
+        f"there is no model {in_line(repr(name))} in the spec, and no such file",
         f"similar ones are {', '.join(near)}" if near else "for a list run: posenc model",
     )
 
@@ -159,7 +159,7 @@ def model_file(name: str) -> Path:
     Raises UserError if there is none.
     """
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(name):  # Path.is_dir raises for a name that is too long
         path = found_in(path)
     if path.name == "params.json":
         raise UserError(
@@ -177,7 +177,7 @@ def model_file(name: str) -> Path:
         return model_named(name).path.resolve()
     except UserError as error:
         hint = f"{error.hint}; for a model of your own, give the path of its config.json"
-        raise UserError(f"--posenc-model={name}: {error.cause}", hint) from None
+        raise UserError(f"--posenc-model={in_line(name)}: {error.cause}", hint) from None
 
 
 def with_configuration(path: Path) -> Model:

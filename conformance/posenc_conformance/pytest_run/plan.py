@@ -1,5 +1,6 @@
 """What a run judges: an implementation, the schemes chosen, and the checks of its claims."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -533,7 +534,10 @@ def _where_known(argument: str, known: Sequence[Path]) -> str:
     # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
     meant = next((each for each in known if each.name == Path(name).name), None)
     here = Path(name)
-    own = here.is_dir() or (here.is_file() and (is_scheme_file(here) or is_model_file(here)))
+    # Path.is_dir raises for a name that is too long.
+    own = os.path.isdir(name) or (
+        os.path.isfile(name) and (is_scheme_file(here) or is_model_file(here))
+    )
     return argument if own or meant is None else f"{meant}{colons}{rest}"
 
 
@@ -561,10 +565,10 @@ def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> 
     files: list[Path] = []
     for argument in arguments:
         path = Path(argument.partition("::")[0])
-        candidates = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        candidates = sorted(path.rglob("*.yaml")) if os.path.isdir(path) else [path]
         files += [
             each.resolve()
             for each in candidates
-            if each.suffix == ".yaml" and each.is_file() and meant(each)
+            if each.suffix == ".yaml" and os.path.isfile(each) and meant(each)
         ]
     return list(dict.fromkeys(files))

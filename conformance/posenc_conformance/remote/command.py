@@ -1,6 +1,7 @@
 """The program that ``--impl`` names: by its command, or by a manifest that says more."""
 
 import math
+import os
 import re
 import shlex
 import tomllib
@@ -44,14 +45,16 @@ def manifest_of(name: str) -> Manifest | None:
 
     Raises UserError for a manifest that is not right, and for a command whose quotes do not close.
     """
-    if name in registered() or (name.endswith(".py") and Path(name).is_file()):
+    if name in registered() or (name.endswith(".py") and os.path.isfile(name)):
         return None
     if name.endswith(".toml"):
         return _read_manifest(Path(name))
     try:
         words = shlex.split(name)
     except ValueError as error:
-        raise UserError(f"--impl={name} is not a command: {error}", "close the quotes") from None
+        raise UserError(
+            f"--impl={in_line(name)} is not a command: {error}", "close the quotes"
+        ) from None
     python = re.fullmatch(r".+\.py(:\w+)?", words[0]) if len(words) == 1 else None
     if not words or python or (len(words) == 1 and "/" not in name):
         return None

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -61,10 +62,11 @@ def scheme_files_in(folders: Sequence[str]) -> list[Path]:
     """
     found: list[Path] = []
     for name in folders:
-        files = scheme_files(Path(name)) if Path(name).is_dir() else []
+        # That of os.path takes names that no folder can have.
+        files = scheme_files(Path(name)) if os.path.isdir(name) else []
         if not files:
             raise UserError(
-                f"--posenc-schemes={name}: there is no scheme file in this folder",
+                f"--posenc-schemes={in_line(name)}: there is no scheme file in this folder",
                 f"a scheme file ends in .yaml and begins with {MARK} {FORMAT}",
             )
         found += [each.resolve() for each in files]
