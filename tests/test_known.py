@@ -39,6 +39,13 @@ def test_an_entry_gives_its_reason_to_each_of_its_checks(tmp_path: Path) -> None
     assert str(found["alibi.yaml::golden::a"]) == "because"
 
 
+def test_a_reason_stays_within_a_line_and_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    odd = entry(reason="a\x1b[31m\nposenc: all is well\u202e", link="\x07\n" + "x" * 500)
+    said = str(read(tmp_path, odd)["alibi.yaml::golden::a"])
+    assert said.isprintable()
+    assert len(said) < 300
+
+
 def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) -> None:
     assert len(read(tmp_path, entry("rope.yaml::golden::*"))) == 2
     assert set(read(tmp_path, entry("rope.yaml::*::a[*]"))) == {IDS["rope.yaml"][0]}

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from posenc_conformance.door import read_text
-from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.errors import UserError, in_line, printable
 from posenc_conformance.files import Writer
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
@@ -124,7 +124,8 @@ def _entry(where: str, entry: object) -> Entry:
         raise UserError(
             f"{where} has no reason yet: {in_line(repr(reason))}", "say why this is accepted"
         )
-    return Entry(tuple(patterns), KnownFailure(reason, link), applies(where, entry.get("when", {})))
+    known = KnownFailure(printable(" ".join(reason.split())), in_line(link))
+    return Entry(tuple(patterns), known, applies(where, entry.get("when", {})))
 
 
 @dataclass(frozen=True)
