@@ -241,6 +241,8 @@ def test_a_large_call_is_not_computed_to_judge_a_small_result(heads: int) -> Non
         check(np.zeros(8), "perceiver_fourier", x=[[0.5]], max_resolution=[2], num_bands=heads)
     with pytest.raises(Misuse, match="of memory"):
         expected("alibi_slopes", heads=10**15)
+    with pytest.raises(Misuse, match="dim is"):
+        expected("sandwich_bias", heads=2, q_len=3, k_len=3, dim=8 * 10**9)
 
 
 def test_a_mistake_whose_model_takes_more_memory_than_there_is_has_no_name() -> None:

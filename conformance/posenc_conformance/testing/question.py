@@ -33,6 +33,8 @@ SMALL = 2**20
 one that is asked for: what is wrong with the arguments is said first."""
 COPIES = 4
 """Arrays like the result in float64 that judging it takes: truth, bound, result, error."""
+WIDEST = 2**24
+"""Channels that a ``dim`` may count: the reference computes each, even where the result has none."""
 LONGEST_SHOWN = 80
 """Letters of somebody's value that are shown."""
 
@@ -329,7 +331,8 @@ def _number(signature: Signature, parameter: Parameter, given: object) -> int | 
     Raises Misuse for what is no number, is no whole one where it must be, or is not finite.
     """
     whole = parameter.type == "integer"
-    wanted = "a whole number of int64" if whole else "a finite number"
+    largest = WIDEST if whole and parameter.name.endswith("dim") else LARGEST_WHOLE
+    wanted = f"a whole number up to {largest}" if whole else "a finite number"
     with suppress(Exception):
         value = to_numpy(given)
         kind = "f" if dtype_name(value) in DTYPES else value.dtype.kind
@@ -338,7 +341,7 @@ def _number(signature: Signature, parameter: Parameter, given: object) -> int | 
                 number: int | float = (
                     value.astype(np.float64).item() if kind == "f" else value.item()
                 )
-            if abs(number) <= (LARGEST_WHOLE if kind in "iu" else LARGEST):
+            if abs(number) <= (largest if kind in "iu" else LARGEST):
                 return number
     raise signature.misuse(f"{parameter.name} is {shown(given)}; it must be {wanted}")
 
