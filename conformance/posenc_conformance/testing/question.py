@@ -34,7 +34,7 @@ one that is asked for: what is wrong with the arguments is said first."""
 COPIES = 4
 """Arrays like the result in float64 that judging it takes: truth, bound, result, error."""
 WIDEST = 2**24
-"""Channels that a ``dim`` may count: the reference computes each, even where the result has none."""
+"""Channels that a ``dim`` may count: the reference computes each, even those that no result has."""
 LONGEST_SHOWN = 80
 """Letters of somebody's value that are shown."""
 
