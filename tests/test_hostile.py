@@ -602,14 +602,16 @@ def test_a_run_that_fails_to_start_leaves_no_old_report(
 def test_what_was_judged_is_kept_when_the_process_is_killed(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
 ) -> None:
-    kill = "os.kill(int(os.environ['ITS_ID']), 9) or __import__('time').sleep(9)"
+    kill = (
+        "exec(\"while not os.path.exists('r.json'): pass\") or "
+        "os.kill(int(os.environ['ITS_ID']), 9) or __import__('time').sleep(9)"
+    )
     body = f"import os; {kill} if x.shape[-1] == 80 else 0; return x"
     pytester.makeconftest(
         "import os\n"
         "def pytest_configure(config):\n"
         "    os.environ.setdefault('ITS_ID', str(os.getpid()))\n"
     )
-    Path(pytester.path, "r.json").write_text(OLD, encoding="utf-8")
     source = MINE.replace("return x", body)
     result = judge("--posenc-report=r.json", "rope.yaml", *options, source=source)
     assert result.ret == -signal.SIGKILL
