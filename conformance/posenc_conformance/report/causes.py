@@ -30,8 +30,9 @@ def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport
     for report in failed:
         each = found[report.nodeid]
         judged = _judged(report.nodeid, each)
-        has_cause = each is not None and each["verdict"] == "failed"  # else a strict mark of xfail
-        cause = (judged, *_cause(each, ranked[judged])) if has_cause else (report.nodeid,)
+        cause: Cause = (report.nodeid,)
+        if each is not None and each["verdict"] == "failed":  # else a strict xfail was missed
+            cause = (judged, *_cause(each, ranked[judged]))
         grouped.setdefault(cause, []).append(report)
     shown = []
     for cause, reports in grouped.items():
