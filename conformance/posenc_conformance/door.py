@@ -27,13 +27,11 @@ MOST_VALUES = 2**22
 for each ``BYTES_OF_A_VALUE``."""
 BYTES_OF_A_VALUE = 16
 """In reports, as the kit writes them, a value takes 22 bytes of the file and more."""
-PIECE = 2**20
-"""Bytes that are read at once of what is not kept."""
 GZIP = b"\x1f\x8b"
 GZIP_STREAM = 31
 """What zlib calls its largest window with a header of gzip."""
 PIECE = 2**14
-"""Bytes that are unpacked at a time."""
+"""Bytes that are read or unpacked at a time, where not all of them are kept."""
 MOST_MEMBERS = 2**13
 """Members of a packed file. bgzip, which makes the most, makes one of each 64 KiB: 2,048 of the
 largest document."""
