@@ -4,7 +4,8 @@ import pytest
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.pytest_run.items import ConformanceInTest
-from posenc_conformance.pytest_run.plan import Plan, Request
+from posenc_conformance.pytest_run.options import Request
+from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.pytest_run.run import NAME, Run
 from posenc_conformance.testing.conformance import Conformance
 

@@ -2,25 +2,21 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 
 import pytest
 
-from posenc_conformance.adapters import FLOATS
 from posenc_conformance.adapters.find import Implementation, made_of
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks import LEVELS, Check, Options, checks_of
-from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
+from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.golden import require_small
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
-from posenc_conformance.deployed.endpoint import is_endpoint
 from posenc_conformance.deployed.engine import find_deployed, is_deployed
-from posenc_conformance.deployed.kept import CACHES
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -35,10 +31,18 @@ from posenc_conformance.models.file import (
 )
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.pytest_run.of_models import ModelChecks, of_adapter, of_deployed
+from posenc_conformance.pytest_run.options import (
+    Request,
+    read_cache,
+    read_context,
+    read_dtype,
+    read_how,
+    read_seconds_of_deployed,
+    read_shift,
+)
 from posenc_conformance.registry import load_all, load_scheme, require_complete
-from posenc_conformance.remote.command import amount_of, seconds_of
-from posenc_conformance.remote.load import How, Isolation, load
-from posenc_conformance.report import document, known
+from posenc_conformance.remote.load import load
+from posenc_conformance.report import known
 from posenc_conformance.report.document import Frame, not_claimed_of
 from posenc_conformance.scheme_file.read import (
     is_scheme_file,
@@ -47,45 +51,6 @@ from posenc_conformance.scheme_file.read import (
     spec_folder,
 )
 from posenc_conformance.testing.conformance import Conformance
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for."""
-
-    options: Options
-    robust: bool
-    precision: bool
-    report_file: Path | None
-    known_file: Path | None
-    memory_of_a_call: int
-    """Bytes that the inputs and the result of a call may take."""
-    worker: bool
-    """Whether this is a process of pytest-xdist, which does not report."""
-
-    @classmethod
-    def of(cls, config: pytest.Config) -> "Request":
-        """Read from pytest's options what the command line asks for.
-
-        Raises UserError for what cannot be done.
-        """
-        examples = config.getoption("posenc_examples")
-        if examples < 1:
-            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
-        largest = config.getoption("posenc_largest")
-        if largest < 1:
-            raise UserError(f"--posenc-largest={largest} rules out all calls", "give at least 1")
-        worker = hasattr(config, "workerinput")
-        name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
-        return cls(
-            Options(examples, config.getoption("posenc_seed")),
-            config.getoption("posenc_robust"),
-            config.getoption("posenc_precision"),
-            None if name is None or worker else document.place(name),
-            None if file is None else Path(file),
-            largest * 2**20,
-            worker,
-        )
 
 
 class Plan:
@@ -169,7 +134,7 @@ class Plan:
         chosen = [load_scheme(path) for path in named if path not in unreadable]
         _register_markers(config, list(schemes.values()))
         request = Request.of(config)
-        implementation = load(config.getoption("impl"), _how(config), list(schemes.values()))
+        implementation = load(config.getoption("impl"), read_how(config), list(schemes.values()))
         if isinstance(implementation.adapter, FromReference):
             # All schemes of this run, not only those that are installed.
             adapter = reference_for(list(schemes.values()))()
@@ -232,11 +197,11 @@ class Plan:
         """
         name = config.getoption("impl")
         paths = [model_file(name) for name in config.getoption("posenc_model")]
-        seconds = _seconds_of_deployed(config)
-        dtype, length, cache = _dtype(config), _context(config), _cache(config)
+        seconds = read_seconds_of_deployed(config)
+        dtype, length, cache = read_dtype(config), read_context(config), read_cache(config)
         models = [_model(path) for path in paths]
         engine = find_deployed(name, seconds, models, dtype, cache)
-        engine = replace(engine, shifts=_shift(config))
+        engine = replace(engine, shifts=read_shift(config))
         path = engine.model.path.resolve()
         if config.args_source is pytest.Config.ArgsSource.ARGS:
             config.args = [_where_known(argument, [path]) for argument in config.args]
@@ -394,103 +359,7 @@ def _implementation(
     file, colon, attribute = asked.adapter.partition(".py")
     path = folder / f"{file}.py"
     name = f"{path}{attribute}" if colon and path.is_file() else asked.adapter
-    return load(name, _how(config), schemes)
-
-
-def _how(config: pytest.Config) -> How:
-    """Read from pytest's options where the implementation runs, and within which limits.
-
-    Raises UserError for options that contradict each other, and for limits that cannot be.
-    """
-    seconds, memory, python = (
-        config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
-    )
-    here, apart = config.getoption("posenc_here"), config.getoption("posenc_apart")
-    apart = apart or bool(python) or memory is not None or seconds is not None
-    if here and apart:
-        raise UserError(
-            "--posenc-here runs the adapter in pytest's own process, where limits and another "
-            "interpreter are impossible",
-            "drop --posenc-here, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
-            "--posenc-python",
-        )
-    return How(
-        Isolation.HERE if here else Isolation.APART if apart else Isolation.USUAL,
-        None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
-        None if memory is None else amount_of(memory, "--posenc-memory"),
-        python,
-    )
-
-
-def _seconds_of_deployed(config: pytest.Config) -> float | None:
-    """Read how long an answer of an endpoint may take; None if nothing is said.
-
-    Raises UserError for limits that nothing would hold: what runs in pytest's own process cannot be
-    ended, and an endpoint runs elsewhere already.
-    """
-    how, name = _how(config), config.getoption("impl")
-    timed = is_endpoint(name)
-    given = [
-        option
-        for option, is_given in (
-            ("--posenc-timeout", how.seconds is not None and not timed),
-            ("--posenc-memory", how.memory is not None),
-            ("--posenc-python", bool(how.python)),
-            ("--posenc-apart", config.getoption("posenc_apart")),
-        )
-        if is_given
-    ]
-    if given:
-        where = "elsewhere" if timed else "in pytest's own process, which cannot be limited"
-        raise UserError(
-            f"{' and '.join(given)} cannot be held: what --impl names runs {where}",
-            "leave it out; 'timeout 600 pytest …' of the shell ends a run that hangs",
-        )
-    return how.seconds
-
-
-def _dtype(config: pytest.Config) -> str:
-    """Read the shortest dtype of a deployed engine.
-
-    Raises UserError for one that is not known.
-    """
-    name: str = config.getoption("posenc_dtype") or "bfloat16"
-    if name not in FLOATS:
-        raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(FLOATS)}")
-    return name
-
-
-def _cache(config: pytest.Config) -> str:
-    """Read what a deployed engine keeps keys as; empty if nothing is said.
-
-    Raises UserError for what is not known.
-    """
-    name: str = config.getoption("posenc_cache")
-    if name and name not in CACHES:
-        raise UserError(f"--posenc-cache={name} is not known", f"give one of {', '.join(CACHES)}")
-    return name
-
-
-def _shift(config: pytest.Config) -> int | None:
-    """Read how long a context is that a deployed engine shifts; None if nothing is said.
-
-    Raises UserError for one that is too short to ask anything.
-    """
-    size: int = config.getoption("posenc_shift")
-    if size and size < SHORTEST:
-        raise UserError(f"--posenc-shift={size} is too short", f"give at least {SHORTEST}")
-    return size or None
-
-
-def _context(config: pytest.Config) -> int:
-    """Read how long the texts of a deployed engine may be.
-
-    Raises UserError for texts that are too short to ask anything.
-    """
-    length: int = config.getoption("posenc_context") or CONTEXT
-    if length < SHORTEST:
-        raise UserError(f"--posenc-context={length} is too short", f"give at least {SHORTEST}")
-    return length
+    return load(name, read_how(config), schemes)
 
 
 def _by_id(

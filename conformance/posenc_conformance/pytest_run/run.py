@@ -29,7 +29,8 @@ from posenc_conformance.pytest_run.items import (
     SpecFolder,
 )
 from posenc_conformance.pytest_run.judgement import Judgement, show
-from posenc_conformance.pytest_run.plan import Plan, Request
+from posenc_conformance.pytest_run.options import Request
+from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, causes, document
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.document import Frame, title

@@ -1,0 +1,151 @@
+"""What the command line asks for, read from pytest's options."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.adapters import FLOATS
+from posenc_conformance.checks import Options
+from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
+from posenc_conformance.deployed.endpoint import is_endpoint
+from posenc_conformance.deployed.kept import CACHES
+from posenc_conformance.errors import UserError
+from posenc_conformance.remote.command import amount_of, seconds_of
+from posenc_conformance.remote.load import How, Isolation
+from posenc_conformance.report import document
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    options: Options
+    robust: bool
+    precision: bool
+    report_file: Path | None
+    known_file: Path | None
+    memory_of_a_call: int
+    """Bytes that the inputs and the result of a call may take."""
+    worker: bool
+    """Whether this is a process of pytest-xdist, which does not report."""
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "Request":
+        """Read from pytest's options what the command line asks for.
+
+        Raises UserError for what cannot be done.
+        """
+        examples = config.getoption("posenc_examples")
+        if examples < 1:
+            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
+        largest = config.getoption("posenc_largest")
+        if largest < 1:
+            raise UserError(f"--posenc-largest={largest} rules out all calls", "give at least 1")
+        worker = hasattr(config, "workerinput")
+        name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
+        return cls(
+            Options(examples, config.getoption("posenc_seed")),
+            config.getoption("posenc_robust"),
+            config.getoption("posenc_precision"),
+            None if name is None or worker else document.place(name),
+            None if file is None else Path(file),
+            largest * 2**20,
+            worker,
+        )
+
+
+def read_how(config: pytest.Config) -> How:
+    """Read from pytest's options where the implementation runs, and within which limits.
+
+    Raises UserError for options that contradict each other, and for limits that cannot be.
+    """
+    seconds, memory, python = (
+        config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
+    )
+    here, apart = config.getoption("posenc_here"), config.getoption("posenc_apart")
+    apart = apart or bool(python) or memory is not None or seconds is not None
+    if here and apart:
+        raise UserError(
+            "--posenc-here runs the adapter in pytest's own process, where limits and another "
+            "interpreter are impossible",
+            "drop --posenc-here, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
+            "--posenc-python",
+        )
+    return How(
+        Isolation.HERE if here else Isolation.APART if apart else Isolation.USUAL,
+        None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
+        None if memory is None else amount_of(memory, "--posenc-memory"),
+        python,
+    )
+
+
+def read_seconds_of_deployed(config: pytest.Config) -> float | None:
+    """Read how long an answer of an endpoint may take; None if nothing is said.
+
+    Raises UserError for limits that nothing would hold: what runs in pytest's own process cannot be
+    ended, and an endpoint runs elsewhere already.
+    """
+    how, name = read_how(config), config.getoption("impl")
+    timed = is_endpoint(name)
+    given = [
+        option
+        for option, is_given in (
+            ("--posenc-timeout", how.seconds is not None and not timed),
+            ("--posenc-memory", how.memory is not None),
+            ("--posenc-python", bool(how.python)),
+            ("--posenc-apart", config.getoption("posenc_apart")),
+        )
+        if is_given
+    ]
+    if given:
+        where = "elsewhere" if timed else "in pytest's own process, which cannot be limited"
+        raise UserError(
+            f"{' and '.join(given)} cannot be held: what --impl names runs {where}",
+            "leave it out; 'timeout 600 pytest …' of the shell ends a run that hangs",
+        )
+    return how.seconds
+
+
+def read_dtype(config: pytest.Config) -> str:
+    """Read the shortest dtype of a deployed engine.
+
+    Raises UserError for one that is not known.
+    """
+    name: str = config.getoption("posenc_dtype") or "bfloat16"
+    if name not in FLOATS:
+        raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(FLOATS)}")
+    return name
+
+
+def read_cache(config: pytest.Config) -> str:
+    """Read what a deployed engine keeps keys as; empty if nothing is said.
+
+    Raises UserError for what is not known.
+    """
+    name: str = config.getoption("posenc_cache")
+    if name and name not in CACHES:
+        raise UserError(f"--posenc-cache={name} is not known", f"give one of {', '.join(CACHES)}")
+    return name
+
+
+def read_shift(config: pytest.Config) -> int | None:
+    """Read how long a context is that a deployed engine shifts; None if nothing is said.
+
+    Raises UserError for one that is too short to ask anything.
+    """
+    size: int = config.getoption("posenc_shift")
+    if size and size < SHORTEST:
+        raise UserError(f"--posenc-shift={size} is too short", f"give at least {SHORTEST}")
+    return size or None
+
+
+def read_context(config: pytest.Config) -> int:
+    """Read how long the texts of a deployed engine may be.
+
+    Raises UserError for texts that are too short to ask anything.
+    """
+    length: int = config.getoption("posenc_context") or CONTEXT
+    if length < SHORTEST:
+        raise UserError(f"--posenc-context={length} is too short", f"give at least {SHORTEST}")
+    return length
