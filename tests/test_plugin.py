@@ -228,7 +228,7 @@ def test_bad_adapters_are_refused_before_work_starts(
     ("option", "words"),
     [
         ("--posenc-report=no/such/folder/r.json", ["*cannot be written*", "*hint: *"]),
-        ("--posenc-report=.", ["*cannot be written*"]),
+        ("--posenc-report=.", ["*is a folder*", "*hint: *"]),
         ("--posenc-examples=0", ["*draws nothing*"]),
     ],
 )
@@ -321,7 +321,7 @@ def test_known_silence_is_known_with_and_without_robust(
     ("text", "words"),
     [
         ("failures: []", "*does not begin with*"),
-        ("[", "*cannot be read*"),
+        ("[", "*known.yaml:*"),
         ("posenc-known-failures: 1\nfailures: all", "*no list*"),
         (KNOWN.replace("    reason: the one pair is left alone\n", ""), "*needs an id and*"),
         (KNOWN.replace("reason", "because"), "*not an entry*"),

@@ -336,7 +336,7 @@ class Run:
         for own, each in places.items():
             problem = document.write(report_of(each), own) or problem
         for other in self._written - places.keys():  # when the first one was the only one
-            other.unlink(missing_ok=True)
+            document.remove_old(str(other))
         self._written = {*places}
         return problem
 
