@@ -475,6 +475,7 @@ def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.
     assert code == 1
     assert "[scaling-ignored]" in told
     assert "% at 4,096" in told
+    assert "--posenc-dtype=float32 --posenc-context=512" in told  # alone, it is the same question
     report = json.loads((pytester.path / "report.json").read_text())
     assert {each["level"] for each in report["checks"]} == {"deployed"}
     assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "scaling-ignored"

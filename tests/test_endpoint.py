@@ -73,6 +73,7 @@ NEVER_ENDING = {
     "a head in drops": after(OK, for_ever(b"X", 0.02)),
     "a head of many lines": after(OK, for_ever(b"X: y\r\n", 0.02)),
     "continue": for_ever(b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "hints": for_ever(b"HTTP/1.1 103 Early Hints\r\n\r\n"),
     "continue, slowly": for_ever(b"HTTP/1.1 100 Continue\r\n\r\n", 0.02),
     "a head and nothing": after(OK + b"Content-Length: 9\r\n\r\n", silence),
     "a body in drops": after(OK + b"\r\n", for_ever(b" ", 0.02)),
@@ -139,7 +140,8 @@ def test_an_error_is_told_as_far_as_it_comes(body: bytes) -> None:
 
 def test_a_right_answer_in_pieces_is_read() -> None:
     def speak(send: Send) -> None:
-        send(b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED)
+        send(b"HTTP/1.1 102 Processing\r\nX: y\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+        send(b"HTTP/1.1 103 Early Hints\r\nLink: y\r\n\r\n" + CHUNKED)
         for piece in (b'{"a"', b": ", b"[1, 2]}", b""):
             send(b"%x\r\n%b\r\n" % (len(piece), piece))
             sleep(0.02)
@@ -341,6 +343,7 @@ def test_a_key_that_comes_back_is_not_shown(how: str, monkeypatch: pytest.Monkey
         (("abcdefgh",), "xabcdefghx abcdefgh", "x***x ***"),
         (("none",), "none of them, nonetheless", "*** of them, nonetheless"),
         (("a",), "a layer", "a layer"),
+        (("sk-Abcdef",), "SK-ABCDEF, sk-abcdef", "***, ***"),
         (("", "abcdefgh", "abcdefghijkl"), "abcdefghijkl", "***"),
         ((".*",), "anything", "anything"),
         ((), "anything", "anything"),
@@ -407,6 +410,7 @@ def test_a_length_that_is_none_is_not_believed(
         None,
         [],
         {"content": 4},
+        {"content": None},
         {"content": [{"top_logprobs": [{"token": 4, "logprob": 0}]}]},
         {"top_logprobs": [{"a": 10**400}]},
         {"top_logprobs": [{"a": "x"}]},
@@ -415,6 +419,14 @@ def test_a_length_that_is_none_is_not_believed(
 )
 def test_log_probabilities_of_another_form_are_none(logprobs: object) -> None:
     assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == [[]]
+
+
+@pytest.mark.parametrize(
+    "more", [{"content": None, "tokens": ["a"]}, {"content": None}, {"token_logprobs": [None]}]
+)
+def test_what_stands_beside_log_probabilities_does_no_harm(more: dict[str, object]) -> None:
+    logprobs = {"top_logprobs": [{"a": -0.5, "b": None}], **more}
+    assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == [[{"a": -0.5}]]
 
 
 def choice(word: str, **more: object) -> dict[str, object]:

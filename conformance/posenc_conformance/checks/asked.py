@@ -40,6 +40,7 @@ FEW = 8
 """Pairs that every layer is asked about."""
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
+WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
 CAUSAL = ("causal", "a query does not see keys that come after it: the mask is causal")
 Explanations = tuple[tuple[str, str], ...]
 """Ids of mistakes, and words for them."""
@@ -114,8 +115,9 @@ class Asked:
         right = [self._expected(each.prompt) for each in found]
         ratios = [each.ratio(scores).max() for each, scores in zip(found, right, strict=True)]
         worst = int(np.argmax(ratios))
-        if not ratios[worst] <= 1:
-            raise self._wrong(found, worst, when)
+        lost = [place for place, each in enumerate(found) if each.lost]
+        if not ratios[worst] <= 1 or lost:
+            raise self._wrong(found, worst if not ratios[worst] <= 1 else lost[0], when)
         curve = [
             (
                 each.prompt.farthest,
@@ -133,6 +135,8 @@ class Asked:
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
         """Return what explains all that was measured, the most special mistake first."""
         engine = self.engine
+        if worst.lost and self._is_right(replace(worst, lost="")):
+            return (("written-otherwise", WRITTEN_OTHERWISE),)
         # One text alone may look like several mistakes.
         evidence = [*found, *(self._measure(self._new(each)) for each in self._telling())]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
@@ -224,6 +228,10 @@ class Asked:
             f"got        {self._in_words(prompt, row, measured.values[row])}",
             f"error      {ratio[row]:.3g} times the bound of {bound:.2g}",
             f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} {plan.asks}",
+            *(
+                [f"but        {measured.lost}, before they were asked one by one"]
+                * bool(measured.lost)
+            ),
             f"see        {page_of(self.engine.model)}",
         ]
         outcome = Outcome(worst=float(ratio[row]), explanations=explanations)
@@ -239,7 +247,7 @@ class Asked:
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
         """Return whether scores are right; ``written``: but for a query that was given."""
         right = self._expected(measured.prompt)
-        return bool((measured.ratio(right)[int(written) :] <= 1).all())
+        return not measured.lost and bool((measured.ratio(right)[int(written) :] <= 1).all())
 
     def _place(self, prompt: Prompt) -> str:
         return f"layer {prompt.layer} ({self.group.id}) of {self.engine.model.title}"

@@ -42,7 +42,7 @@ class Secrets:
             for each in sorted(found, key=len, reverse=True)
             if len(each) >= SHORTEST_SECRET
         ]
-        return re.compile("|".join(parts)) if parts else None
+        return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def hide(self, text: str) -> str:
         """Return a text without the secrets."""

@@ -117,8 +117,12 @@ class Client:
 
     def _content(self, name: str, reply: "Reply") -> Any:
         """Return the JSON of an answer."""
-        if reply.status >= 300:
+        if not 200 <= reply.status < 300:
             hint = "read what the engine says"
+            if name == "models":
+                hint = (
+                    "if it lists no models, say what the probe is called: --impl=http://…/v1#NAME"
+                )
             if reply.status in (401, 403):
                 hint = f"put the key of the endpoint into the variable {KEY}"
             said = self._said(reply)
@@ -127,14 +131,15 @@ class Client:
         try:
             return parse_json(reply.body)
         except (ValueError, RecursionError):
+            said = self._said(reply)
             raise UserError(
-                f"{self.address} answers something that is not JSON to /{name}",
+                f"{self.address} answers something that is not JSON to /{name}: {said}",
                 "give the address that ends in /v1; for a model that the engine does not list, "
                 "http://…/v1#NAME",
             ) from None
 
     def _said(self, reply: "Reply") -> str:
-        return self.shown(reply.body.decode("utf-8", errors="replace")) or "nothing more"
+        return self.shown(reply.body.decode("utf-8", errors="replace")) or "nothing"
 
     def _tell_who_may_read_it(self) -> None:
         """Say who may read the key on its way: nobody where it is encrypted, or stays here."""

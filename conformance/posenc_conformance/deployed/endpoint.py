@@ -197,14 +197,16 @@ def _of_choice(choice: Any) -> list[Reading]:
     """
     try:
         found = choice["logprobs"]
-        if "content" in found:
-            return [
-                {_word(each["token"]): float(each["logprob"]) for each in step["top_logprobs"]}
+        if found.get("content") is not None:
+            steps = [
+                [(each["token"], each["logprob"]) for each in step["top_logprobs"]]
                 for step in found["content"]
             ]
+        else:
+            steps = [step.items() for step in found["top_logprobs"]]
         return [
-            {_word(token): float(value) for token, value in step.items()}
-            for step in found["top_logprobs"]
+            {_word(token): float(value) for token, value in step if value is not None}
+            for step in steps
         ]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         return []

@@ -306,11 +306,14 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
                 break
             continue
         name = max(answer, key=answer.__getitem__, default="")
+        if name.removeprefix("token_id:").isdigit():
+            problems.append(f"it names tokens by numbers, such as {name!r}, and not by their words")
+            continue
         if name and name not in SPECIAL:
             return name, asked, in_words, len(answer)
         problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(
-        f"the endpoint serves {endpoint.name!r}, and does not say which probe that is: "
+        f"the endpoint does not say which probe {endpoint.name!r} is: "
         f"{'; '.join(dict.fromkeys(problems))}",
         "start the engine with a folder that posenc probe has written; its own log may say more",
     )

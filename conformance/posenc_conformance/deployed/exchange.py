@@ -7,6 +7,7 @@ import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -82,6 +83,8 @@ class _Exchange:
         sockets = self.sockets
 
         class Connection(HTTPConnection):
+            response_class = _Response
+
             def connect(self) -> None:
                 super().connect()
                 sockets.append(self.sock)
@@ -96,6 +99,8 @@ class _Exchange:
         sockets = self.sockets
 
         class Connection(HTTPSConnection):
+            response_class = _Response
+
             def connect(self) -> None:
                 super().connect()
                 sockets.append(self.sock)
@@ -112,6 +117,17 @@ class _Exchange:
             with suppress(OSError):
                 # That of a socket itself: TLS would wait for its lock.
                 socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+
+class _Response(HTTPResponse):
+    """An answer behind any number of others that say that it will come."""
+
+    def begin(self) -> None:
+        """Read the head of the answer itself; the usual one would stop at 102 and 103."""
+        super().begin()
+        while self.status in (HTTPStatus.PROCESSING, HTTPStatus.EARLY_HINTS):
+            self.headers = None  # type: ignore[assignment]  # as it is before the first head
+            super().begin()
 
 
 class _Stay(HTTPRedirectHandler):

@@ -377,6 +377,9 @@ class Measured:
     values: Floats
     """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
     seen, inf for one that leaves nothing to the neutral one."""
+    lost: str = ""
+    """What was likelier than a query that should have followed, as no right engine has it; the
+    queries were then asked one by one. Empty if all followed."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
@@ -421,6 +424,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         probe.plan.words[probe.plan.following(step)]
         for step in range(prompt.given - 1, prompt.steps)
     ]
+    strange = ""
     if followed != wanted:
         lost = next(pair for pair in zip(followed, wanted, strict=True) if pair[0] != pair[1])
         if lost[0] not in READ:
@@ -428,6 +432,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
                 "than it was given, or has other weights than the probe"
             )
+        strange = f"{lost[0]!r} where {lost[1]!r} must follow"
         prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
             _answers(probe, reader, replace(prompt, given=given), 1)[0]
@@ -439,14 +444,14 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         for step in range(prompt.given - 1, prompt.steps)
     ]
     if isinstance(probe.plan, Tabled):
-        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]))
+        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]), strange)
     if isinstance(probe.plan, Biased):
         least = float(probe.logits(prompt.gain, np.array(least_read(probe, prompt.gain))))
-        return Measured(prompt, np.array([_biases(each, least) for each in answers]))
+        return Measured(prompt, np.array([_biases(each, least) for each in answers]), strange)
     scores = np.array(
         [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
     )
-    return Measured(prompt, scores / probe.largest_score(prompt.gain))
+    return Measured(prompt, scores / probe.largest_score(prompt.gain), strange)
 
 
 def _answers(

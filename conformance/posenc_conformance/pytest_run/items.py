@@ -23,6 +23,9 @@ from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result
 
+OPTIONS = ("posenc-schemes", "posenc-model")
+OPTIONS_OF_ENGINES = ("posenc-dtype", "posenc-cache", "posenc-context", "posenc-shift")
+"""What decides the id of a check and what it asks."""
 NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
 """What pytest does not take for a failure, whoever raises it."""
 
@@ -236,18 +239,23 @@ class CheckNode(pytest.Item):
         if isinstance(excinfo.value, Wrong):
             if self.check_id in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
-            if self.prefix:
-                where = f"pytest {shlex.quote(self.nodeid)}"
-                return f"{excinfo.value.text}\nalone      {where}"
-            given = [("impl", self.plan.implementation.name)]
-            for option in ("posenc-schemes", "posenc-model"):
-                values = self.config.getoption(option.replace("-", "_"))
-                given += [(option, each) for each in values]
-            said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
-            if self.check.level == deployed.LEVEL:  # a few requests, which need the engine
-                return f"{excinfo.value.text}\nalone      pytest '{self.nodeid}' {said}"
-            return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
+            return f"{excinfo.value.text}\nalone      {self._alone}"
         return super().repr_failure(excinfo)  # that of a function takes no style
+
+    @property
+    def _alone(self) -> str:
+        """The command that runs this check and no other."""
+        if self.prefix:
+            return f"pytest {shlex.quote(self.nodeid)}"
+        # A question to an engine is a few requests; any other call can be shown by itself.
+        is_of_engine = self.check.level == deployed.LEVEL
+        given = [("impl", self.plan.implementation.name)]
+        for option in (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ())):
+            found = self.config.getoption(option.replace("-", "_"))
+            values = found if isinstance(found, list) else filter(None, [found])
+            given += [(option, str(each)) for each in values]
+        said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
+        return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {said}"
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the heading of a failure, and a line, which pytest wants of one that is skipped.

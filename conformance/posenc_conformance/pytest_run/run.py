@@ -192,8 +192,12 @@ class Run:
         for each in self.judgements.values():
             if each.plan is not None:
                 each.plan.implementation.end()
-        if signal.getsignal(signal.SIGINT) is self._key:  # in the main thread
+        # In the main thread alone are these the handlers.
+        if signal.getsignal(signal.SIGINT) is self._key:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ENDING:
+            if signal.getsignal(number) is _interrupt:
+                signal.signal(number, signal.SIG_DFL)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say how much there is to do."""

@@ -1,7 +1,7 @@
 """Small engines that are wrong, with the name of what is wrong."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Condition, local
 from typing import Any
 
@@ -611,3 +611,56 @@ class WrittenFromTheLongest(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
         return np.where(found >= ends, found + self.ahead, found)
+
+
+@wrong("llama", "wrong-in-batch")
+class AnswersTurned(Engine):
+    """Gives the answers to the texts of a request from the last to the first."""
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        return super().complete_all(prompts, steps)[::-1]
+
+
+NONSENSE = {
+    **{"key-first": -2.0, "key-second": -2.5, "neutral-first": -1.0, "neutral-second": -1.5},
+    **{"zero": -6.0, "who": -5.0, "end": -4.0, "fill-1": -3.0},
+}
+"""Log-probabilities of an engine that has lost its text: a word of a key is the likeliest."""
+
+
+@wrong("llama", "wrong-in-batch")
+class FilledUpOnTheRight(Engine):
+    """Writes nonsense behind the shorter texts of a request, after what they are filled up with."""
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        longest, found = max(map(len, prompts)), super().complete_all(prompts, steps)
+        whole = [len(prompt) == longest for prompt in prompts]
+        lost = [NONSENSE] * steps
+        return [each if is_whole else lost for each, is_whole in zip(found, whole, strict=True)]
+
+
+@wrong("llama", "written-otherwise")
+class NonsenseWhenWritten(Engine):
+    """Is right about what is given, and writes nonsense behind its first word."""
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
+        first, *others = super().complete(prompt, steps)
+        yield first
+        yield from (NONSENSE for _ in others)
+
+
+@wrong("llama", "changes-when-repeated")
+class NonsenseWhenRepeated(Engine):
+    """Writes nonsense behind a text that it has seen."""
+
+    def load(self) -> None:
+        self.known: set[tuple[int, ...]] = set()
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
+        found = [*super().complete(prompt, steps)]
+        yield from [NONSENSE] * steps if tuple(prompt) in self.known else found
+        self.known.add(tuple(prompt))
