@@ -16,6 +16,7 @@ import numpy as np
 
 from posenc_conformance.deployed.instrument import BEGIN, SPECIAL, STOP, UNKNOWN
 from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.door import (
     LARGEST_CONFIGURATION,
@@ -72,8 +73,7 @@ def write_checkpoint(
     digests = _digests(folder / WEIGHTS)
 
     def is_ours(path: Path) -> bool:
-        given = digests.get(path.name)
-        return _is(path, contents[path.name]) or (given is not None and _digest(path) == given)
+        return _is(path, contents[path.name]) or _digest(path) in digests.get(path.name, ())
 
     writer = Writer(is_ours, "is not as posenc probe writes it, and would be lost", force)
     make_folder(folder)
@@ -90,7 +90,7 @@ def _strangers(folder: Path, names: Container[str]) -> Sequence[str]:
     return [name for name in found if name not in names and not is_draft(name)]
 
 
-def _digests(path: Path) -> Mapping[str, str]:
+def _digests(path: Path) -> Mapping[str, Sequence[str]]:
     """Return the digests of a probe's files, by name, as its weights have them; none of others."""
     try:
         with opened(path, HINT) as stream:
@@ -101,8 +101,8 @@ def _digests(path: Path) -> Mapping[str, str]:
     if not isinstance(metadata, dict):
         return {}
     return {
-        name.removeprefix(MARK): digest
-        for name, digest in metadata.items()
+        name.removeprefix(MARK): str(digests).split()
+        for name, digests in metadata.items()
         if name.startswith(MARK)
     }
 
@@ -133,10 +133,12 @@ def files_of(
 ) -> dict[str, bytes]:
     """Return the content of each file of a probe, by name; ``spelt`` spells the configuration.
 
-    The last one are the weights, which have digests of all others.
+    The last one are the weights, which have digests of all others, and are the same in all
+    spellings.
     """
+    config = {**probe.config, "torch_dtype": dtype}
     others = {
-        "config.json": _json(spelt({**probe.config, "torch_dtype": dtype})),
+        "config.json": _json(spelt(config)),
         "generation_config.json": _json({"bos_token_id": BEGIN, "eos_token_id": STOP}),
         "tokenizer.json": _json(_tokenizer(probe.plan.words)),
         "tokenizer.model": sentencepiece(probe.plan.words),
@@ -152,7 +154,9 @@ def files_of(
             }
         ),
     }
-    return {**others, WEIGHTS: safetensors(tensors(probe), dtype, others)}
+    marked = {name: [content] for name, content in others.items()}
+    marked["config.json"] = [_json(each(config)) for each in (dict, as_saved_by_transformers_5)]
+    return {**others, WEIGHTS: safetensors(tensors(probe), dtype, marked)}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
@@ -160,16 +164,19 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 def safetensors(
-    named: Iterable[tuple[str, Floats]], dtype: str, others: Mapping[str, bytes]
+    named: Iterable[tuple[str, Floats]], dtype: str, marked: Mapping[str, Sequence[bytes]]
 ) -> bytes:
     """Return tensors in the format of safetensors: the length of a header, the header, the values.
 
     The format is described in the README of huggingface/safetensors. Its metadata, which take any
-    text, have digests of the values and of the other files of the probe.
+    text, have digests of the values and of what the other files of the probe may hold.
     """
     name_of_dtype, stored = STORED[dtype]
-    digests = {name: hashlib.sha256(content) for name, content in others.items()}
-    digests[WEIGHTS] = hashlib.sha256()
+    digests = {
+        name: [hashlib.sha256(content) for content in contents] for name, contents in marked.items()
+    }
+    of_values = hashlib.sha256()
+    digests[WEIGHTS] = [of_values]
     header: dict[str, Any] = {}
     parts, end = [], 0
     for name, values in named:
@@ -178,9 +185,11 @@ def safetensors(
         header[name] = {"dtype": name_of_dtype, "shape": values.shape, "data_offsets": place}
         parts.append(part)
         end += len(part)
-        digests[WEIGHTS].update(part)
-    metadata = {"format": "pt"} | {MARK + name: each.hexdigest() for name, each in digests.items()}
-    header = {"__metadata__": metadata, **header}
+        of_values.update(part)
+    marks = {
+        MARK + name: " ".join(each.hexdigest() for each in some) for name, some in digests.items()
+    }
+    header = {"__metadata__": {"format": "pt", **marks}, **header}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return b"".join((struct.pack("<Q", len(text)), text, *parts))
