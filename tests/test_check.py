@@ -106,6 +106,21 @@ def test_axes_may_be_in_any_order(shape: str) -> None:
     assert np.allclose(exact, result)
 
 
+def test_positions_of_one_batch_are_those_of_all() -> None:
+    rope(turned(X, PLACES), positions=PLACES[np.newaxis])
+    assert "layout-swapped" in message(turned(X, PLACES, interleaved=True), positions=PLACES[None])
+
+
+@pytest.mark.parametrize("count", [10**12, 2**63, 2**70])
+def test_a_range_is_not_written_out_to_be_refused(count: int) -> None:
+    with pytest.raises(Misuse):
+        expected("rope", x=X, positions=range(count), layout="half", base=1e4)
+
+
+def test_a_range_is_as_good_as_an_array() -> None:
+    rope(turned(X, PLACES), positions=range(TOKENS))
+
+
 def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
     bias = expected("alibi_bias", heads=8, q_len=3, k_len=5, form="first-key", dtype="float32")
     given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}

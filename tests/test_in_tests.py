@@ -10,6 +10,7 @@ import pytest
 
 from posenc_conformance import conformance
 from posenc_conformance.errors import UserError
+from posenc_conformance.testing.conformance import Conformance
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -176,17 +177,31 @@ def test_what_cannot_be_judged_is_an_error_without_a_traceback(
     assert "posenc_conformance/" not in result.stdout.str()
 
 
+def given(**odd: Any) -> Conformance:
+    """Ask for tests outside of one."""
+    return conformance(object, **odd)
+
+
+def test_tests_that_nothing_would_collect_are_an_error(pytester: pytest.Pytester) -> None:
+    source = "from posenc_conformance import conformance\n"
+    test = "def test_mine():\n    conformance(Right, schemes=['rope'])\n"
+    pytester.makepyfile(test_mine=f"{ADAPTER}{source}{test}")
+    result = pytester.runpytest_subprocess()
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*it would judge nothing*"])
+
+
 @pytest.mark.parametrize("odd", [4, [4], [], b"rope", ["rope", None], object(), True])
 def test_schemes_that_are_no_ids_are_one_message(odd: Any) -> None:
     with pytest.raises(UserError, match="asked for schemes=") as refused:
-        assert conformance(object, schemes=odd).schemes
+        assert given(schemes=odd).schemes
     assert refused.value.hint
 
 
 @pytest.mark.parametrize("odd", [4, None, b"known.yaml", ["known.yaml"], "nul\0"])
 def test_known_failures_that_are_no_path_are_one_message(odd: Any) -> None:
     with pytest.raises(UserError, match="is given known=") as refused:
-        assert conformance(object, known=odd).known
+        assert given(known=odd).known
     assert refused.value.hint
 
 

@@ -7,6 +7,15 @@ from typing import Any
 
 import pytest
 
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import Check, Options
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.misbehaviour import Breakdown
+from posenc_conformance.judge.verdict import Outcome, Verdict
+from posenc_conformance.registry import load_scheme
+from posenc_conformance.scheme_file.read import spec_folder
+
 pytestmark = pytest.mark.remembered(shipped=True)
 
 SOURCE = """
@@ -207,3 +216,25 @@ def test_a_check_that_passes_when_it_is_run_again_has_passed(judge: Judge) -> No
     assert result.parseoutcomes()["rerun"] == 1
     assert result.ret == pytest.ExitCode.OK
     assert report["summary"]["failed"] == 0
+
+
+@pytest.mark.parametrize("option", ["--co", "--fixtures", "--help", "--version"])
+def test_what_runs_nothing_tells_of_no_report(
+    option: str, judge: Judge, pytester: pytest.Pytester
+) -> None:
+    judge("impl")
+    options = (option, "--posenc-report=r.json", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(*WAYS["impl"], *options)
+    assert result.ret == pytest.ExitCode.OK
+    assert "report: " not in result.stdout.str()
+
+
+def test_a_process_that_is_lost_in_any_check_fails_it() -> None:
+    def lose(*_: object) -> Outcome:
+        raise Breakdown("rope() was ended by signal 9")
+
+    known = [load_scheme(spec_folder() / "rope.yaml")]
+    subject = subjects(reference_for(known)(), known)[0]
+    check = Check("behaviour", "lost", subject, None, lose)
+    found = execute(check, Options(1))
+    assert (found.verdict, found.text) == (Verdict.FAILED, "rope() was ended by signal 9")

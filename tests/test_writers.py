@@ -490,6 +490,33 @@ def test_a_full_disk_leaves_the_goldens(
     assert contents() == before
 
 
+def test_lines_that_git_has_ended_otherwise_are_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export = WRITERS["export"]
+    assert export.run(False) == 0
+    for file in map(Path, export.files):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert export.run(False) == 0
+    assert not any(b"\r" in Path(file).read_bytes() for file in export.files)
+
+
+def test_a_harness_of_somebody_s_own_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    harness = Path("posenc_harness.h")
+    harness.write_text("// my own", encoding="utf-8")
+    assert main(["init", "x", "--language=c"]) == 2
+    assert harness.read_text(encoding="utf-8") == "// my own"
+    assert "posenc_harness.h" in said(capsys)
+    assert not Path("x_adapter.c").exists()
+    assert main(["init", "x", "--language=c", "--force"]) == 0
+    assert main(["init", "y", "--language=c"]) == 0  # beside the kit's own harness
+    assert "posenc_harness.h is there" in said(capsys)
+
+
 # Nothing else writes.
 
 KIT = CHECKOUT / "conformance" / "posenc_conformance"

@@ -139,7 +139,7 @@ def read_text(path: Path, hint: str, largest: int = LARGEST_CONFIGURATION) -> st
     """
     content = read_bytes(path, largest, hint)
     with named(path, hint):
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
 
 
 def read_json(

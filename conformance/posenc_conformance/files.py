@@ -117,7 +117,7 @@ def demand_no_links(paths: Iterable[Path]) -> None:
 
 def _demand_no_link(where: str, mode: int) -> None:
     if stat.S_ISLNK(mode):
-        hint = "name what it leads to, or remove it"
+        hint = "name what it leads to"
         raise UserError(f"{where} is a link, and none is followed", hint)
 
 

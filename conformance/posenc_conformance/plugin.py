@@ -140,7 +140,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--posenc-memory",
         metavar="AMOUNT",
         help="end a call that takes more memory than this, such as 4GB; 0 sets no limit (default: "
-        "nine tenths of what the nine tenths of what the machine has left)",
+        "nine tenths of what the machine has left)",
     )
     group.addoption(
         "--posenc-python",
@@ -184,6 +184,8 @@ def _remove_old_report(args: Sequence[str]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the implementation and put the installed spec in place of missing arguments."""
+    if config.option.help or config.option.version:
+        return
     config.pluginmanager.register(InTests(config), "posenc-in-tests")
     name = config.getoption("impl")
     set_up = _set_up(config) if _is_left_to_settings(config) else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from posenc_conformance.checks import Check, Options
 from posenc_conformance.checks.smoke import callable_part
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import (
     TOO_LARGE,
     Blocked,
@@ -44,6 +45,8 @@ def execute(check: Check, options: Options) -> Execution:
         )
     except Blocked as reason:
         return Execution(Verdict.BLOCKED, text=str(reason))
+    except Misbehaviour as problem:  # where a check foresees none: the process may have been killed
+        return Execution(Verdict.FAILED, text=str(problem))
     except Wrong as wrong:
         verdict = Verdict.SILENT if isinstance(wrong, Silent) else Verdict.FAILED
         return Execution(verdict, wrong.outcome, wrong.text, wrong.case)

@@ -18,6 +18,7 @@ import pytest
 
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import describe_exception
+from posenc_conformance.files import shown
 from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.pytest_run.items import (
@@ -388,8 +389,8 @@ class Run:
             )
         if self._report_problem:
             terminalreporter.write_line(self._report_problem, red=True)
-        elif self.request.report_file:
-            terminalreporter.write_line(f"report: {self.request.report_file}")
+        for path in () if self._report_problem else sorted(self._written):
+            terminalreporter.write_line(f"report: {shown(path)}")
 
 
 def _nothing_judged(plan: Plan, ran: int) -> str:

@@ -100,7 +100,7 @@ def begins_with(path: Path, mark: str) -> bool:
     """
     try:
         with opened(path, "give a scheme or model file") as stream:
-            start = stream.read(LARGEST_CONFIGURATION).decode("utf-8", "replace")
+            start = stream.read(LARGEST_CONFIGURATION).decode("utf-8-sig", "replace")
     except UserError:
         return False
     for line in io.StringIO(start, newline=None):

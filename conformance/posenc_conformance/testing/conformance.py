@@ -1,5 +1,7 @@
 """The kit's checks as tests of somebody's own test file."""
 
+import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -71,5 +73,14 @@ def conformance(
         Ids of the schemes that are judged; all that the adapter claims if left out.
     known : path, optional
         A file of known failures, as ``posenc known`` writes it, seen from the test file's folder.
+
+    Raises UserError within a test, where nothing would collect the checks.
     """
+    caller = sys._getframe(1).f_code.co_name
+    if caller.startswith("test_") and "PYTEST_CURRENT_TEST" in os.environ:
+        raise UserError(
+            f"conformance(...) makes tests, and {caller}() is one already: it would judge nothing",
+            "write test_rope = conformance(Adapter) outside of functions; within a test, "
+            "check(result, 'rope', ...) judges one result",
+        )
     return Conformance(adapter, schemes, known)

@@ -72,6 +72,8 @@ class Question:
                     raise signature.misuse(
                         f"{argument} has {value.ndim} axes, and shape={shape!r} has {len(order)}"
                     )
+        if any(form.leading and name in arguments for name, form in signature.forms.items()):
+            _drop_batches_of_one(signature.forms, arguments)
         return cls(signature, arguments, conventions, dtypes, order)
 
     @cached_property
@@ -285,6 +287,16 @@ def _arguments(
     return arguments, dtypes
 
 
+def _drop_batches_of_one(forms: Mapping[str, Form], arguments: ArgumentDict) -> None:
+    """Drop the first axis of positions and the like that are one batch, for all sequences."""
+    for name, form in forms.items():
+        value = arguments.get(name)
+        if form.leading or not isinstance(value, np.ndarray):
+            continue
+        if value.ndim == len(form.axes) + 1 and len(value) == 1:
+            arguments[name] = value[0]
+
+
 def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
     """Say which arrays have unlike numbers of tokens; empty if none have.
 
@@ -307,6 +319,10 @@ def _array(signature: Signature, name: str, given: object) -> Array:
 
     Raises Misuse for anything else, and for what takes more memory than there is.
     """
+    if isinstance(given, range):  # NumPy would take it number by number
+        with suppress(OverflowError):
+            _require_room(signature, name, (len(given),))
+            given = np.arange(given.start, given.stop, given.step)
     try:
         value = to_numpy(given)
     except Exception as error:

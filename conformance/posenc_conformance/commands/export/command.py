@@ -169,7 +169,9 @@ def _demand_ours(place: Path) -> None:
 def _writer(digests: Mapping[str, str], *, force: bool) -> Writer:
     """Return what an export may write over: files whose digests are in the index."""
     return Writer(
-        lambda path: _digest(read_bytes(path, LARGEST_DOCUMENT, HINT)) == digests.get(path.name),
+        lambda path: (
+            digests.get(path.name) in _digests_of(read_bytes(path, LARGEST_DOCUMENT, HINT))
+        ),
         "is not as posenc export wrote it, and would be lost",
         force,
     )
@@ -186,6 +188,11 @@ def _digests(place: Path) -> Mapping[str, str]:
         return {}
     order = Order(*(tuple(index[each]) for each in ("schemes", "dtypes", "forms")))
     return {**found, INDEX: _digest(_index(order, found))}
+
+
+def _digests_of(content: bytes) -> tuple[str, str]:
+    """Return the digests of a file as it is, and with its lines ended as before Git."""
+    return _digest(content), _digest(content.replace(b"\r\n", b"\n"))
 
 
 def _digest(content: bytes) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from posenc_conformance.door import LARGEST_CONFIGURATION, read_bytes
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
 from posenc_conformance.scheme_file.read import spec_folder
@@ -71,10 +72,15 @@ def start(stem: str, language: str, *, force: bool = False) -> Iterator[str]:
     texts = spec_folder().parent / "harness" / chosen.place
     example = (texts / f"adapter.{chosen.ending}").read_text(encoding="utf-8")
     contents = {adapter: example.replace(f"my {chosen.title} library", stem)}
-    if not harness.is_file():
-        contents[harness] = (texts / chosen.harness).read_text(encoding="utf-8")
+    shipped = (texts / chosen.harness).read_text(encoding="utf-8")
+    hint = "move it away, or go to another folder"
+    found = read_bytes(harness, LARGEST_CONFIGURATION, hint) if harness.is_file() else b""
+    has_harness = found == shipped.encode()
+    if not has_harness:
+        contents[harness] = shipped
     Writer(force=force).write(contents)
-    yield f"wrote {adapter}, which computes sinusoidal and rope by itself, and {harness}"
+    also = f"; {harness} is there" if has_harness else f", and {harness}"
+    yield f"wrote {adapter}, which computes sinusoidal and rope by itself{also}"
     yield "replace the arithmetic with calls of your library, and change the claims"
     if chosen.build:
         yield f"build it with: {chosen.build.format(name)}"
