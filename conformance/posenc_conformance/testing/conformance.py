@@ -62,7 +62,8 @@ def conformance(
     """Make tests of all checks that an adapter's claims call for.
 
     Give it a name that pytest takes for a test: ``test_rope = conformance(Adapter)``. Plain
-    ``pytest`` collects the checks then, each as a test of its own.
+    ``pytest`` collects the checks then, each as a test of its own. Raises UserError within a test,
+    where nothing would collect them.
 
     Parameters
     ----------
@@ -73,8 +74,6 @@ def conformance(
         Ids of the schemes that are judged; all that the adapter claims if left out.
     known : path, optional
         A file of known failures, as ``posenc known`` writes it, seen from the test file's folder.
-
-    Raises UserError within a test, where nothing would collect the checks.
     """
     caller = sys._getframe(1).f_code.co_name
     if caller.startswith("test_") and "PYTEST_CURRENT_TEST" in os.environ:
