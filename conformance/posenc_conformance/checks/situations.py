@@ -29,10 +29,20 @@ from posenc_conformance.deployed.measure import (
 )
 from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
+from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 
 BY_LENGTH = ("dynamic-ntk", "longrope")
 """Schemes whose frequencies change with the length of a text, beyond the original context."""
+
+WRONG_IN_BATCH = (
+    "wrong-in-batch",
+    "a text is right alone, and wrong in one request with others",
+)
+EXCHANGED = (
+    "wrong-in-batch",
+    "the answers to texts in one request come in another order than the texts",
+)
+BROKEN_BY_BATCH = ("breaks-in-batch", "breaks when it is given several texts in one request")
 
 
 @dataclass(frozen=True)
@@ -100,41 +110,47 @@ class Situations(Asked):
         engine breaks. Raises NotClaimed where it refuses a list of texts, and only that.
         """
         prompts = [self._new(each) for each in self._different()]
-        if self.engine.gone:
-            raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
+        # Alone first: what cannot be read then either is not the fault of the others.
+        self._measure(self._new(prompts[0]))
         try:
             answers = self._asked_together(prompts, prompts[0].steps)
         except FormRefused as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
         except Misbehaviour as problem:
-            raise self._broken_by_batch(prompts, problem) from None
+            raise self._failed_batch(prompts, problem, BROKEN_BY_BATCH) from None
         try:
             found = [self._read(*each) for each in zip(prompts, answers, strict=True)]
         except Misbehaviour as problem:
-            raise self._broken_by_batch(prompts, problem) from None
+            why = EXCHANGED if self._are_exchanged(prompts, answers) else BROKEN_BY_BATCH
+            raise self._failed_batch(prompts, problem, why) from None
         when = ", in one request with texts of other lengths"
         wrong = [each for each in found if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
-            words = "a text is right alone, and wrong in one request with others"
-            if self._are_exchanged(prompts, answers):
-                words = "the answers to texts in one request come in another order than the texts"
-            raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
+            why = EXCHANGED if self._are_exchanged(prompts, answers) else WRONG_IN_BATCH
+            raise self._failure(wrong[0], (why,), when)
         return self._together(found, when)
 
     def _different(self) -> list[Prompt]:
         """Return three texts of different lengths and few queries, each with other right answers.
 
-        Raises NotClaimed where there is no second one.
+        Where all distances give the same scores, each has one query more in its prompt than the
+        one before, so that other words follow. Raises NotClaimed where there is no second one.
         """
         steps = min(FEW, self._middle.steps)
         distances = (LONGEST_NEAR, 1, LONGEST_NEAR // 2, LONGEST_NEAR // 4, MIDDLE, 2, 3)
         found: list[Prompt] = []
         for known in (self._middle, *filter(self._fits, map(self._prompt, distances))):
-            moved = (replace(known, steps=steps).moved(more) for more in (0, *LONGER_BY))
+            ways = (
+                replace(known, given=given, steps=steps + given - 1).moved(more)
+                for given in (1, len(found) + 1)
+                for more in (0, *LONGER_BY)
+            )
             new = (
                 each
-                for each in moved
-                if self._fits(each) and all(self._tells_apart(each, other) for other in found)
+                for each in ways
+                if each.steps <= known.steps
+                and self._fits(each)
+                and all(self._tells_apart(each, other) for other in found)
             )
             found += islice(new, 1)
         if len(found) < 2:
@@ -145,6 +161,8 @@ class Situations(Asked):
         """Return whether no answer can be right for both of two texts."""
         if first.end == second.end:
             return False
+        if first.given != second.given:
+            return not self._encoder
         one, other = self._expected(first), self._expected(second)
         with np.errstate(invalid="ignore"):  # of what cannot be read in either
             return bool((abs(one.values - other.values) > one.bound + other.bound).any())
@@ -164,17 +182,19 @@ class Situations(Asked):
         """Read an answer that has come with others."""
         return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
 
-    def _broken_by_batch(self, prompts: Sequence[Prompt], problem: Misbehaviour) -> Wrong:
-        """Make the failure of an engine that breaks when it is given several texts."""
+    def _failed_batch(
+        self, prompts: Sequence[Prompt], problem: Misbehaviour, why: tuple[str, str]
+    ) -> Wrong:
+        """Make the failure of an engine whose answers to several texts cannot be read."""
         if isinstance(problem, Gone):
             self.engine.gone.append(str(problem))
-        words = f"breaks when it is given {len(prompts)} texts in one request"
+        id, words = why
         text = [
-            f"{words} [breaks-in-batch]",
-            f"check      {self._place(prompts[0])}",
+            f"{words} [{id}]",
+            f"check      {self._place(prompts[0])}, in one request with other texts",
             f"got        {problem}",
         ]
-        return Wrong("\n".join(text), Outcome(explanations=(("breaks-in-batch", words),)))
+        return Wrong("\n".join(text), Outcome(explanations=(why,)))
 
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int

@@ -5,6 +5,7 @@ No other run of the kit needs what this imports, so it is imported when an endpo
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -67,8 +68,9 @@ class _Exchange:
             self.problem = error
 
     def _answered(self) -> Reply:
-        handlers: list[Any] = [_Stay, self._handler_of_http(), self._handler_of_https()]
-        opener = build_opener(*handlers, *([] if self.through_proxy else [ProxyHandler({})]))
+        handlers = [_Stay(), _Watched(self.sockets)]
+        proxies = [] if self.through_proxy else [ProxyHandler({})]
+        opener = build_opener(*handlers, *proxies)
         try:
             with opener.open(self.request, timeout=self.seconds) as answer:
                 body = answer.read(LARGEST_ANSWER)
@@ -78,38 +80,6 @@ class _Exchange:
         except HTTPError as error:
             with error:
                 return Reply(error.code, _beginning(error), error.headers.get("Retry-After", ""))
-
-    def _handler_of_http(self) -> HTTPHandler:
-        sockets = self.sockets
-
-        class Connection(HTTPConnection):
-            response_class = _Response
-
-            def connect(self) -> None:
-                super().connect()
-                sockets.append(self.sock)
-
-        class Handler(HTTPHandler):
-            def http_open(self, req: Request) -> HTTPResponse:
-                return self.do_open(Connection, req)
-
-        return Handler()
-
-    def _handler_of_https(self) -> HTTPSHandler:
-        sockets = self.sockets
-
-        class Connection(HTTPSConnection):
-            response_class = _Response
-
-            def connect(self) -> None:
-                super().connect()
-                sockets.append(self.sock)
-
-        class Handler(HTTPSHandler):
-            def https_open(self, req: Request) -> HTTPResponse:
-                return self.do_open(Connection, req)
-
-        return Handler()
 
     def cut(self) -> None:
         """Close what is open, so that nothing more is read."""
@@ -128,6 +98,37 @@ class _Response(HTTPResponse):
         while self.status in (HTTPStatus.PROCESSING, HTTPStatus.EARLY_HINTS):
             self.headers = None  # type: ignore[assignment]  # as it is before the first head
             super().begin()
+
+
+class _Watched(HTTPHandler, HTTPSHandler):
+    """Keep the sockets of connections: urllib forgets them when it has read the head."""
+
+    def __init__(self, sockets: list[socket.socket]) -> None:
+        super().__init__()
+        self._sockets = sockets
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        """Ask without encryption."""
+        return self.do_open(self._watched(HTTPConnection), req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        """Ask through TLS."""
+        return self.do_open(self._watched(HTTPSConnection), req)
+
+    def _watched(self, kind: type[HTTPConnection]) -> Callable[..., HTTPConnection]:
+        def make(host: str, **options: Any) -> HTTPConnection:
+            connection = kind(host, **options)
+            connection.response_class = _Response
+            usual = connection.connect
+
+            def connect() -> None:
+                usual()
+                self._sockets.append(connection.sock)
+
+            vars(connection)["connect"] = connect
+            return connection
+
+        return make
 
 
 class _Stay(HTTPRedirectHandler):

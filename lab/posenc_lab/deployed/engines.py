@@ -614,6 +614,8 @@ class WrittenFromTheLongest(Engine):
 
 
 @wrong("llama", "wrong-in-batch")
+@wrong("smollm3", "wrong-in-batch")
+@wrong("cohere2", "wrong-in-batch")
 class AnswersTurned(Engine):
     """Gives the answers to the texts of a request from the last to the first."""
 

@@ -387,7 +387,7 @@ def own_scheme() -> Mapping[str, bytes]:
     """Return the files of a new scheme, as the command writes them."""
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
         list(new(OWN, "bias", folder))
-        return {each.name: each.read_bytes() for each in Path(folder).iterdir()}
+        return {each.name: each.read_bytes() for each in Path(folder).iterdir() if each.is_file()}
 
 
 @cache
