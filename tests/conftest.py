@@ -1,4 +1,6 @@
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,11 +8,47 @@ import pytest
 
 from tests.building import CHECKOUT, SITE, built
 
-pytest_plugins = ["pytester", "tests.remembered"]
+pytest_plugins = ["pytester", "tests.remembered", "tests.shares", "tests.costs"]
+TERMINAL = (
+    "CLICOLOR",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PY_COLORS",
+    "TERM",
+)
+PYTORCH = CHECKOUT / "tests" / "pytorch"
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def usual_process() -> Iterator[None]:
+    """Let no test depend on what the run inherits from nohup, a script, a terminal or a login."""
+    for each in ENDING:
+        if signal.getsignal(each) is signal.SIG_IGN:
+            signal.signal(each, _usual(each))
+    umask = os.umask(0o022)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (*TERMINAL, "LANGUAGE", "PYTEST_ADDOPTS"):
+            patch.delenv(name, raising=False)
+        for name in [name for name in os.environ if name.startswith("LC_")]:
+            patch.delenv(name)
+        patch.setenv("LANG", "C.UTF-8")
+        yield
+    os.umask(umask)
+
+
+def _usual(number: signal.Signals) -> Any:
+    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker build the site at once, and nobody wait for it: its other tests come last."""
+    """Mark what needs PyTorch; let one worker build the site while the others do something else."""
+    for each in items:
+        if PYTORCH in each.path.parents or "torch" in getattr(each, "fixturenames", ()):
+            each.add_marker("torch")
     with_site = [each for each in items if _needs_site(each)]
     rest = [each for each in items if not _needs_site(each)]
     items[:] = [*with_site[:1], *rest, *with_site[1:]]
@@ -64,6 +102,6 @@ def page_models() -> list[Any]:
 
 
 def _content(module: str) -> Any:
-    from tests.explorer import told  # needs Node; see above
+    from tests.site.explorer import told  # needs Node; see above
 
     return told(module)

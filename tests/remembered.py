@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
 """What tests of the kit read beside it."""
 HOOKED: list[bool] = []
-OURS = {"__pycache__", "site", ".git", ".hypothesis", ".pytest_cache"}
+OURS = {"__pycache__", ".git", ".hypothesis", ".pytest_cache"}
 """Folders that are made of the repository, and say nothing else, as environments do."""
 KEY = pytest.StashKey[str]()
 
@@ -104,7 +104,10 @@ def files_read() -> Iterator[set[str]]:
 
 
 def _is_told(path: Path) -> bool:
-    return not any(each in OURS or each.startswith(".venv") for each in path.parts[:-1])
+    built = path.parts[0] == "site"
+    return not built and not any(
+        each in OURS or each.startswith(".venv") for each in path.parts[:-1]
+    )
 
 
 def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[str]:

@@ -118,6 +118,7 @@ def test_what_is_no_array_is_told_by_its_class() -> None:
         to_numpy({1, 2})
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", [*DTYPES.values(), np.dtype(np.int64), np.dtype(np.bool_)])
 def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None:
     wide = np.arange(2 * 7 * 3 * 12).reshape(2, 7, 3, 12).astype(dtype)
@@ -137,6 +138,7 @@ def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None
             assert found.stride() == tuple(step // view.itemsize for step in view.strides)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("writeable", [True, False])
 def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
     """With what lies between; what may not be written to is copied."""
@@ -148,6 +150,7 @@ def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
     assert wide.flat[5] == (0 if writeable else 5)
 
 
+@pytest.mark.torch
 def test_a_tensor_on_another_device_lies_there_as_the_array_does() -> None:
     """``meta`` stands for a GPU: a device whose memory is not that of the array."""
     import torch
@@ -169,6 +172,7 @@ def test_a_tensor_on_another_device_lies_there_as_the_array_does() -> None:
     assert to_torch(wide).device.type == "cpu"
 
 
+@pytest.mark.torch
 def test_an_array_that_torch_has_no_strides_for_is_copied_densely() -> None:
     backward = np.arange(6.0)[::-1]
     assert np.array_equal(to_numpy(to_torch(backward)), backward)

@@ -127,8 +127,8 @@ def test_every_break_fails_its_check_and_the_rest_goes_on(usual: Usual) -> None:
     assert "Traceback" not in output
 
 
+@pytest.mark.torch
 def test_a_gpu_that_is_lost_fails_one_check_and_the_rest_goes_on(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="a GPU is asked by torch")
     output = run(tmp_path, code=LOSES_ITS_GPU).stdout.decode()
     found = verdicts(tmp_path)
     failed = {id.split("::")[2].partition("[")[0] for id, each in found.items() if each != "passed"}

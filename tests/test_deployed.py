@@ -55,7 +55,7 @@ from posenc_conformance.models.frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 from posenc_lab.deployed.engines import NoScaling
-from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
+from posenc_lab.deployed.judging import InProcess, folder_of, judge, made, model_of
 from posenc_lab.deployed.right import Plain
 from posenc_lab.deployed.server import serving
 
@@ -180,7 +180,7 @@ def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
         assert not found[out].sum(axis=0).any()
 
 
-OWN = [with_configuration(folder_of(config) / "config.json") for config in CONFIGS]
+OWN = [model_of(config) for config in CONFIGS]
 """The laboratory's configurations, some of types that the spec has no model of."""
 
 

@@ -1,6 +1,6 @@
 """Every right implementation passes, whatever its style; every wrong one is rejected and named."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from posenc_lab.miniatures.mistakes import STEPS, WRONG, Mistake
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import key_of, once
+from tests.shares import drawn
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
@@ -33,26 +34,55 @@ def assert_right(adapter: object) -> None:
     assert not bad, told(bad)
 
 
-@pytest.mark.parametrize("make", RIGHT, ids=name_of)
-def test_right_passes(make: Callable[[], object]) -> None:
-    adapter = make()
-    once(key_of(adapter, name_of(make), make.__module__, __name__), lambda: assert_right(adapter))
+MODULES = sorted({each.__module__ for each in (*RIGHT, *STEPS, *WRONG)})
+"""One for the miniatures of a scheme, right ones and wrong ones each."""
 
 
-@pytest.mark.parametrize("steps", tuple(STEPS), ids=name_of)
-def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
+def scheme_of(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
+def made_in(module: str, miniatures: Iterable[Any]) -> list[Any]:
+    """A share of the miniatures of a module, all of them if their scheme has changed."""
+    own = [each for each in miniatures if each.__module__ == module]
+    return drawn(own, name_of, scheme_of(module))
+
+
+def hold_all(miniatures: Iterable[Any], hold: Callable[[Any], None]) -> None:
+    """Hold each miniature to what it must show; then tell of all that did not."""
+    broken = []
+    for each in miniatures:
+        try:
+            hold(each)
+        except Exception as problem:
+            broken.append(f"{name_of(each)}: {problem or type(problem).__name__}")
+    assert not broken, "\n\n".join(broken)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=scheme_of)
+def test_right_passes(module: str) -> None:
+    hold_all(made_in(module, RIGHT), lambda make: once_right(make(), make))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=scheme_of)
+def test_what_the_wrong_ones_change_is_right(module: str) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
-    adapter = whole(steps)
-    once(key_of(adapter, name_of(steps), steps.__module__, __name__), lambda: assert_right(adapter))
+    hold_all(made_in(module, STEPS), lambda steps: once_right(whole(steps), steps))
 
 
-@pytest.mark.parametrize("mistake", WRONG, ids=name_of)
-def test_wrong_is_rejected_and_named(mistake: type[Mistake]) -> None:
-    adapter = mistake()
-    once(
-        key_of(adapter, name_of(mistake), mistake.__module__, __name__),
-        lambda: assert_wrong(mistake),
-    )
+@pytest.mark.parametrize("module", MODULES, ids=scheme_of)
+def test_wrong_is_rejected_and_named(module: str) -> None:
+    hold_all(made_in(module, WRONG), once_wrong)
+
+
+def once_right(adapter: object, miniature: Any) -> None:
+    key = key_of(adapter, name_of(miniature), miniature.__module__, __name__)
+    once(key, lambda: assert_right(adapter))
+
+
+def once_wrong(mistake: type[Mistake]) -> None:
+    key = key_of(mistake(), name_of(mistake), mistake.__module__, __name__)
+    once(key, lambda: assert_wrong(mistake))
 
 
 def assert_wrong(mistake: type[Mistake]) -> None:

@@ -80,8 +80,10 @@ def test_what_is_put_back_is_in_order(what: str) -> None:
     assert {verdict for verdict, _ in verdicts(RIGHT[what]).values()} == {"passed"}
 
 
+@pytest.mark.torch
 def test_modules_of_torch_may_be_made_but_nothing_be_seeded() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     assert verdicts(lambda: torch.nn.Linear(2, 2))["process-untouched"][0] == "passed"
     for action in (
         lambda: torch.manual_seed(0),

@@ -175,6 +175,7 @@ class Fused:
 """
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_tensors_that_require_grad(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dtype: str

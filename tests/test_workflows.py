@@ -115,24 +115,20 @@ def test_commits_are_renewed_and_packages_are_not() -> None:
     assert update["schedule"] == {"interval": "weekly"}
 
 
-def parts(target: str) -> set[str]:
-    """The targets that a target needs and makes."""
-    ((first, rest),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
-    return {*first.split(), *rest.split()} & set(TARGETS)
-
-
 def test_every_part_of_ci_has_its_job() -> None:
-    wanted = parts("test") - {"tests"} | {"unit", "browser", "conformance"}
     made = {name: targets(job) for name, job in jobs("test.yml").items()}
-    assert set().union(*made.values()) == {*wanted, "languages", "lowest", "real"}
-    assert made["browser"] == {"browser"}
-    assert made["languages"] == {"languages"}
-    assert made["real"] == {"real"}
-    assert made["lowest"] == {"lowest"}
+    assert made == {
+        "test": {"conformance", "test"},
+        "site": {"test-site"},
+        "torch": {"test-torch"},
+        "languages": {"languages"},
+        "lowest": {"lowest"},
+        "real": {"real"},
+    }
     assert not any("needs" in job for job in jobs("test.yml").values())  # side by side
 
 
-@pytest.mark.parametrize("name", ["test", "browser"])
+@pytest.mark.parametrize("name", ["test", "site", "torch"])
 def test_what_has_passed_is_kept_for_the_next_change(name: str) -> None:
     uses = [each for each in jobs("test.yml")[name]["steps"] if "cache" in each.get("uses", "")]
     (kept,) = (each["with"] for each in uses)
@@ -141,22 +137,46 @@ def test_what_has_passed_is_kept_for_the_next_change(name: str) -> None:
     assert "cache" not in (FOLDER / "nightly.yml").read_text(encoding="utf-8")
 
 
+def parts(target: str) -> set[str]:
+    """The targets that a target needs and makes."""
+    ((first, rest),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    return {*first.split(), *rest.split()} & set(TARGETS)
+
+
+def planned(*words: str) -> str:
+    command = ["make", "--dry-run", *words]
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True).stdout
+
+
 def test_what_fails_soonest_comes_first() -> None:
     (recipe,) = re.findall(r"^test:\n((?:\t.*\n)+)", MAKEFILE, re.M)
     first, last = recipe.splitlines()
-    assert first.split()[1:] == ["lint", "types", "site", "goldens"]
-    assert last.split()[-1] == "tests"
+    assert first.split()[1:] == ["lint", "types", "goldens"]
+    assert "$(PYTEST)" in last
+
+
+def test_a_change_is_proven_without_torch_and_browser() -> None:
+    plan = planned("--always-make", "test")
+    assert "install" in plan
+    assert not re.search(r"\.\[.*browser|\.\[lab|install.* torch|chromium", plan)
+
+
+def test_what_a_change_leaves_out_is_in_the_targets_beside() -> None:
+    """Each folder and mark that `make test` leaves out."""
+    left_out = set(re.findall(r"--ignore=(\S+)", planned("test")))
+    assert left_out == {"tests/site", "tests/languages", "tests/pytorch"}
+    assert "-m 'not nightly' tests/site tests/languages" in planned("test-site")
+    assert planned("test-torch").rstrip().endswith("-m torch tests")
+    everything = planned("test-all")
+    assert re.search(r"pytest .* tests --ignore=tests/languages/test_languages.py", everything)
+    assert not re.search(r"pytest .*-m ", everything)
 
 
 def test_each_night_has_everything() -> None:
     assert targets(jobs("nightly.yml")["nightly"]) == {"nightly"}
-    assert {"test-all", "languages", "gate", "coverage"} <= parts("nightly")
-    assert {"goldens", "lowest", "tests", "real"} <= parts("test-all")
+    assert {"test-all", "languages", "coverage"} <= parts("nightly")
+    assert {"goldens", "lint", "lowest", "real", "site", "types-all"} <= parts("test-all")
     assert re.search(r"^test-all: export POSENC_LAB_STORE = fresh$", MAKEFILE, re.M)
-    plan = subprocess.run(
-        ["make", "--dry-run", "tests", "MARKED="], cwd=CHECKOUT, capture_output=True, text=True
-    ).stdout
-    assert "-m ''" in plan
 
 
 def test_every_python_that_is_named_is_tried() -> None:
@@ -256,17 +276,14 @@ def test_published_site_knows_its_address(monkeypatch: pytest.MonkeyPatch) -> No
     assert yaml_load(configuration)["site_url"] == "https://example.org/posenc/"
 
 
-@pytest.mark.parametrize("variable", ["QUICK", "COVERED"])
-def test_tests_that_the_makefile_names_are_there(variable: str) -> None:
-    listed = re.search(rf"^{variable} := ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
-    assert listed is not None
-    names = listed[1].replace("\\\n", " ").split()
-    assert len(names) > 5
-    assert [each for each in names if not (CHECKOUT / f"tests/test_{each}.py").is_file()] == []
+def named(variable: str) -> list[str]:
+    (listed,) = re.findall(rf"^{variable} := ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
+    return str(listed).replace("\\\n", " ").split()
 
 
-@pytest.mark.parametrize("variable", ["COMPILED", "IN_BROWSER"])
-def test_files_that_the_makefile_names_are_there(variable: str) -> None:
-    listed = re.search(rf"^{variable} := (.*)$", MAKEFILE, re.M)
-    assert listed is not None
-    assert all((CHECKOUT / each).is_file() for each in listed[1].split())
+def test_tests_that_the_makefile_names_are_there() -> None:
+    covered = named("COVERED")
+    assert len(covered) > 5
+    assert [each for each in covered if not (CHECKOUT / f"tests/test_{each}.py").is_file()] == []
+    places = [*named("COMPILED"), *named("BESIDE")]
+    assert [each for each in places if not (CHECKOUT / each).exists()] == []

@@ -2,7 +2,7 @@
 
 A function under ``docs/figures`` that returns a Moving is shown as any other figure is. What it
 shows is computed twice: here, by the reference, for the sliders as they stand at first, and in the
-browser by a module of ``docs/assets/moving``. ``tests/test_moving.py`` holds the two together,
+browser by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` holds the two together,
 wherever the sliders stand. Without JavaScript the first picture stays, and there are no sliders.
 """
 

@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from posenc_conformance.checks import Options
@@ -13,7 +13,7 @@ from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
-from posenc_conformance.models.file import with_configuration
+from posenc_conformance.models.file import Model, with_configuration
 from posenc_lab.deployed import (
     caches,
     encoders,
@@ -83,14 +83,20 @@ class InProcess:
         return self.served.translate(given, steps)
 
 
+@cache
+def model_of(config: str) -> Model:
+    """Return the model that a configuration alone describes, as ``posenc probe`` reads it."""
+    path = Path(tempfile.mkdtemp(prefix="posenc-probe-")) / "config.json"
+    path.write_text(json.dumps(CONFIGS[config]))
+    return with_configuration(path)
+
+
 @lru_cache
 def folder_of(config: str) -> Path:
-    """Write a configuration, and its probe beside it, into a folder of their own, once."""
-    folder = Path(tempfile.mkdtemp(prefix="posenc-probe-"))
-    path = folder / "config.json"
-    path.write_text(json.dumps(CONFIGS[config]))
-    write_checkpoint(probe_for(with_configuration(path)), "float32", folder / "probe")
-    return folder
+    """Return a folder with a configuration and its probe, which is written once."""
+    model = model_of(config)
+    write_checkpoint(probe_for(model), "float32", model.path.parent / "probe")
+    return model.path.parent
 
 
 def made(case: Case) -> Engine:
@@ -100,7 +106,7 @@ def made(case: Case) -> Engine:
 
 def judge(case: Case) -> dict[str, Execution]:
     """Run all checks of an engine; return what came of each, by id."""
-    model = with_configuration(folder_of(case.config) / "config.json")
+    model = model_of(case.config)
     engine = Deployed(InProcess(made(case)), model, probe_for(model))
     engine = with_cache(engine, case.cache) if case.cache else engine
     engine = replace(engine, shifts=case.shifts)

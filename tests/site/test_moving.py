@@ -16,9 +16,9 @@ import pytest
 from pages import module_of, pages_with
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browsing import DESK, PATIENCE, chromium, context, served
 from tests.building import CHECKOUT
-from tests.explorer import NODE
+from tests.site.browsing import DESK, PATIENCE, chromium, context, served
+from tests.site.explorer import NODE
 
 ASSETS = CHECKOUT / "docs" / "assets"
 HERE = Path(__file__).parent

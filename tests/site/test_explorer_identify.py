@@ -11,7 +11,7 @@ import pytest
 
 import posenc
 from posenc_conformance.registry import load_all
-from tests.explorer import EXPLORER, identified
+from tests.site.explorer import EXPLORER, identified
 
 pytestmark = pytest.mark.remembered(shipped=True, also=EXPLORER)
 

@@ -28,9 +28,9 @@ from playwright.sync_api import (
 )
 
 from posenc_lab.dependencies import browser
-from tests import fonts
-from tests.explorer import NODE
-from tests.fonts import Fonts
+from tests.site import fonts
+from tests.site.explorer import NODE
+from tests.site.fonts import Fonts
 
 # Playwright's own Node wants a library that a bare Debian lacks.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import readers
-from tests.explorer import NODE
+from tests.languages import readers
+from tests.site.explorer import NODE
 
 JAVASCRIPT = readers.Reader("rope.js", "json", (str(NODE), "rope.js"))
 

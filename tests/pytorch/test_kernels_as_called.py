@@ -102,5 +102,4 @@ def test_a_pattern_counts_if_it_says_what_is_wrong() -> None:
     [("rope.of_tensors.copy_of_a_static_output", False), ("rope.of_tensors.static_output", True)],
 )
 def test_tensors_are_judged_likewise(name: str, rejected: bool) -> None:
-    pytest.importorskip("torch", reason="these kernels are written in PyTorch")
     assert judge_implementation(KERNELS[name]).rejected == rejected

@@ -12,7 +12,7 @@ import pytest
 import posenc
 from posenc_lab.judging import diagnoses, failed
 from tests.building import CHECKOUT
-from tests.harnesses import judged
+from tests.languages.harnesses import judged
 
 EXAMPLES = CHECKOUT / "docs" / "examples" / "cpp"
 PAGE = CHECKOUT / "docs" / "tutorials" / "cpp.md"

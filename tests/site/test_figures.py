@@ -12,7 +12,7 @@ from figures import READABLE, TELEPHONE, smaller, smallest_letter
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browsing import DESK, PHONE, chromium, context, served
+from tests.site.browsing import DESK, PHONE, chromium, context, served
 
 FIGURE = re.compile(r'<figure class="drawn(?: twice)?" id="([^"]+)">(.*?)</figure>', re.S)
 

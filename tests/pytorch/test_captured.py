@@ -30,7 +30,6 @@ def test_a_recorded_offset_is_named_as_that_of_an_earlier_call() -> None:
 
 @pytest.mark.parametrize("reads_each_time", [True, False])
 def test_calls_that_torch_records(reads_each_time: bool) -> None:
-    pytest.importorskip("torch", reason="the helper is for libraries of PyTorch")
     said = told(recording(reads_each_time))
     assert (not said) == reads_each_time
     assert reads_each_time or any("as an earlier call had" in each for each in said)

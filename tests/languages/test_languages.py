@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from posenc_lab.judging import failed
-from tests import harnesses, readers
-from tests.harnesses import Harness
-from tests.readers import Reader
+from tests.languages import harnesses, readers
+from tests.languages.harnesses import Harness
+from tests.languages.readers import Reader
 
 READERS = {
     "c++": Reader(

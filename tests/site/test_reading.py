@@ -12,8 +12,8 @@ import yaml
 from playwright.sync_api import Page, Playwright, sync_playwright
 
 import posenc
-from tests.browsing import DESK, PHONE, Visitor, chromium, context, served
 from tests.building import FIRST_VISIT
+from tests.site.browsing import DESK, PHONE, Visitor, chromium, context, served
 
 pytestmark = pytest.mark.remembered(site=("**/*.html", "assets/**/*"))
 

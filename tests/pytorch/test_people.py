@@ -11,8 +11,6 @@ from posenc_lab.field.__main__ import kept
 from posenc_lab.field.implementation import FORMULA, RIGHT, Implementation
 from posenc_lab.field.said import ACCEPTED, MISNAMED, NAMED, NEAR, REFUSED, UNNAMED, Said
 
-pytest.importorskip("torch", reason="people write in PyTorch")
-
 BENCH = implementation.load("people")
 BY_NAME = {each.name: each for each in BENCH}
 

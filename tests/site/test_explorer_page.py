@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import posenc
 from posenc_conformance.registry import load_all
-from tests.browsing import PATIENCE, chromium, context, served
-from tests.explorer import exported
+from tests.site.browsing import PATIENCE, chromium, context, served
+from tests.site.explorer import exported
 
 pytestmark = pytest.mark.remembered(
     site=("explorer/*", "assets/**/*"), also=("spec", "docs/assets/explorer")

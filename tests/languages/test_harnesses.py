@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import harnesses
-from tests.explorer import NODE
+from tests.languages import harnesses
+from tests.site.explorer import NODE
 
 JAVASCRIPT = harnesses.Harness(
     "js/posenc_harness.mjs", "mjs", f"{NODE} {{}}.mjs", kind="RangeError"

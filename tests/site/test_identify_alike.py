@@ -15,7 +15,7 @@ from posenc_conformance.commands.identify.text import numbers_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_lab.judging import schemes
-from tests.explorer import EXPLORER, identified
+from tests.site.explorer import EXPLORER, identified
 
 pytestmark = pytest.mark.remembered(shipped=True, also=EXPLORER)
 

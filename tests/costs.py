@@ -1,0 +1,89 @@
+"""Record what each test costs; in a share of the tests, one that is quick by its marks must be.
+
+A cost is processor time of the process and of those that it has waited for. ``POSENC_COSTS=FILE``
+keeps the costs of a run, and ``python -m tests.costs FILE`` shows the largest, by function.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shares import SHARE
+
+MOST = 1.0
+"""Seconds that a test may cost which is not marked as slow, on a machine as in ``USUAL``."""
+USUAL = 0.07
+"""Seconds that ``_sample`` takes on the machine on which tests were marked."""
+EXEMPT = ("slow", "draws", "door")
+COST = "posenc cost"
+
+
+def spent() -> float:
+    """Return seconds of processor time, of this process and of those that it has waited for."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Measure a test without its fixtures; fail one that takes too long for its marks."""
+    begin = spent()
+    result = yield
+    cost = spent() - begin
+    item.user_properties.append((COST, cost))
+    if SHARE > 1 and cost > MOST and not any(map(item.get_closest_marker, EXEMPT)):
+        limit = MOST * max(1.0, _sample() / USUAL)
+        assert cost <= limit, (
+            f"it took {cost:.2f} s of processor time, and {limit:.2f} s is the most here: "
+            "make it quicker, or mark it as slow"
+        )
+    return result
+
+
+def _sample() -> float:
+    """Return the seconds that a piece of work takes, which every machine does."""
+    begin = time.process_time()
+    total = 0
+    for number in range(1_000_000):
+        total ^= number * number
+    return time.process_time() - begin
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep the cost of a test for the end of the run."""
+    if report.when == "call" and "PYTEST_XDIST_WORKER" not in os.environ:
+        FOUND[report.nodeid] = dict(report.user_properties).get(COST, 0.0)
+
+
+FOUND: dict[str, Any] = {}
+
+
+def pytest_sessionfinish() -> None:
+    """Write the costs into the file that ``POSENC_COSTS`` names."""
+    name = os.environ.get("POSENC_COSTS")
+    if name and "PYTEST_XDIST_WORKER" not in os.environ:
+        text = json.dumps({key: round(float(cost), 3) for key, cost in FOUND.items()}, indent=0)
+        Path(name).write_text(text + "\n", encoding="utf-8")
+
+
+def main(file: str) -> None:
+    """Print the functions that cost most: in all, on average, at most, and how often they ran."""
+    costs: dict[str, list[float]] = defaultdict(list)
+    for name, cost in json.loads(Path(file).read_text(encoding="utf-8")).items():
+        costs[name.partition("[")[0]].append(cost)
+    print(f"{sum(map(sum, costs.values())):9.1f} s in all\n      sum    mean     max   times")
+    for name, each in sorted(costs.items(), key=lambda found: -sum(found[1]))[:60]:
+        mean = sum(each) / len(each)
+        print(f"{sum(each):9.2f} {mean:7.2f} {max(each):7.2f} {len(each):7d}  {name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,153 @@
+"""Run a share of the long lists of tests, drawn by the commit, and all that a change touched.
+
+With ``POSENC_SHARE=n``, of the tests marked ``draws`` and of the lists that go through ``drawn``
+every n-th runs, and of those marked ``slow`` every 2n-th. What is of a scheme whose files are not
+as ``tests/judged.json`` has them runs whole. ``POSENC_DRAW`` draws again what another commit has
+drawn. Without ``POSENC_SHARE`` everything runs.
+
+``python -m tests.shares`` runs everything of the changed schemes, and then writes the file anew.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.building import CHECKOUT
+
+Item = TypeVar("Item")
+SHARE = int(os.environ.get("POSENC_SHARE", "1"))
+RARELY = 2
+"""A slow test is drawn so many times less often than one that is not."""
+JUDGED = Path(__file__).with_name("judged.json")
+HOMES = (
+    "spec/{}.yaml",
+    "reference/posenc/schemes/{}.py",
+    "conformance/posenc_conformance/schemes/{}.py",
+    "conformance/posenc_conformance/oracle/{}.py",
+    "lab/posenc_lab/miniatures/right/{}.py",
+    "lab/posenc_lab/miniatures/wrong/{}.py",
+)
+"""Where the files of a scheme are; those of the spec have hyphens in their names."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not drawn."""
+    left_out = [each for each in items if not _runs(each)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [each for each in items if _runs(each)]
+
+
+def pytest_report_header() -> str | None:
+    """Say how the same tests are drawn again."""
+    return f"share: one of {SHARE}, POSENC_DRAW={draw()}" if SHARE > 1 else None
+
+
+def drawn(
+    items: Iterable[Item], name: Callable[[Item], str], scheme: str | None = None
+) -> list[Item]:
+    """Return a share of ``items``, or all of them if ``scheme`` has changed.
+
+    An item is drawn by its ``name``, whatever the others are: a fault that makes 50 of them fail
+    escapes one of eight with a probability of (7/8)^50 = 0.13 %.
+    """
+    whole = scheme is not None and scheme in changed()
+    return [each for each in items if whole or is_drawn(name(each), SHARE)]
+
+
+def is_drawn(name: str, share: int, draw_by: str | None = None) -> bool:
+    """Return whether one of ``share`` is this one."""
+    text = f"{draw() if draw_by is None else draw_by} {name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % share == 0
+
+
+@cache
+def draw() -> str:
+    """Return what decides the draw: the commit, unless ``POSENC_DRAW`` says something else."""
+    if "POSENC_DRAW" in os.environ:
+        return os.environ["POSENC_DRAW"]
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+@cache
+def changed() -> frozenset[str]:
+    """Return the modules' names of schemes whose files are not as they were judged last."""
+    judged = json.loads(JUDGED.read_text(encoding="utf-8"))
+    return frozenset(name for name, digest in digests().items() if judged.get(name) != digest)
+
+
+def digests() -> dict[str, str]:
+    """Return a digest of the files of each scheme, by the name of its modules."""
+    names = sorted(path.stem for path in (CHECKOUT / "spec").glob("*.yaml"))
+    return {name.replace("-", "_"): _digest(name) for name in names}
+
+
+def _digest(name: str) -> str:
+    found = hashlib.sha256()
+    for home in HOMES:
+        path = CHECKOUT / home.format(name if home.endswith("yaml") else name.replace("-", "_"))
+        if path.exists():
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _runs(item: pytest.Item) -> bool:
+    share = _share_of(item)
+    return share == 1 or _scheme_of(item) in changed() or is_drawn(item.nodeid, share)
+
+
+def _share_of(item: pytest.Item) -> int:
+    if SHARE == 1:
+        return 1
+    if item.get_closest_marker("slow"):
+        return RARELY * SHARE
+    return SHARE if item.get_closest_marker("draws") else 1
+
+
+def _scheme_of(item: pytest.Item) -> str | None:
+    """Return the scheme of which a test is, by its parameters."""
+    parameters: Mapping[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
+    found = parameters.get("scheme")
+    if "subject" in parameters:
+        found = parameters["subject"].scheme
+    elif isinstance(parameters.get("call"), str):
+        found = _scheme_of_call(parameters["call"])
+    if found is None:
+        return None
+    return str(found if isinstance(found, str) else found.module_name).replace("-", "_")
+
+
+@cache
+def _scheme_of_call(call: str) -> str | None:
+    from posenc_lab.judging import schemes  # not for `pytest --impl=…` in the checkout
+
+    return next((each.module_name for each in schemes() if call in each.calls), None)
+
+
+def main() -> int:
+    """Run everything of the changed schemes; if all passes, write their digests."""
+    found = digests()
+    print(f"changed: {', '.join(sorted(changed())) or 'nothing'}")
+    if changed():
+        # A share that nothing but the changed schemes is part of.
+        environment = os.environ | {"POSENC_SHARE": str(2**62)}
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "draws", "tests"]
+        done = subprocess.run(command, cwd=CHECKOUT, env=environment, check=False)
+        if done.returncode:
+            return done.returncode
+    JUDGED.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
