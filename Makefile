@@ -100,6 +100,7 @@ records: .venv/dev
 	$(BIN)/python -m tests.signatures
 	$(BIN)/python -m posenc_lab.readme
 	$(BIN)/python -m posenc_lab.records $(SCHEME)
+	$(BIN)/python -m tests.shares
 
 # Pins the newest releases that fit together, but of what the kit itself needs: of that people have the
 # newest, and so must the tests.
@@ -229,7 +230,7 @@ clean:
 	touch $@
 
 .venv/kit: .venv/uv pyproject.toml reference/posenc/__init__.py # which has the version
-	$(INSTALL) -e .
+	$(INSTALL) -e . pytest-xdist
 	touch $@
 
 .venv/dev: .venv/kit

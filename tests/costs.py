@@ -40,12 +40,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     cost = spent() - begin
     item.user_properties.append((COST, cost))
     if SHARE > 1 and cost > MOST and not any(map(item.get_closest_marker, EXEMPT)):
-        limit = MOST * max(1.0, _sample() / USUAL)
-        assert cost <= limit, (
-            f"it took {cost:.2f} s of processor time, and {limit:.2f} s is the most here: "
+        most = limit(_sample())
+        assert cost <= most, (
+            f"it took {cost:.2f} s of processor time, and {most:.2f} s is the most here: "
             "make it quicker, or mark it as slow"
         )
     return result
+
+
+def limit(sample: float) -> float:
+    """Return the seconds that a test may cost on a machine that takes so long for the sample."""
+    return MOST * max(1.0, sample / USUAL)
 
 
 def _sample() -> float:

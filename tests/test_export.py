@@ -37,7 +37,15 @@ from posenc_lab.miniatures.styles import RIGHT
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
 BY_ID = {scheme.id: scheme for scheme in schemes()}
-each_scheme = pytest.mark.parametrize("scheme", BY_ID.values(), ids=BY_ID)
+each_scheme = pytest.mark.parametrize(
+    "scheme",
+    [
+        # In one worker, which exports it once.
+        pytest.param(scheme, marks=[pytest.mark.draws, pytest.mark.xdist_group(f"export {id}")])
+        for id, scheme in BY_ID.items()
+    ],
+    ids=BY_ID,
+)
 
 
 @cache

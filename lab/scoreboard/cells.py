@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,15 @@ class Counts:
     """Up to which position angles are good, for the claim that reaches least."""
 
 
-def findings(path: Path = FOLDER / "findings.yaml") -> list[Finding]:
+@cache
+def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
     """All findings, the worst first.
 
     Raises UserError for one that is not whole.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     found = [_finding(f"{path}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
-    return sorted(found, key=lambda each: list(SEVERITIES).index(each.severity))
+    return tuple(sorted(found, key=lambda each: list(SEVERITIES).index(each.severity)))
 
 
 def _finding(where: str, raw: Any) -> Finding:

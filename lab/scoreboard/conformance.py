@@ -19,7 +19,7 @@ def command(name: str) -> list[str]:
         for adapter in (*library.adapters, *library.beside):
             if adapter.name == name:
                 told = options(library, adapter, environment(library))
-    return [sys.executable, "-m", "pytest", *told]
+    return [sys.executable, "-m", "pytest", "-n", "auto", *told]
 
 
 def main(words: Sequence[str]) -> int:

@@ -79,7 +79,8 @@ class Library:
         return (*self.packages, *self.build)
 
 
-def libraries(path: Path = FILE) -> list[Library]:
+@cache
+def libraries(path: Path = FILE) -> tuple[Library, ...]:
     """All libraries of the table.
 
     Raises UserError for an entry that is not right.
@@ -95,7 +96,7 @@ def libraries(path: Path = FILE) -> list[Library]:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UserError(f"{path}: the adapter {min(twice)} stands there twice", "drop one of them")
-    return found
+    return tuple(found)
 
 
 def _library(path: Path, name: str, entry: Any) -> Library:

@@ -36,6 +36,8 @@ LONGER_BY = (37, 5, 1)
 """Tokens by which a text is made longer than another one, as far as there is room."""
 BEYOND = 4
 """How many times as far as a window reaches a key is asked for that nobody should see."""
+TEXTS = 3
+"""Texts of one request, as many as show that each gets its own answer."""
 FEW = 8
 """Pairs that every layer is asked about."""
 UNEXPLAINED = "no known mistake gives these scores"

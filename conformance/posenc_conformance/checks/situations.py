@@ -8,7 +8,14 @@ from itertools import islice, permutations
 
 import numpy as np
 
-from posenc_conformance.checks.asked import FEW, GIVEN_OTHERWISE, LONGER_BY, MIDDLE, Asked
+from posenc_conformance.checks.asked import (
+    FEW,
+    GIVEN_OTHERWISE,
+    LONGER_BY,
+    MIDDLE,
+    TEXTS,
+    Asked,
+)
 from posenc_conformance.checks.at_once import at_once
 from posenc_conformance.deployed.endpoint import FormRefused, Gone
 from posenc_conformance.deployed.engine import Deployed
@@ -153,9 +160,11 @@ class Situations(Asked):
                 and all(self._tells_apart(each, other) for other in found)
             )
             found += islice(new, 1)
+            if len(found) == TEXTS:
+                break
         if len(found) < 2:
             raise NotClaimed(f"no two texts of up to {self.length:,} tokens can be told apart")
-        return found[:3]
+        return found
 
     def _tells_apart(self, first: Prompt, second: Prompt) -> bool:
         """Return whether no answer can be right for both of two texts."""

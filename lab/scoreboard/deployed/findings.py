@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,16 @@ class Finding:
         return wrong and engine in self.engines and any(fnmatchcase(name, p) for p in self.cells)
 
 
-def findings(path: Path = FOLDER / "findings.yaml") -> list[Finding]:
+@cache
+def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
     """Read all findings.
 
     Raises UserError for one that is not whole.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return [_finding(f"{path.name}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
+    return tuple(
+        _finding(f"{path.name}: findings.{n}", each) for n, each in enumerate(raw["findings"])
+    )
 
 
 def unexplained(engine: str, cell: Cell, found: Sequence[Finding]) -> list[Mistake]:

@@ -1,0 +1,162 @@
+"""What a share leaves out, what it must not, and what a test may cost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import costs, shares
+
+TESTS = """
+import time
+import pytest
+
+@pytest.mark.parametrize("scheme", ["rope", "alibi"])
+@pytest.mark.parametrize("number", range(200))
+@pytest.mark.draws
+def test_long(scheme, number):
+    pass
+
+@pytest.mark.parametrize("number", range(400))
+@pytest.mark.slow
+def test_slow(number):
+    pass
+
+@pytest.mark.parametrize("number", range(40))
+def test_always(number):
+    pass
+
+@pytest.mark.xdist_group("together")
+@pytest.mark.parametrize("number", range(40))
+@pytest.mark.draws
+def test_group(number):
+    pass
+"""
+
+
+@pytest.fixture
+def ran(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run tests with a share and a draw; return how many of each function there are."""
+
+    def run(share: int, draw: str, changed: frozenset[str] = frozenset()) -> dict[str, int]:
+        monkeypatch.setattr(shares, "SHARE", share)
+        monkeypatch.setattr(shares, "draw", lambda: draw)
+        monkeypatch.setattr(shares, "changed", lambda: changed)
+        pytester.makepyfile(TESTS)
+        marks = ("slow", "draws", "xdist_group")
+        pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {each}\n" for each in marks))
+        result = pytester.inline_run("-p", "no:xdist", "-p", "no:posenc", plugins=[shares])
+        passed = [each.nodeid for each in result.listoutcomes()[0]]
+        names = ("long", "slow", "always", "group")
+        found = {name: sum(f"test_{name}[" in each for each in passed) for name in names}
+        return found | {"rope": sum("rope" in each for each in passed)}
+
+    return run
+
+
+def test_without_a_share_everything_runs(ran: Any) -> None:
+    assert ran(1, "a") == {"long": 400, "slow": 400, "always": 40, "group": 40, "rope": 200}
+
+
+def test_a_share_runs_one_of_as_many(ran: Any) -> None:
+    found = ran(8, "a")
+    assert found["always"] == 40
+    assert 20 < found["long"] < 85  # 50 are meant, with a deviation of 6.6
+    assert 5 < found["slow"] < 50  # 25, with one of 4.8
+    assert found["group"] in (0, 40)
+    assert ran(8, "a") == found
+
+
+def test_what_is_of_a_changed_scheme_runs_whole(ran: Any) -> None:
+    found = ran(8, "a", frozenset({"rope"}))
+    assert found["rope"] == 200
+    assert found["long"] - found["rope"] < 60
+
+
+@pytest.mark.parametrize("name", ["rope 1", "a", "test_it[x]"])
+def test_every_test_is_drawn_in_time(name: str) -> None:
+    """Commits are many; each draws each name with the same probability."""
+    drawn = [shares.is_drawn(name, 8, f"commit {number}") for number in range(8_000)]
+    assert 850 < sum(drawn) < 1_150  # 1,000 with a deviation of 30
+
+
+def test_a_fault_that_hits_fifty_is_seldom_missed() -> None:
+    """As CONTRIBUTING says: (7/8)^50 = 0.13 %, and so of 20,000 draws about 25."""
+    names = [f"miniature {number}" for number in range(50)]
+    missed = sum(
+        not any(shares.is_drawn(name, 8, f"commit {number}") for name in names)
+        for number in range(20_000)
+    )
+    assert missed < 50
+
+
+def test_drawn_gives_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "SHARE", 8)
+    monkeypatch.setattr(shares, "changed", lambda: frozenset({"rope"}))
+    assert shares.drawn(range(100), str, "rope") == [*range(100)]
+    assert 0 < len(shares.drawn(range(100), str, "alibi")) < 40
+
+
+def test_each_file_of_a_scheme_is_part_of_its_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for home in shares.HOMES:
+        path = tmp_path / home.format("xpos")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((shares.CHECKOUT / home.format("xpos")).read_bytes())
+    expected = shares.digests()["xpos"]
+    monkeypatch.setattr(shares, "CHECKOUT", tmp_path)
+    assert shares.digests() == {"xpos": expected}
+    for home in shares.HOMES:
+        path = tmp_path / home.format("xpos")
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        assert shares.digests()["xpos"] != expected, home
+        path.write_bytes(content)
+
+
+def test_every_scheme_was_judged_once() -> None:
+    judged = json.loads(shares.JUDGED.read_text("utf-8"))
+    assert judged.keys() == shares.digests().keys()
+
+
+SLOW = """
+import time
+import pytest
+
+def spend():
+    begin = time.process_time()
+    while time.process_time() - begin < 0.3:
+        pass
+
+def test_it():
+    spend()
+
+@pytest.mark.slow
+def test_it_is_known():
+    spend()
+"""
+
+
+def test_what_takes_long_without_a_mark_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SLOW)
+    pytester.makeini("[pytest]\nmarkers =\n    slow\n")
+    options = ("-p", "no:xdist", "-p", "no:posenc", "-p", "no:cacheprovider")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(costs, "SHARE", 8)
+        patch.setattr(costs, "MOST", 0.1)
+        patch.setattr(costs, "_sample", lambda: costs.USUAL)
+        patch.setattr(costs, "FOUND", {})
+        patch.setenv("POSENC_COSTS", str(pytester.path / "costs.json"))
+        patch.delenv("PYTEST_XDIST_WORKER", raising=False)
+        _, _, failed = pytester.inline_run(*options, plugins=[costs]).listoutcomes()
+    assert [each.nodeid.partition("::")[2] for each in failed] == ["test_it"]
+    assert "mark it as slow" in str(failed[0].longrepr)
+    found = json.loads((pytester.path / "costs.json").read_text("utf-8"))
+    assert [cost >= 0.3 for cost in found.values()] == [True, True]
+
+
+def test_a_slow_machine_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert costs.limit(costs.USUAL) == costs.limit(costs.USUAL / 2) == costs.MOST
+    assert costs.limit(3 * costs.USUAL) == 3 * costs.MOST
