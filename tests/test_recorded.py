@@ -13,8 +13,6 @@ from posenc_conformance.registry import load_all
 from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
 from posenc_lab.dependencies import Source, closure, files, shape, source
-from posenc_lab.field import BUGS, Bug
-from posenc_lab.field.__main__ import SETS, count_outcomes, of_set
 from posenc_lab.first_failure import without_diagnosis
 from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
@@ -45,33 +43,6 @@ def test_the_matrix_has_every_miniature() -> None:
     counts = {scheme: group["wrong"] for scheme, group in data["schemes"].items()}
     assert counts == wrong_of_each_scheme(), "run make records"
     assert sum(data["right"].values()) == len(RIGHT), "run make records"
-
-
-def test_the_independent_bench_has_every_bug() -> None:
-    data = recorded("field")
-    names = [each.name for each in BUGS]
-    assert len(set(names)) == len(names)
-    for tried in ("first", "now"):
-        some = data[tried]["bugs"]
-        assert [each["bug"] for each in some] == names, "run python -m posenc_lab.field --write"
-        assert data[tried]["counts"] == {name: count_outcomes(of_set(some, name)) for name in SETS}
-
-
-def test_the_independent_bench_is_of_many_threads() -> None:
-    threads = [each.thread for each in BUGS if each.thread]
-    assert len(set(threads)) == len(threads) > 0
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_right_names_of_the_independent_bench_are_those_of_the_spec(bug: Bug) -> None:
-    known = {
-        deviation.id
-        for scheme in load_all()
-        for deviation in scheme.deviations
-        if bug.call in deviation.calls
-    }
-    assert {part for name in bug.right for part in name.split("+")} <= known
-    assert bug.meaning.endswith(".")
 
 
 def test_the_comparison_has_every_miniature() -> None:

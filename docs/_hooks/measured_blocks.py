@@ -1,4 +1,4 @@
-"""What the benchmarks measured, from the files of ``docs/data``: one function per placeholder."""
+"""What the benchmarks measured, from kept files: one function per placeholder."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -6,6 +6,7 @@ from typing import Any
 
 from posenc_lab import results
 from posenc_lab.families import FAMILIES
+from posenc_lab.field import said
 
 from markup import code, heading, link, prose, table
 from posenc_conformance.checks import LEVELS
@@ -64,35 +65,20 @@ def _counts(group: Mapping[str, Any]) -> list[str]:
     return [str(number or "") for number in numbers]
 
 
-TRIES = {"first": "at the first try", "now": "now"}
-FATES = ("bugs", "named rightly", "no name, rightly", "unnamed", "named wrongly", "not rejected")
-FIELD = {"threads": "rebuilt from threads", "own": "made up"}
+BENCHES = {"people": "modules in PyTorch", "kernels": "kernels as they are called"}
 
 
-def field() -> str:
-    """Tabulate what became of bugs that the kit was not made for."""
-    data = read_results("field")
-    rows = [
-        [f"{FIELD[name]}, {words}", *(str(data[tried]["counts"][name][each]) for each in FATES)]
-        for name in FIELD
-        for tried, words in TRIES.items()
-    ]
-    return table(["", *FATES], rows)
+def benches() -> str:
+    """Tabulate what the kit says of code that it was not made for, by bench."""
+    found = [said.figures(list(read_bench(name).values())) for name in BENCHES]
+    rows = [[words, *(each[words] for each in found)] for words in found[0]]
+    return table(["", *BENCHES.values()], rows)
 
 
-def threads() -> str:
-    """Bugs of public threads, with the names that the kit gave them."""
-    data = read_results("field")
-    first = {each["bug"]: each for each in data["first"]["bugs"]}
-    rows = []
-    for each in data["now"]["bugs"]:
-        if each["thread"]:
-            place = each["thread"].removeprefix("https://github.com/").replace("/issues/", "#")
-            names = [each["right"], *([tried["named"]] for tried in (first[each["bug"]], each))]
-            cells = [" or ".join(code(name) for name in some if name) or "none" for some in names]
-            call = code(each["bug"].partition(":")[0])
-            rows.append([call, prose(each["meaning"]), link(each["thread"], place), *cells])
-    return table(["call", "what is wrong", "thread", "right", *TRIES.values()], rows)
+@lru_cache
+def read_bench(name: str) -> dict[str, said.Row]:
+    """Read the kept results of a bench, by the name of each implementation."""
+    return said.read(said.kept(name))
 
 
 def practices() -> str:
@@ -197,13 +183,12 @@ def _killed() -> tuple[str, ...]:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    "measured:benches": benches,
     "measured:calibration": calibration,
     "measured:classes": classes,
-    "measured:field": field,
     "measured:matrix": matrix,
     "measured:mutants": mutants,
     "measured:practices": practices,
     "measured:sensitivity": sensitivity,
     "measured:survivors": survivors,
-    "measured:threads": threads,
 }

@@ -15,8 +15,6 @@ import posenc
 from posenc_conformance.files import write_whole
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
-DEEP = ("first", "now")
-"""Parts of a record that are like records."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -66,13 +64,11 @@ def keep(path: Path, record: Mapping[str, Any]) -> None:
 
 def _object(part: Mapping[str, Any]) -> str:
     """An object with a line for each entry, or for each entry's entries."""
-    lines = [f"{_line(name)}: {_entry(name, part[name])}" for name in sorted(part)]
+    lines = [f"{_line(name)}: {_entry(part[name])}" for name in sorted(part)]
     return _lines("{", lines, "}")
 
 
-def _entry(name: str, value: Any) -> str:
-    if name in DEEP:
-        return _object(value)
+def _entry(value: Any) -> str:
     if isinstance(value, dict) and any(isinstance(each, dict | list) for each in value.values()):
         return _lines("{", [f"{_line(each)}: {_line(value[each])}" for each in sorted(value)], "}")
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
