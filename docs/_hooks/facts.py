@@ -57,11 +57,6 @@ def _alarms(place: int) -> Fact:
     return lambda: totals(read_results("today")["right"], "numpy.allclose")[place]
 
 
-def mutants() -> int:
-    """Count the mutants of the reference."""
-    return sum(sum(kinds.values()) for kinds in read_results("mutants")["modules"].values())
-
-
 def vector_cases() -> int:
     """Count the cases of the test vectors that the page offers first."""
     return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
@@ -96,7 +91,6 @@ FACTS: dict[str, Fact] = {
     "found-by-own-tests": _percent("a library's own tests"),
     "allclose-false-alarms": _alarms(0),
     "allclose-asked": _alarms(1),
-    "mutants": mutants,
     "vector-cases": vector_cases,
     "models": lambda: len(load_all()),
     "libraries": libraries,

@@ -1,6 +1,6 @@
 """What the benchmarks measured, from kept files: one function per placeholder."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -8,7 +8,7 @@ from posenc_lab import results
 from posenc_lab.families import FAMILIES
 from posenc_lab.field import said
 
-from markup import code, heading, link, prose, table
+from markup import code, link, prose, table
 from posenc_conformance.checks import LEVELS
 from scheme_blocks import schemes
 
@@ -138,57 +138,11 @@ def calibration() -> str:
     return table(["call", *DTYPES], rows)
 
 
-def mutants() -> str:
-    """Mutants of the reference: killed, right by the bound, refusing less, and the rest."""
-    data = read_results("mutants")
-    kinds = {
-        "killed": sum(data["modules"][m].get(k, 0) for m in data["modules"] for k in _killed()),
-        **{
-            kind: sum(counts.get(kind, 0) for counts in data["modules"].values())
-            for kind in ("refusal", "allowed", "equivalent", "holes")
-        },
-    }
-    meaning = {
-        "killed": "a check fails, or the call raises or never ends",
-        "refusal": "only what is refused changes, and the specification leaves that open",
-        "allowed": "results differ by less than the bound: the mutant is right",
-        "equivalent": "results never differ where they count, for the reason that is kept",
-        "holes": "the kit should see it and does not",
-    }
-    rows = [[name, str(kinds[name]), text] for name, text in meaning.items()]
-    return table(["fate", "mutants", "meaning"], rows)
-
-
-def survivors() -> str:
-    """Mutants that the kit should see and does not: those are few, and each stands here."""
-    holes = read_results("mutants")["holes"]
-    return heading(3, "Holes", "holes") + _listed(holes) if holes else ""
-
-
-def _listed(some: Iterable[Mapping[str, Any]]) -> str:
-    rows = [
-        [
-            code(each["module"].removeprefix("posenc.")),
-            code(each["text"]),
-            code(each["change"]),
-            prose(each["why"]),
-        ]
-        for each in some
-    ]
-    return table(["module", "line", "change", "why nothing changes"], rows)
-
-
-def _killed() -> tuple[str, ...]:
-    return ("raised", *LEVELS, "endless")
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
     "measured:benches": benches,
     "measured:calibration": calibration,
     "measured:classes": classes,
     "measured:matrix": matrix,
-    "measured:mutants": mutants,
     "measured:practices": practices,
     "measured:sensitivity": sensitivity,
-    "measured:survivors": survivors,
 }

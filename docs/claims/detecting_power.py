@@ -56,10 +56,3 @@ def near_zero() -> tuple[str, ...]:
         f"off by more than {error.max():.1e}",
         f"below {math.ceil(100 * least) / 100}",
     )
-
-
-def no_hole() -> None:
-    """The recorded mutants: each is killed, right by the bound, a refusal, or has its reason."""
-    data = read_results("mutants")
-    assert not data["holes"]
-    assert all(each["why"] for each in data["equivalent"])

@@ -77,13 +77,13 @@ def _entry(value: Any) -> str:
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Rows of one scheme or module, which follow each other, in one line."""
+    """Rows of one scheme, which follow each other, in one line."""
     for _, some in groupby(enumerate(rows), lambda row: _home(*row)):
         yield ", ".join(_line(row) for _, row in some)
 
 
 def _home(number: int, row: Mapping[str, Any]) -> Any:
-    return row.get("scheme") or row.get("module") or number
+    return row.get("scheme") or number
 
 
 def _lines(first: str, lines: Sequence[str], last: str) -> str:
