@@ -222,16 +222,15 @@ def _around(place: Place, new: ast.AST | None = None) -> str:
 
 
 def _constants(node: ast.Constant | ast.UnaryOp, parent: ast.AST) -> Iterator[Any]:
-    number = _number(node)
+    number, value = _number(node), ast.literal_eval(node)
     if number is not None:
         yield from (number + 1, number - 1)
         if number < 0 and isinstance(number, float):
             yield -number  # of an index or an axis this is only another one
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield not node.value
-    elif isinstance(node, ast.Constant) and isinstance(parent, ast.keyword):
-        if isinstance(node.value, str) and node.value in NAMES:
-            yield NAMES[node.value]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, str) and isinstance(parent, ast.keyword) and value in NAMES:
+        yield NAMES[value]
 
 
 def _operators(node: ast.BinOp) -> Iterator[ast.expr]:
