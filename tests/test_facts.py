@@ -26,7 +26,7 @@ def test_no_number_of_the_project_is_typed(page: Path) -> None:
     ("sentence", "found"),
     [
         ("At present there are 3,149 wrong miniatures.", "3,149 wrong miniatures"),
-        ("Of 4,827 mutants none is a hole.", "4,827 mutants"),
+        ("Of 4,827 mutants none survives.", "4,827 mutants"),
         ("The kit knows 67\nschemes and their names.", "67 schemes"),
         ("It rejects all 82 bugs of threads.", "82 bugs of threads"),
         ("The table has eleven conventions.", "eleven conventions"),
@@ -57,10 +57,10 @@ def test_other_numbers_may_stand(sentence: str) -> None:
 
 
 def test_a_fact_is_printed_within_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(facts.FACTS, "mutants", lambda: 1234567)
-    assert hooks._block("page.md", "fact:mutants", {}) == "1,234,567"
-    monkeypatch.setitem(facts.FACTS, "mutants", lambda: "61 %")
-    assert hooks._block("page.md", "fact:mutants", {}) == "61 %"
+    monkeypatch.setitem(facts.FACTS, "schemes", lambda: 1234567)
+    assert hooks._block("page.md", "fact:schemes", {}) == "1,234,567"
+    monkeypatch.setitem(facts.FACTS, "schemes", lambda: "61 %")
+    assert hooks._block("page.md", "fact:schemes", {}) == "61 %"
 
 
 def test_an_unknown_fact_is_refused() -> None:

@@ -13,22 +13,20 @@ from posenc_conformance.registry import load_all
 from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
 from posenc_lab.dependencies import Source, closure, files, shape, source
-from posenc_lab.field import BUGS, Bug
-from posenc_lab.field.__main__ import SETS, count_outcomes, of_set
 from posenc_lab.first_failure import without_diagnosis
 from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
-from posenc_lab.mutants import parsed
 from posenc_lab.records import by_name, by_row, of_matrix
 from posenc_lab.results import keep, path_of, read_record
 from tests.running import files_that_run
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
-LISTS = ("allowed", "equivalent", "holes")
+ROWS = "right miniatures"
+"""The rows of what ``calibrate`` records."""
 SUMS = ("all", "classes", "right", "schemes")
 
 
@@ -47,44 +45,10 @@ def test_the_matrix_has_every_miniature() -> None:
     assert sum(data["right"].values()) == len(RIGHT), "run make records"
 
 
-def test_the_independent_bench_has_every_bug() -> None:
-    data = recorded("field")
-    names = [each.name for each in BUGS]
-    assert len(set(names)) == len(names)
-    for tried in ("first", "now"):
-        some = data[tried]["bugs"]
-        assert [each["bug"] for each in some] == names, "run python -m posenc_lab.field --write"
-        assert data[tried]["counts"] == {name: count_outcomes(of_set(some, name)) for name in SETS}
-
-
-def test_the_independent_bench_is_of_many_threads() -> None:
-    threads = [each.thread for each in BUGS if each.thread]
-    assert len(set(threads)) == len(threads) > 0
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_right_names_of_the_independent_bench_are_those_of_the_spec(bug: Bug) -> None:
-    known = {
-        deviation.id
-        for scheme in load_all()
-        for deviation in scheme.deviations
-        if bug.call in deviation.calls
-    }
-    assert {part for name in bug.right for part in name.split("+")} <= known
-    assert bug.meaning.endswith(".")
-
-
 def test_the_comparison_has_every_miniature() -> None:
     data = recorded("today")
     counts = {scheme: ways["the kit"]["asked"] for scheme, ways in data["wrong"].items()}
     assert counts == wrong_of_each_scheme(), "run make records"
-
-
-def test_the_mutants_are_those_of_the_reference() -> None:
-    modules = recorded("mutants")["modules"]
-    assert modules
-    for name, kinds in modules.items():
-        assert sum(kinds.values()) == len(parsed(name)[1]), f"{name}: run make records"
 
 
 def test_the_sums_of_the_matrix_are_those_of_its_schemes() -> None:
@@ -207,9 +171,7 @@ def test_the_check_lists_what_is_out_of_date(
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["calibrate", "length", "matrix", "mutants", "sensitivity", "today"]
-)
+@pytest.mark.parametrize("name", ["calibrate", "length", "matrix", "sensitivity", "today"])
 def test_results_name_the_versions_that_gave_them(name: str) -> None:
     assert {"python", "numpy", "posenc"} <= set(recorded(name)["versions"])
 
@@ -219,21 +181,17 @@ def test_one_scheme_after_the_other_is_brought_up_to_date(
 ) -> None:
     """What was measured before stays, and so does what is known of the files that it came from."""
     schemes = load_all()[:3]
-    row = {"module": "m", "line": 1, "change": "c"}
 
     def one(name: str, scheme: str | None) -> dict[str, Any]:
-        found = {"modules": {f"posenc.{scheme}": {"golden": 1}}, "versions": {}}
-        return found | {part: [{**row, "module": scheme}] for part in LISTS}
+        return {ROWS: [{"scheme": scheme, "worst": 1.0}], "versions": {}}
 
-    empty: dict[str, Any] = {"modules": {}, "versions": {}, **{part: [] for part in LISTS}}
-    (tmp_path / "mutants.json").write_text(json.dumps(empty), encoding="utf-8")
+    (tmp_path / "calibrate.json").write_text(json.dumps({ROWS: [], "versions": {}}), "utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
     monkeypatch.setattr(records, "measure", one)
-    records.update("mutants", schemes, [schemes[0].id])
-    records.update("mutants", schemes)
-    data = json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
-    assert set(data["modules"]) == {f"posenc.{scheme.id}" for scheme in schemes}
-    assert all(len(data[part]) == len(schemes) for part in LISTS)
+    records.update("calibrate", schemes, [schemes[0].id])
+    records.update("calibrate", schemes)
+    data = recorded("calibrate")
+    assert [row["scheme"] for row in data[ROWS]] == sorted(scheme.id for scheme in schemes)
     assert stale(data, schemes) == []
 
 
@@ -257,23 +215,21 @@ def test_bringing_a_scheme_up_to_date_forgets_no_other(
 def test_a_record_that_no_longer_holds_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    schemes = load_all()[:2]
-    row = {"module": "m", "line": 1, "change": "c", "share of the bound": 0.8}
-    old = {"modules": {"m": {"golden": 1}}, **{part: [row] for part in LISTS}, "inputs": {}}
+    (scheme,) = schemes = load_all()[:1]
+    row = {"scheme": scheme.id, "checks": 1, "worst": 0.8}
+    old = {ROWS: [row], "inputs": {}}
     monkeypatch.setattr(results, "DATA", tmp_path)
-    keep(path_of("mutants"), old)
+    keep(path_of("calibrate"), old)
 
-    def found(now: dict[str, Any], seconds: float = 60.0) -> set[tuple[str, bool]]:
-        monkeypatch.setattr(records, "measure", lambda *_: {**old, **now, "versions": {}})
-        return set(records.differing(["mutants"], schemes, seconds, "today"))
+    def found(now: list[dict[str, Any]], seconds: float = 60.0) -> list[tuple[str, bool]]:
+        monkeypatch.setattr(records, "measure", lambda *_: {ROWS: now, "versions": {}})
+        return list(records.differing(["calibrate"], schemes, seconds, "today"))
 
-    lines = [f"mutants: {scheme.id}" for scheme in schemes]
-    assert found({}) == {(line, False) for line in lines}
-    assert found({"holes": [{**row, "share of the bound": 0.83}]}) == found({})
-    assert found({"holes": [{**row, "share of the bound": 1.3}]}) == {
-        (line, True) for line in lines
-    }
-    assert found({"modules": {"m": {"golden": 2}}}) == {(line, True) for line in lines}
-    assert found({"holes": []}) == {(line, True) for line in lines}
-    assert found({}, seconds=-1.0) == set()
-    assert read_record(path_of("mutants")) == old, "nothing is written"
+    line = f"calibrate: {scheme.id}"
+    assert found([row]) == [(line, False)]
+    assert found([{**row, "worst": 0.83}]) == [(line, False)]
+    assert found([{**row, "worst": 1.3}]) == [(line, True)]
+    assert found([{**row, "checks": 2}]) == [(line, True)]
+    assert found([]) == [(line, True)]
+    assert found([row], seconds=-1.0) == []
+    assert read_record(path_of("calibrate")) == old, "nothing is written"

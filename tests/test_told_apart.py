@@ -19,7 +19,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 from posenc_conformance.registry import load_all
-from posenc_lab.killing import WIDE, dtypes, wrong_subjects
+from posenc_lab.killing import widest, wrong_subjects
 from posenc_lab.miniatures.mistakes import WRONG
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
@@ -98,9 +98,9 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
 def claimed(scheme: KnownScheme) -> list[Named]:
     """Wrong miniatures with a name of their own, by call and combination."""
     found = [
-        Named(str(NAMES[name]), subject)
-        for name, subject, claims in wrong_subjects(scheme)
-        if claims and name in NAMES
+        Named(str(NAMES[each.name]), each.subject)
+        for each in wrong_subjects(scheme)
+        if each.claimed and each.name in NAMES
     ]
     return sorted(found, key=lambda each: place(each.subject))
 
@@ -113,7 +113,7 @@ def goldens(subject: Subject) -> Iterator[tuple[str, Case]]:
     """Those that a subject claims, by id."""
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == place(subject):
-            case = golden_case(subject.scheme, golden, dtypes(subject.call, WIDE)[0])
+            case = golden_case(subject.scheme, golden, widest(subject.call))
             if subject.covers(case):
                 yield golden.id, case
 

@@ -172,6 +172,11 @@ def test_what_a_change_leaves_out_is_in_the_targets_beside() -> None:
     assert not re.search(r"pytest .*-m ", everything)
 
 
+def test_each_week_the_kit_is_mutated() -> None:
+    assert targets(jobs("weekly.yml")["gate"]) == {"gate"}
+    assert "gate" not in parts("nightly")
+
+
 def test_each_night_has_everything() -> None:
     assert targets(jobs("nightly.yml")["nightly"]) == {"nightly"}
     assert {"test-all", "languages", "coverage"} <= parts("nightly")

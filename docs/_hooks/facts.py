@@ -20,8 +20,6 @@ from scoreboard_blocks import EXAMPLE, by_library
 
 Fact = Callable[[], int | str]
 
-ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
-
 
 def render_fact(name: str) -> str:
     """Return a fact as it is printed."""
@@ -44,28 +42,6 @@ def right() -> int:
     return sum(read_results("matrix")["right"].values())
 
 
-def _first_try(some: str, *outcomes: str) -> Fact:
-    """How many bugs that the kit was not made for had one of these outcomes at first."""
-    return lambda: sum(read_results("field")["first"]["counts"][some][each] for each in outcomes)
-
-
-def known_threads() -> int:
-    """Count the threads that a scheme file links to as well."""
-    linked = {
-        _place(address)
-        for path in (DOCS.parent / "spec").rglob("*.yaml")
-        for address in ADDRESS.findall(path.read_text(encoding="utf-8"))
-    }
-    bugs = read_results("field")["first"]["bugs"]
-    return sum(_place(each["thread"]) in linked for each in bugs if each["thread"])
-
-
-def _place(address: str) -> tuple[str, ...]:
-    """Owner, repository and number; a number is an issue's or a pull request's, not both."""
-    *place, _, number = address.rsplit("/", 4)[1:]
-    return *place, number
-
-
 def _percent(way: str) -> Fact:
     """Make a fact: the share of wrong miniatures in its reach that a way of checking rejects."""
 
@@ -79,11 +55,6 @@ def _percent(way: str) -> Fact:
 def _alarms(place: int) -> Fact:
     """Make a fact: how many right miniatures allclose rejects (0) or is asked about (1)."""
     return lambda: totals(read_results("today")["right"], "numpy.allclose")[place]
-
-
-def mutants() -> int:
-    """Count the mutants of the reference."""
-    return sum(sum(kinds.values()) for kinds in read_results("mutants")["modules"].values())
 
 
 def vector_cases() -> int:
@@ -115,20 +86,11 @@ FACTS: dict[str, Fact] = {
     "wrong-miniatures-unnamed": unnamed,
     "wrong-miniatures-named-anyway": _of_matrix("named_anyway"),
     "right-miniatures": right,
-    "bugs-of-threads": _first_try("threads", "bugs"),
-    "bugs-of-threads-right": _first_try("threads", "named rightly", "no name, rightly"),
-    "bugs-of-threads-unnamed": _first_try("threads", "unnamed"),
-    "bugs-of-threads-wrong": _first_try("threads", "named wrongly"),
-    "bugs-of-threads-known": known_threads,
-    "bugs-made-up": _first_try("own", "bugs"),
-    "bugs-made-up-right": _first_try("own", "named rightly", "no name, rightly"),
-    "bugs-made-up-wrong": _first_try("own", "named wrongly"),
     "found-by-printed-decimals": _percent("printed decimals"),
     "found-by-allclose": _percent("numpy.allclose"),
     "found-by-own-tests": _percent("a library's own tests"),
     "allclose-false-alarms": _alarms(0),
     "allclose-asked": _alarms(1),
-    "mutants": mutants,
     "vector-cases": vector_cases,
     "models": lambda: len(load_all()),
     "libraries": libraries,

@@ -1,13 +1,14 @@
-"""What the benchmarks measured, from the files of ``docs/data``: one function per placeholder."""
+"""What the benchmarks measured, from kept files: one function per placeholder."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from posenc_lab import results
 from posenc_lab.families import FAMILIES
+from posenc_lab.field import said
 
-from markup import code, heading, link, prose, table
+from markup import code, link, prose, table
 from posenc_conformance.checks import LEVELS
 from scheme_blocks import schemes
 
@@ -64,35 +65,20 @@ def _counts(group: Mapping[str, Any]) -> list[str]:
     return [str(number or "") for number in numbers]
 
 
-TRIES = {"first": "at the first try", "now": "now"}
-FATES = ("bugs", "named rightly", "no name, rightly", "unnamed", "named wrongly", "not rejected")
-FIELD = {"threads": "rebuilt from threads", "own": "made up"}
+BENCHES = {"people": "modules in PyTorch", "kernels": "kernels as they are called"}
 
 
-def field() -> str:
-    """Tabulate what became of bugs that the kit was not made for."""
-    data = read_results("field")
-    rows = [
-        [f"{FIELD[name]}, {words}", *(str(data[tried]["counts"][name][each]) for each in FATES)]
-        for name in FIELD
-        for tried, words in TRIES.items()
-    ]
-    return table(["", *FATES], rows)
+def benches() -> str:
+    """Tabulate what the kit says of code that it was not made for, by bench."""
+    found = [said.figures(list(read_bench(name).values())) for name in BENCHES]
+    rows = [[words, *(each[words] for each in found)] for words in found[0]]
+    return table(["", *BENCHES.values()], rows)
 
 
-def threads() -> str:
-    """Bugs of public threads, with the names that the kit gave them."""
-    data = read_results("field")
-    first = {each["bug"]: each for each in data["first"]["bugs"]}
-    rows = []
-    for each in data["now"]["bugs"]:
-        if each["thread"]:
-            place = each["thread"].removeprefix("https://github.com/").replace("/issues/", "#")
-            names = [each["right"], *([tried["named"]] for tried in (first[each["bug"]], each))]
-            cells = [" or ".join(code(name) for name in some if name) or "none" for some in names]
-            call = code(each["bug"].partition(":")[0])
-            rows.append([call, prose(each["meaning"]), link(each["thread"], place), *cells])
-    return table(["call", "what is wrong", "thread", "right", *TRIES.values()], rows)
+@lru_cache
+def read_bench(name: str) -> dict[str, said.Row]:
+    """Read the kept results of a bench, by the name of each implementation."""
+    return said.read(said.kept(name))
 
 
 def practices() -> str:
@@ -152,58 +138,11 @@ def calibration() -> str:
     return table(["call", *DTYPES], rows)
 
 
-def mutants() -> str:
-    """Mutants of the reference: killed, right by the bound, refusing less, and the rest."""
-    data = read_results("mutants")
-    kinds = {
-        "killed": sum(data["modules"][m].get(k, 0) for m in data["modules"] for k in _killed()),
-        **{
-            kind: sum(counts.get(kind, 0) for counts in data["modules"].values())
-            for kind in ("refusal", "allowed", "equivalent", "holes")
-        },
-    }
-    meaning = {
-        "killed": "a check fails, or the call raises or never ends",
-        "refusal": "only what is refused changes, and the specification leaves that open",
-        "allowed": "results differ by less than the bound: the mutant is right",
-        "equivalent": "results never differ where they count, for the reason that is kept",
-        "holes": "the kit should see it and does not",
-    }
-    rows = [[name, str(kinds[name]), text] for name, text in meaning.items()]
-    return table(["fate", "mutants", "meaning"], rows)
-
-
-def survivors() -> str:
-    """Mutants that the kit should see and does not: those are few, and each stands here."""
-    holes = read_results("mutants")["holes"]
-    return heading(3, "Holes", "holes") + _listed(holes) if holes else ""
-
-
-def _listed(some: Iterable[Mapping[str, Any]]) -> str:
-    rows = [
-        [
-            code(each["module"].removeprefix("posenc.")),
-            code(each["text"]),
-            code(each["change"]),
-            prose(each["why"]),
-        ]
-        for each in some
-    ]
-    return table(["module", "line", "change", "why nothing changes"], rows)
-
-
-def _killed() -> tuple[str, ...]:
-    return ("raised", *LEVELS, "endless")
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
+    "measured:benches": benches,
     "measured:calibration": calibration,
     "measured:classes": classes,
-    "measured:field": field,
     "measured:matrix": matrix,
-    "measured:mutants": mutants,
     "measured:practices": practices,
     "measured:sensitivity": sensitivity,
-    "measured:survivors": survivors,
-    "measured:threads": threads,
 }

@@ -4,10 +4,7 @@
 
 Each mutant is one change of one module of the rooms that judge. The tests run in a process of their
 own, in which, as in all that it starts, this module has other code than that of its file; the
-checkout is not touched. What survives the nearest tests, which take seconds, faces further ones,
-which know the rest of the product and take minutes. ``gate.yaml`` lists the survivors that somebody
-looked at, each with the reason why it is no mistake. If more than a few in a hundred of the others
-survive, this fails.
+checkout is not touched. This prints every mutant that survives, and fails if more than MOST do.
 """
 
 import argparse
@@ -21,102 +18,64 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import posenc_conformance
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import STEPS, WRONG
+from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
-from posenc_lab.mutants import reviewed
 from posenc_lab.mutation import Mutant, code_of, mutants
 from posenc_lab.results import share, table
 
+assert right.__path__, wrong.__path__  # importing them fills the lists
+
 ROOT = Path(__file__).resolve().parents[2]
 KIT = Path(posenc_conformance.__path__[0])
-EQUIVALENT = Path(__file__).with_name("gate.yaml")
 
 
 def tests_of(*names: str) -> tuple[str, ...]:
     return tuple(f"tests/test_{name}.py" for name in names)
 
 
-SAID_WHILE_IT_RUNS = tuple(
-    f"tests/test_telling.py::test_{name}"
-    for name in (
-        "a_run_announces_its_size_and_its_largest_call",
-        "a_slow_run_says_what_it_waits_for",
-        "costs_are_told_of_long_runs_alone",
-    )
-)
-"""The others of that file start runs of their own."""
-NEAREST: Mapping[str, tuple[str, ...]] = {
-    "judge": tests_of(
-        *("error_model", "bounded", "truths", "subject", "asked", "process", "failures", "masked"),
-        *("broadcast", "limits"),
-    ),
-    "diagnose": tests_of(
-        *("pattern", "recover", "explain", "mistakes", "state", "failures", "named", "naming"),
-        "recovered",
-    ),
-    "report": (*tests_of("scorecard", "document", "badge", "cli"), *SAID_WHILE_IT_RUNS),
-    "checks": tests_of("asked", "invariant", "failures", "state", "named", "limits", "memory"),
-    "remote": tests_of("programs", "here", "memory"),
-}
-"""Of each room the tests that know most about it, in seconds, those that find most first. A test
-file that is called as the mutated module runs before them."""
-OF_ENGINES = tuple(
-    f"tests/test_engines.py::test_{name}"
-    for name in (
-        "right_engines_pass",
-        "numbers_that_are_mistaken_are_told",
-        "layers_that_are_taken_for_others_are_listed",
-        "tables_that_end_too_early_are_wrong_beyond_the_original_context_alone",
-        "a_claim_that_ends_early_is_said_to",
-        "what_an_engine_does_to_its_configuration_does_not_stay",
-        "all_checks_of_a_model_are_counted",
-        "the_original_context_is_asked_to_its_very_end_and_right_beyond",
-        "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
-        "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
-        "who_claims_nothing_of_models_is_refused",
-        "of_three_axes_none_may_be_beyond_the_claim",
-        "the_widest_of_several_claims_says_how_far_is_asked",
-        "a_bias_of_more_keys_than_are_claimed_is_not_asked",
-        "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
-        "claims_that_mean_nothing_are_refused",
-        "wrong_engines_are_rejected_and_named",
-    )
-)
-OWN: Mapping[str, tuple[str, ...]] = {
-    "checks.engine_mistakes": (*OF_ENGINES, *tests_of("reported_engines")),
-    "checks.engine_questions": OF_ENGINES,
-    "checks.model": OF_ENGINES,
-    "remote.adapter": tests_of("remote_adapter", "apart"),
-    "remote.process": tests_of("remote_process", "programs"),
-    "remote.worker": tests_of("load", "apart"),
-}
-"""The same of modules whose tests are in a file of another name."""
 MINIATURES = "miniatures"
 """Stands for the tests of some right and wrong implementations."""
-FURTHER: Mapping[str, tuple[str, ...]] = {
-    "judge": (MINIATURES, *tests_of("engines", "repro")),
-    "diagnose": (MINIATURES, *tests_of("engines", "telling", "repro")),
-    "report": tests_of("telling", "scoreboard", "hostile", "engines", "circumstances"),
-    "checks": (MINIATURES, *tests_of("engines", "everywhere")),
-    "remote": tests_of("hostile", "circumstances", "engines"),
+TESTS: Mapping[str, tuple[str, ...]] = {
+    "judge": (
+        *tests_of("error_model", "bounded", "truths", "subject", "asked", "process", "failures"),
+        *tests_of("masked", "broadcast", "limits"),
+        *(MINIATURES, *tests_of("engines", "repro")),
+    ),
+    "diagnose": (
+        *tests_of("pattern", "recover", "explain", "mistakes", "state", "failures", "named"),
+        *tests_of("naming", "recovered"),
+        *(MINIATURES, *tests_of("engines", "telling", "repro")),
+    ),
+    "checks": (
+        *tests_of("asked", "invariant", "failures", "state", "named", "limits", "memory"),
+        *(MINIATURES, *tests_of("engines", "everywhere")),
+    ),
+    "deployed": tests_of("endpoint", "deployed"),
 }
-"""Of each room tests that know the rest of the product, in minutes, those that find most first."""
-RICH = ("rope", "alibi", "sinusoidal", "t5_bias", "learned")
-"""Schemes whose calls have most of what there is: of their miniatures more are judged."""
-MOST = 0.03
-"""Share of mutants that may survive."""
+"""Of each room the tests that know most about it, those that find most in least time first. A test
+file that is called as the mutated module runs before them."""
+OWN: Mapping[str, tuple[str, ...]] = {
+    "checks.deployed": tests_of("deployed"),
+    "checks.engine_mistakes": tests_of("engines", "reported_engines"),
+    "checks.engine_questions": tests_of("engines"),
+    "checks.model": tests_of("engines"),
+}
+"""The same of modules whose tests are in a file of another name."""
+STEP = 12
+"""One miniature in so many is judged."""
+MOST = 0.1
+"""Share of mutants that may survive: many of them mean the same as the true code."""
 PATIENCE = 3
 """A mutant may take so many times as long as the tests do without one."""
 HOUR = 3600.0
@@ -124,16 +83,13 @@ STARTING = 20.0
 """Seconds more, for the start of processes on a busy machine."""
 QUIETLY = ("-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider")
 HOOK = """
-import marshal, os, sys, traceback
+import marshal, os, sys
 from importlib.machinery import PathFinder, SourceFileLoader
-
-def code():
-    with open(os.environ["POSENC_MUTANT_CODE"], "rb") as file:
-        return marshal.load(file)
 
 class Changed(SourceFileLoader):
     def get_code(self, name):
-        return code()
+        with open(os.environ["POSENC_MUTANT_CODE"], "rb") as file:
+            return marshal.load(file)
 
 class Finder:
     @staticmethod
@@ -144,25 +100,9 @@ class Finder:
         spec.loader = Changed(name, spec.origin)
         return spec
 
-def run():
-    status = 0
-    try:
-        exec(code(), sys.modules["__main__"].__dict__)
-    except SystemExit as ending:
-        status = ending.code or 0
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    sys.stdout.flush()
-    os._exit(status)
-
 sys.meta_path.insert(0, Finder)
-if os.environ.get("POSENC_MUTANT_FILE") in sys.orig_argv:
-    sys.modules["__main__"].__file__ = os.environ["POSENC_MUTANT_FILE"]
-    run()
 """
-"""Every process of Python that is started with it in its path has the changed module, whether it
-imports that or, as the worker does, runs it by the path of its file."""
+"""Every process of Python that is started with it in its path imports the changed module."""
 
 
 @dataclass(frozen=True)
@@ -181,11 +121,6 @@ class Subject:
     def mutant(self) -> Mutant:
         return parsed(self.module)[1][self.number]
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What a reviewed survivor is listed under."""
-        return self.module, self.mutant.text, self.mutant.change
-
     def __str__(self) -> str:
         path = file_of(self.module)
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
@@ -199,8 +134,6 @@ class Fate:
     subject: Subject
     by: str
     """The test that failed, or ``time``; empty if it survived."""
-    further: bool = False
-    """Whether it survived the nearest tests, and faced further ones."""
 
     @property
     def survived(self) -> bool:
@@ -214,7 +147,7 @@ def modules() -> list[str]:
     """Every module of the rooms."""
     return [
         f"posenc_conformance.{room}.{path.stem}".removesuffix(".__init__")
-        for room in NEAREST
+        for room in TESTS
         for path in sorted((KIT / room).glob("*.py"))
     ]
 
@@ -237,53 +170,37 @@ def code(subject: Subject) -> CodeType:
 
 
 def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject]:
-    """The mutants of some modules, or some of them, drawn from a seed, in order.
-
-    Those that were reviewed are taken out of what was drawn: so a seed means the same mutants,
-    whatever is reviewed.
-    """
+    """Return the mutants of some modules, or a sample of them drawn from a seed, in order."""
     found = [Subject(module, number) for module in some for number in range(len(parsed(module)[1]))]
-    if sample is not None and sample < len(found):
-        drawn = random.Random(seed).sample(range(len(found)), sample)
-        found = [found[index] for index in sorted(drawn)]
-    known = reviewed(EQUIVALENT)
-    return [each for each in found if each.key not in known]
+    if sample is None or sample >= len(found):
+        return found
+    drawn = random.Random(seed).sample(range(len(found)), sample)
+    return [found[index] for index in sorted(drawn)]
 
 
-def nearest(module: str) -> tuple[str, ...]:
-    """The tests that judge a mutant of a module."""
+def tests_for(module: str) -> list[str]:
+    """Return the tests that judge a mutant of a module, those that know most about it first."""
     within = module.split(".")[1:]
     (named,) = tests_of(within[-1])
     own = OWN.get(".".join(within), (named,) if (ROOT / named).is_file() else ())
-    return tuple(dict.fromkeys((*own, *NEAREST[within[0]])))
-
-
-def further(module: str) -> tuple[str, ...]:
-    """The tests that judge a mutant which survives the nearest ones."""
-    near = nearest(module)
-    some = FURTHER[module.split(".")[1]]
-    tests = chain.from_iterable(of_miniatures() if t == MINIATURES else (t,) for t in some)
-    return tuple(each for each in tests if each not in near)
+    every = dict.fromkeys((*own, *TESTS[within[0]]))
+    return [test for each in every for test in (miniatures() if each == MINIATURES else (each,))]
 
 
 @cache
-def of_miniatures() -> tuple[str, ...]:
-    """The tests of some right and wrong implementations, the same each time."""
-    assert right.__path__, wrong.__path__  # importing them fills the lists
-    rich = [each for each in WRONG if each.__module__.rpartition(".")[2] in RICH]
-    tests = {
-        "test_wrong_is_rejected_and_named": {*_every(12, WRONG), *_every(4, rich)},
-        "test_right_passes": _every(8, RIGHT),
-        "test_what_the_wrong_ones_change_is_right": _every(5, STEPS),
-    }
+def miniatures() -> tuple[str, ...]:
+    """Return the tests of one in STEP right and wrong implementations, the same each time."""
     (file,) = tests_of("miniatures")
-    return tuple(f"{file}::{test}[{name}]" for test, some in tests.items() for name in sorted(some))
+    return (
+        *(f"{file}::test_wrong_is_rejected_and_named[{name}]" for name in _drawn(WRONG)),
+        *(f"{file}::test_right_passes[{name}]" for name in _drawn(RIGHT)),
+    )
 
 
-def _every(step: int, miniatures: Iterable[Any]) -> list[str]:
-    """One in so many of their names, as ids of tests have them, but for those that ids change."""
-    names = Counter(str(each.__name__).strip("_").replace(" ", "-") for each in miniatures)
-    return sorted(name for name, n in names.items() if n == 1 and name.isascii())[::step]
+def _drawn(some: Iterable[Any]) -> list[str]:
+    """Return one in STEP of their names, without those that pytest changes in its ids."""
+    names = Counter(str(each.__name__).strip("_").replace(" ", "-") for each in some)
+    return sorted(name for name, n in names.items() if n == 1 and name.isascii())[::STEP]
 
 
 # Running tests.
@@ -305,11 +222,7 @@ class Bench:
         with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".code") as file:
             file.write(marshal.dumps(code(subject)))
             file.flush()
-            changed = {
-                "POSENC_MUTANT": subject.module,
-                "POSENC_MUTANT_CODE": file.name,
-                "POSENC_MUTANT_FILE": str(file_of(subject.module)),
-            }
+            changed = {"POSENC_MUTANT": subject.module, "POSENC_MUTANT_CODE": file.name}
             return self.failing(tests, seconds, changed)
 
     def failing(
@@ -374,37 +287,23 @@ def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
 
 
 def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
-    """What becomes of mutants: of those that the nearest tests find first, then of the others."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        bench = Bench.made(Path(folder))
-        left = []
-        for fate in _faced(bench, pool, some, nearest):
-            if fate.survived:
-                print(f"{fate.subject}: survives the nearest tests", file=sys.stderr)
-                left.append(fate.subject)
-            else:
-                yield fate
-        for fate in _faced(bench, pool, left, further):
-            yield replace(fate, further=True)
-
-
-def _faced(
-    bench: Bench, pool: Executor, some: Sequence[Subject], tests: Callable[[str], tuple[str, ...]]
-) -> Iterator[Fate]:
-    """What becomes of mutants before the tests that judge those of a module, in order."""
+    """Yield what becomes of mutants before the tests of their modules, in order."""
     of_room: dict[str, list[str]] = {}
     for each in some:
-        of_room.setdefault(each.room, []).extend(tests(each.module))
-    usual = pool.map(partial(seconds_of, bench), of_room, of_room.values())
-    limits = {
-        room: STARTING + PATIENCE * seconds for room, seconds in zip(of_room, usual, strict=True)
-    }
+        of_room.setdefault(each.room, []).extend(tests_for(each.module))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        bench = Bench.made(Path(folder))
+        usual = pool.map(partial(seconds_of, bench), of_room, of_room.values())
+        limits = {
+            room: STARTING + PATIENCE * seconds
+            for room, seconds in zip(of_room, usual, strict=True)
+        }
 
-    def fate(subject: Subject) -> Fate:
-        by = bench.killer(subject, tests(subject.module), limits[subject.room])
-        return Fate(subject, by)
+        def fate(subject: Subject) -> Fate:
+            tests = tests_for(subject.module)
+            return Fate(subject, bench.killer(subject, tests, limits[subject.room]))
 
-    yield from pool.map(fate, some)
+        yield from pool.map(fate, some)
 
 
 # What came out.
@@ -421,24 +320,17 @@ def render(fates: Sequence[Fate]) -> str:
     return "\n".join(lines)
 
 
-HEADER = ("room", "mutants", "killed", "by further tests", "survivors", "killed of all")
+HEADER = ("room", "mutants", "killed", "survivors", "killed of all")
 
 
 def _row(name: str, fates: Sequence[Fate]) -> list[object]:
     killed = sum(not fate.survived for fate in fates)
-    later = sum(fate.further and not fate.survived for fate in fates)
-    return [name, len(fates), killed, later, len(fates) - killed, share(killed, len(fates))]
+    return [name, len(fates), killed, len(fates) - killed, share(killed, len(fates))]
 
 
 def passed(fates: Sequence[Fate]) -> bool:
     """Whether few enough survived."""
     return sum(fate.survived for fate in fates) <= MOST * len(fates)
-
-
-def stale() -> list[tuple[str, str, str]]:
-    """Reviewed survivors that are not there any more."""
-    there = {Subject(m, n).key for m in modules() for n in range(len(parsed(m)[1]))}
-    return sorted(reviewed(EQUIVALENT).keys() - there)
 
 
 def main() -> None:

@@ -20,7 +20,6 @@ DIAGNOSIS = "posenc_conformance.diagnose"
 LEFT_OUT = {
     "calibrate": (WRITING, DIAGNOSIS),
     "matrix": (WRITING,),
-    "mutants": (WRITING, DIAGNOSIS),
     "sensitivity": (WRITING, DIAGNOSIS),
     "today": (WRITING, DIAGNOSIS),
 }

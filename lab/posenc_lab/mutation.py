@@ -1,9 +1,7 @@
 """Small changes of a Python module, one at a time, as a programmer might get it wrong.
 
 Left alone are what a reader sees and no caller: error messages, docstrings, annotations, decorators
-(hence the sizes of caches), ``__all__``, imports. So are the defaults of public functions, because
-the kit states every argument; the refusal of unknown conventions, for which it does not ask; and
-how many digits are carried beyond those that are needed.
+(hence the sizes of caches), ``__all__``, imports, and the defaults of the functions listed there.
 """
 
 import ast
@@ -55,9 +53,6 @@ FORGOTTEN = {"copy", "astype"}
 """The same for methods."""
 SKIPPED = (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases", "ctx"}
-Span = tuple[int, int]
-LONG = 20
-"""Texts of numbers with as many digits as this are constants of nature."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +60,9 @@ class Mutant:
     """One change of one node."""
 
     line: int
-    span: Span | None
-    """First and last line of the statement that changes; None if it runs on import."""
     text: str
     """The line that changes, without its indentation."""
     change: str
-    refusal: bool
-    """Whether it concerns what is refused, not what is computed."""
     place: "Place"
     new: ast.AST
 
@@ -105,32 +96,13 @@ class Place:
 
 def mutants(tree: ast.Module, source: str) -> list[Mutant]:
     """Every change of a module, in the order of its lines."""
-    lines, spans = source.splitlines(), dict(_spans(tree, None))
+    lines = source.splitlines()
     found = []
-    for place, node, refusal in _nodes(tree, _public(tree), refusal=False):
+    for place, node in _nodes(tree, _public(tree)):
         for shown, new, text in _changes(place, node):
-            change, line = f"{shown} → {text}", lines[node.lineno - 1].strip()
-            where = (node.lineno, spans[node], line)
-            found.append(Mutant(*where, change, refusal or _refuses(node), place, new))
+            line = lines[node.lineno - 1].strip()
+            found.append(Mutant(node.lineno, line, f"{shown} → {text}", place, new))
     return sorted(found, key=lambda each: each.line)
-
-
-def _spans(node: ast.AST, span: Span | None) -> Iterator[tuple[ast.AST, Span | None]]:
-    """Each node with the lines of the statement around it, without the statements inside that."""
-    yield node, span
-    runs = isinstance(node, ast.FunctionDef)  # what stands in its body runs when it is called
-    for name, value in ast.iter_fields(node):
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.stmt) and (span or (runs and name == "body")):
-                yield from _spans(child, _lines(child))
-            elif isinstance(child, ast.AST):
-                yield from _spans(child, span)
-
-
-def _lines(statement: ast.stmt) -> Span:
-    inside = getattr(statement, "body", None)
-    last = inside[0].lineno - 1 if inside else statement.end_lineno
-    return statement.lineno, max(statement.lineno, last or 0)
 
 
 def _public(tree: ast.Module) -> set[str]:
@@ -145,10 +117,8 @@ def _assigns(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
 
 
-def _nodes(
-    parent: ast.AST, public: set[str], *, refusal: bool
-) -> Iterator[tuple[Place, Any, bool]]:
-    """Every node that may change, with its place, and whether it is part of a refusal."""
+def _nodes(parent: ast.AST, public: set[str]) -> Iterator[tuple[Place, Any]]:
+    """Every node that may change, with its place."""
     for field, value in ast.iter_fields(parent):
         if field in SKIPPED_FIELDS or (field == "args" and getattr(parent, "name", "") in public):
             continue
@@ -159,20 +129,9 @@ def _nodes(
             if not isinstance(node, ast.AST) or _left_alone(node, parent):
                 continue
             if hasattr(node, "lineno"):
-                yield Place(parent, field, index if several else None), node, refusal
+                yield Place(parent, field, index if several else None), node
             if _number(node) is None:
-                yield from _nodes(node, public, refusal=refusal or _refuses(node))
-
-
-def _refuses(node: ast.AST) -> bool:
-    """Whether all that a node does is to refuse something: a guard, or the check of an argument."""
-    if isinstance(node, ast.Expr):
-        return _refuses(node.value)
-    if isinstance(node, ast.Call):
-        name = ast.unparse(node.func)
-        named = len(node.args) > 1 and _is_text(node.args[0])
-        return named or name.startswith("arguments.") or "check" in name
-    return _is_guard(node)
+                yield from _nodes(node, public)
 
 
 def _is_guard(node: ast.AST) -> bool:
@@ -195,11 +154,10 @@ def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
     if isinstance(node, SKIPPED) or _assigns(node, "__all__"):
         return True
     if isinstance(node, ast.Expr):
-        text = isinstance(node.value, ast.Constant)
-        return text or ast.unparse(node).startswith("arguments.choice(")
+        return isinstance(node.value, ast.Constant)
     if isinstance(parent, ast.Module) and isinstance(node, ast.Assign):
-        return _is_type(node.value) or ast.unparse(node.targets[0]).endswith("DIGITS")
-    return isinstance(node, ast.keyword) and node.arg in ("strict", "prec")
+        return _is_type(node.value)
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _is_type(node: ast.AST) -> bool:
@@ -264,19 +222,15 @@ def _around(place: Place, new: ast.AST | None = None) -> str:
 
 
 def _constants(node: ast.Constant | ast.UnaryOp, parent: ast.AST) -> Iterator[Any]:
-    number = _number(node)
+    number, value = _number(node), ast.literal_eval(node)
     if number is not None:
         yield from (number + 1, number - 1)
         if number < 0 and isinstance(number, float):
             yield -number  # of an index or an axis this is only another one
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield not node.value
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        text = node.value
-        if len(text) > LONG and text.replace(".", "").isdigit():
-            yield text[:9] + str((int(text[9]) + 1) % 10) + text[10:]
-        elif isinstance(parent, ast.keyword) and text in NAMES:
-            yield NAMES[text]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, str) and isinstance(parent, ast.keyword) and value in NAMES:
+        yield NAMES[value]
 
 
 def _operators(node: ast.BinOp) -> Iterator[ast.expr]:

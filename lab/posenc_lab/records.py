@@ -28,7 +28,6 @@ from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_lab.inputs import Record, inputs, older, stale
 from posenc_lab.matrix import with_sums
-from posenc_lab.mutants import merged as merged_mutants
 from posenc_lab.results import keep, path_of, read_record
 
 ROOT = Path(__file__).parents[2]
@@ -64,17 +63,11 @@ def of_matrix(before: Record, found: Record, scheme: str) -> dict[str, Any]:
     return with_sums({**before["schemes"], **found["schemes"]})
 
 
-def of_mutants(before: Record, found: Record, scheme: str) -> dict[str, Any]:
-    """Mutants of the modules that the scheme alone needs."""
-    return merged_mutants(before, found)
-
-
 RECORDS: Mapping[str, Callable[[Record, Record, str], dict[str, Any]]] = {
     "matrix": of_matrix,
     "today": by_name("wrong", "right"),
     "sensitivity": by_row("smallest power of two detected"),
     "calibrate": by_row("right miniatures"),
-    "mutants": of_mutants,
 }
 
 

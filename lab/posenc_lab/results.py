@@ -15,8 +15,6 @@ import posenc
 from posenc_conformance.files import write_whole
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
-DEEP = ("first", "now")
-"""Parts of a record that are like records."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -66,13 +64,11 @@ def keep(path: Path, record: Mapping[str, Any]) -> None:
 
 def _object(part: Mapping[str, Any]) -> str:
     """An object with a line for each entry, or for each entry's entries."""
-    lines = [f"{_line(name)}: {_entry(name, part[name])}" for name in sorted(part)]
+    lines = [f"{_line(name)}: {_entry(part[name])}" for name in sorted(part)]
     return _lines("{", lines, "}")
 
 
-def _entry(name: str, value: Any) -> str:
-    if name in DEEP:
-        return _object(value)
+def _entry(value: Any) -> str:
     if isinstance(value, dict) and any(isinstance(each, dict | list) for each in value.values()):
         return _lines("{", [f"{_line(each)}: {_line(value[each])}" for each in sorted(value)], "}")
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
@@ -81,13 +77,13 @@ def _entry(name: str, value: Any) -> str:
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Rows of one scheme or module, which follow each other, in one line."""
+    """Rows of one scheme, which follow each other, in one line."""
     for _, some in groupby(enumerate(rows), lambda row: _home(*row)):
         yield ", ".join(_line(row) for _, row in some)
 
 
 def _home(number: int, row: Mapping[str, Any]) -> Any:
-    return row.get("scheme") or row.get("module") or number
+    return row.get("scheme") or number
 
 
 def _lines(first: str, lines: Sequence[str], last: str) -> str:

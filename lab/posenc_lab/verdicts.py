@@ -5,8 +5,7 @@ from functools import cache
 
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_lab import golden_mistakes
-from posenc_lab.dependencies import digest, files
+from posenc_lab.dependencies import digest
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.mistakes import STEPS, WRONG
@@ -38,10 +37,9 @@ def key_of_schemes(some: Iterable[Scheme], name: str, *modules: str) -> str:
 
 
 def modules_of_miniatures(scheme: Scheme) -> set[str]:
-    """The modules that make right and wrong implementations of a scheme, and mistakes in it."""
+    """The modules that make right and wrong implementations of a scheme."""
     made = {each.__module__ for each in (*WRONG, *STEPS) if each.call in scheme.calls}
-    own = f"{golden_mistakes.__name__}.{scheme.module_name}"
-    return made | modules_of_right()[scheme.id] | ({own} & files().keys())
+    return made | modules_of_right()[scheme.id]
 
 
 @cache

@@ -8,7 +8,6 @@ import pytest
 
 from posenc_conformance.registry import load_all
 from posenc_lab.field import implementation, said
-from posenc_lab.field.__main__ import kept as path_of_set
 from posenc_lab.field.implementation import RIGHT
 from posenc_lab.field.kernels import FAMILIES
 from posenc_lab.field.said import ACCEPTED, NAMED, SHOWN, UNNAMED, judge_implementation
@@ -44,7 +43,7 @@ def test_names_that_are_right_are_those_of_the_specification() -> None:
 
 
 def test_what_was_kept_is_of_these_kernels() -> None:
-    kept = said.read(path_of_set("kernels"))
+    kept = said.read(said.kept("kernels"))
     assert {name: row["fault"] for name, row in kept.items()} == {
         each.name: each.fault for each in KERNELS.values()
     }, "run python -m posenc_lab.field kernels --write lab/posenc_lab/field/kernels/results.yaml"

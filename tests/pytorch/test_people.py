@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from posenc_lab.field import implementation, said
-from posenc_lab.field.__main__ import kept
 from posenc_lab.field.implementation import FORMULA, RIGHT, Implementation
 from posenc_lab.field.said import ACCEPTED, MISNAMED, NAMED, NEAR, REFUSED, UNNAMED, Said
 
@@ -72,7 +71,8 @@ def test_figures_count_what_they_say() -> None:
         one(RIGHT, 0, ACCEPTED),
         one(RIGHT, 1, REFUSED),
     ]
-    begins = {words: figure.partition(" (")[0] for words, figure in said.figures(found).items()}
+    figures = said.figures([said.row(each) for each in found])
+    begins = {words: figure.partition(" (")[0] for words, figure in figures.items()}
     assert begins == {
         "wrong ones rejected": "3 of 4",
         "of them named rightly": "1 of 3",
@@ -104,7 +104,7 @@ def test_a_later_run_is_compared_with_what_was_kept(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_of_all_that_are_there() -> None:
-    read = said.read(kept("people"))
+    read = said.read(said.kept("people"))
     assert {name: each["fault"] for name, each in read.items()} == {
         each.name: each.fault for each in BENCH
     }, "run python -m posenc_lab.field people --write lab/posenc_lab/field/people/results.yaml"

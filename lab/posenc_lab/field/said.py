@@ -27,6 +27,8 @@ PATTERN = re.compile(r"^pattern +(.*)$", re.MULTILINE)
 NOTHING = "no known deviation"
 """How the kit begins when it has no name."""
 LONGEST = 110
+Row = Mapping[str, Any]
+"""What is kept of one implementation: ``fault``, ``naming``, ``said`` and ``state_in_vain``."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,12 @@ def _fits(each: Implementation, text: str) -> bool:
     return any(re.search(word, text, re.IGNORECASE) for word in each.words)
 
 
-def figures(found: Sequence[Said]) -> dict[str, str]:
-    """Those that count."""
-    wrong = [each for each in found if each.fault != RIGHT]
-    right = [each for each in found if each.fault == RIGHT]
-    formula = [each for each in wrong if each.fault == FORMULA]
-    rejected = [each for each in wrong if each.rejected]
+def figures(rows: Sequence[Row]) -> dict[str, str]:
+    """Count the rows of a set: rejected, named, refused."""
+    wrong = [each for each in rows if each["fault"] != RIGHT]
+    right = [each for each in rows if each["fault"] == RIGHT]
+    formula = [each for each in wrong if each["fault"] == FORMULA]
+    rejected = [each for each in wrong if each["naming"] != ACCEPTED]
     return {
         "wrong ones rejected": _of(len(rejected), len(wrong)),
         "of them named rightly": _of(_number(rejected, NAMED), len(rejected)),
@@ -121,7 +123,7 @@ def figures(found: Sequence[Said]) -> dict[str, str]:
         "formulas named rightly": _of(_number(formula, NAMED), len(formula)),
         "near": _of(_number(formula, NEAR), len(formula)),
         "wrong names": _of(_number(wrong, MISNAMED), len(wrong)),
-        "state blamed in vain": _of(sum(each.state_in_vain for each in wrong), len(wrong)),
+        "state blamed in vain": _of(sum(each["state_in_vain"] for each in wrong), len(wrong)),
         "right ones refused": _of(_number(right, REFUSED), len(right)),
     }
 
@@ -142,16 +144,27 @@ def line(each: Said) -> str:
 
 def keep(path: Path, found: Iterable[Said]) -> None:
     """Write what was said, in a file that a later run can be compared with."""
-    kept = {each.name: _kept(each) for each in found}
+    rows = {each.name: row(each) for each in found}
     # A line each, so that a difference shows which ones changed.
-    text = yaml.safe_dump(kept, allow_unicode=True, default_flow_style=None, width=1000)
+    text = yaml.safe_dump(rows, allow_unicode=True, default_flow_style=None, width=1000)
     path.write_text(text, "utf-8")
 
 
-def read(path: Path) -> dict[str, Any]:
-    """What was kept; nothing if there is no file."""
-    kept: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
-    return kept
+def kept(name: str) -> Path:
+    """Return where the results of a set are kept."""
+    return Path(__file__).parent / name / "results.yaml"
+
+
+def row(each: Said) -> dict[str, Any]:
+    """Return what is kept of one implementation."""
+    parts = asdict(each)
+    return {part: parts[part] for part in ("fault", "naming", "said", "state_in_vain")}
+
+
+def read(path: Path) -> dict[str, Row]:
+    """Read kept rows by name; none if there is no file."""
+    rows: dict[str, Row] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
+    return rows
 
 
 @dataclass(frozen=True)
@@ -162,34 +175,29 @@ class Change:
     worse: bool
 
 
-def changes(before: Mapping[str, Any], found: Iterable[Said]) -> list[Change]:
+def changes(before: Mapping[str, Row], found: Iterable[Said]) -> list[Change]:
     """What is said otherwise than it was kept."""
     told = []
     for each in found:
-        was, now = before.get(each.name), _kept(each)
+        was, now = before.get(each.name), row(each)
         if was is not None and _worth(was) != _worth(now):
             text = f"{each.name}: was {_words(was)}, is {_words(now)}: {each.said}"
             told.append(Change(text, _worth(now) < _worth(was)))
     return told
 
 
-def _worth(row: Mapping[str, Any]) -> tuple[int, bool]:
+def _worth(row: Row) -> tuple[int, bool]:
     """How good a verdict is, to compare two of the same implementation."""
     falling = (ACCEPTED, REFUSED) if row["fault"] == RIGHT else (*NAMES, ACCEPTED)
     return -falling.index(row["naming"]), not row["state_in_vain"]
 
 
-def _words(row: Mapping[str, Any]) -> str:
+def _words(row: Row) -> str:
     return f"{row['naming']}{' with state in vain' if row['state_in_vain'] else ''}"
 
 
-def _kept(each: Said) -> dict[str, Any]:
-    row = asdict(each)
-    return {part: row[part] for part in ("fault", "naming", "said", "state_in_vain")}
-
-
-def _number(some: Iterable[Said], naming: str) -> int:
-    return sum(each.naming == naming for each in some)
+def _number(some: Iterable[Row], naming: str) -> int:
+    return sum(each["naming"] == naming for each in some)
 
 
 def _of(part: int, whole: int) -> str:

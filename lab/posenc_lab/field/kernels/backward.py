@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     ALIASED,
     CHANNELS,
@@ -28,7 +27,7 @@ from posenc_lab.field.kernels.machine import (
     sinks,
 )
 from posenc_lab.field.kernels.rows import NARROW
-from posenc_lab.field.pieces import bf16
+from posenc_lab.field.pieces import Answer, Array, bf16
 
 
 def reversed_turn(fault: str = "", block: int = 32) -> Answer:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import HEAD, STANDS, STATE, STRIDES, ZEROS, Family, Fault, Style
 from posenc_lab.field.kernels.machine import Places, launch, pointer, restrided, sinks
 from posenc_lab.field.kernels.rows import NARROW
-from posenc_lab.field.pieces import bf16
+from posenc_lab.field.pieces import Answer, Array, bf16
 
 FIRST = (*STANDS, "first sequence")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from posenc_lab.field.bug import Answer
 from posenc_lab.field.implementation import FORMULA, IMPLEMENTATIONS, RIGHT, Implementation
+from posenc_lab.field.pieces import Answer
 
 Make = Callable[..., Answer]
 """Makes a kernel with state of its own; what makes it wrong or another style are its keywords."""

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import DTYPES
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     COLUMN,
     DISTANCES,
@@ -23,7 +22,7 @@ from posenc_lab.field.kernels.bench import (
 )
 from posenc_lab.field.kernels.machine import Pointer, dense, grid, pointer, restrided, wide
 from posenc_lab.field.kernels.rows import NARROW
-from posenc_lab.field.pieces import bf16, slopes, t5_buckets
+from posenc_lab.field.pieces import Answer, Array, bf16, slopes, t5_buckets
 
 HEADS = (HEAD, "slopes? of")
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     HEAD,
     KEYS,
@@ -28,7 +27,7 @@ from posenc_lab.field.kernels.machine import (
     wide,
 )
 from posenc_lab.field.kernels.rows import NARROW, RACE
-from posenc_lab.field.pieces import omega
+from posenc_lab.field.pieces import Answer, Array, omega
 
 
 def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:

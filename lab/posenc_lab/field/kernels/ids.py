@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import ROW, STANDS, STATE, STRIDES, Family, Fault, Style
 from posenc_lab.field.kernels.machine import (
     Pointer,
@@ -19,7 +18,7 @@ from posenc_lab.field.kernels.machine import (
     tile,
 )
 from posenc_lab.field.kernels.rows import NARROW
-from posenc_lab.field.pieces import omega
+from posenc_lab.field.pieces import Answer, Array, omega
 
 Side = Literal["left", "right"]
 

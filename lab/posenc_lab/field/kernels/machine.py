@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Array
-from posenc_lab.field.pieces import omega
+from posenc_lab.field.pieces import Array, omega
 
 Places = Callable[[int, Array], Array]
 """Positions of some rows of a head."""

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import to_torch
-from posenc_lab.field.bug import Answer
 from posenc_lab.field.kernels.bench import (
     ALIASED,
     HEAD,
@@ -17,6 +16,7 @@ from posenc_lab.field.kernels.bench import (
     Style,
 )
 from posenc_lab.field.kernels.rows import NARROW
+from posenc_lab.field.pieces import Answer
 
 
 def of_tensors(fault: str = "", style: str = "") -> Answer:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     ALIASED,
     CHANNELS,
@@ -38,7 +37,7 @@ from posenc_lab.field.kernels.machine import (
     turned,
     wide,
 )
-from posenc_lab.field.pieces import bf16, omega
+from posenc_lab.field.pieces import Answer, Array, bf16, omega
 
 NARROW = ("float32", "bfloat16", "float16")
 RACE = np.random.default_rng(7)

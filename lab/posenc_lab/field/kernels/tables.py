@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     CHANNELS,
     COLUMN,
@@ -20,7 +19,7 @@ from posenc_lab.field.kernels.bench import (
 )
 from posenc_lab.field.kernels.machine import by_heads, grid, pairs, pointer, restrided, sinks
 from posenc_lab.field.kernels.rows import NARROW
-from posenc_lab.field.pieces import bf16, halves, omega, outer
+from posenc_lab.field.pieces import Answer, Array, bf16, halves, omega, outer
 
 
 def growing(fault: str = "", step: int = 256) -> Answer:
