@@ -217,7 +217,7 @@ clean:
 # pip brings uv, so that nobody needs more than Python; uv brings the rest.
 .venv/uv: $(PINNED)
 	$(PYTHON) -m venv .venv
-	sed -n '/^uv==/,/[^\\]$$/p' $(PINNED) >.venv/uv.txt
+	sed -n '/^uv==/p' $(PINNED) >.venv/uv.txt
 	$(BIN)/python -m pip --disable-pip-version-check -q install --require-hashes -r .venv/uv.txt
 	touch $@
 

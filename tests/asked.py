@@ -1,11 +1,16 @@
 """What the kit asks of some right implementations: how many calls per check, and of which size.
 
-Written anew by
+    python -m tests.asked            writes the digests of all calls anew
+    python -m tests.asked CALL ...   shows what is asked in some calls, a line for each check
 
-    python -m tests.asked
+A digest tells that something has changed. What has changed is seen by comparing the lines of a call
+with those that the last commit gives.
 """
 
-from collections.abc import Callable
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_lab.judging import schemes
 
 KEPT = Path(__file__).with_name("asked.yaml")
+COMMAND = "python -m tests.asked"
 CALLS = (
     ("alibi_bias", "causal"),
     ("alibi_bias_vjp", "causal"),
@@ -127,13 +133,48 @@ def asked(call: str, combination: str) -> dict[str, Any]:
     return found
 
 
-def kept() -> dict[str, Any]:
-    """What was asked when it was last written down."""
-    found: dict[str, Any] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
+def lines_of(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Write what was asked, a line for each check."""
+    return [f"{check}: {json.dumps(told)}" for check, told in found.items()]
+
+
+def digest_of(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """Hash the lines of a call."""
+    return hashlib.sha256("\n".join(lines_of(found)).encode()).hexdigest()[:16]
+
+
+def demand_passed(call: str, found: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise AssertionError where a right answer does not pass."""
+    others = [check for check, told in found.items() if told["verdict"] != "passed"]
+    assert not others, f"{call}: {', '.join(others)}: see {COMMAND} {call}"
+
+
+def kept() -> dict[str, str]:
+    """Read the digests that were last written down, by call."""
+    found: dict[str, str] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
     return found
 
 
+def write() -> None:
+    """Keep the digests of all calls; none of what does not pass."""
+    lines = [f"# Written by {COMMAND}"]
+    for call, combination in CALLS:
+        found = asked(call, combination)
+        demand_passed(call, found)
+        lines.append(f'{call}: "{digest_of(found)}"')
+    KEPT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main(chosen: Sequence[str]) -> None:
+    """Show what is asked in some calls, or write the digests of all."""
+    combinations = dict(CALLS)
+    if unknown := [call for call in chosen if call not in combinations]:
+        sys.exit(f"{', '.join(unknown)}: not among {', '.join(combinations)}")
+    for call in chosen:
+        print(f"{call}:", *lines_of(asked(call, combinations[call])), sep="\n  ")
+    if not chosen:
+        write()
+
+
 if __name__ == "__main__":
-    found = {call: asked(call, combination) for call, combination in CALLS}
-    text = yaml.safe_dump(found, default_flow_style=None, sort_keys=False, width=1000)
-    KEPT.write_text(f"# Written by python -m tests.asked\n{text}", encoding="utf-8")
+    main(sys.argv[1:])

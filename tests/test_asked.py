@@ -5,20 +5,47 @@ Where it is meant to ask something else, ``python -m tests.asked`` writes it dow
 
 import pytest
 
-from tests.asked import CALLS, asked, kept
+from tests import asked as bench
+from tests.asked import CALLS, COMMAND, asked, demand_passed, digest_of, kept, lines_of
 
 KEPT = kept()
+PASSED = {"smoke::callable": {"verdict": "passed", "calls": 1, "values": 7, "largest": "8 6"}}
 
 
 @pytest.mark.parametrize(("call", "combination"), CALLS, ids=[call for call, _ in CALLS])
 def test_what_is_asked_is_what_was_asked(call: str, combination: str) -> None:
     found = asked(call, combination)
-    assert list(found) == list(KEPT[call])
-    for check, told in found.items():
-        assert told == KEPT[call][check], check
+    demand_passed(call, found)
+    assert digest_of(found) == KEPT[call], (
+        f"{call} is asked something else: compare the lines of `{COMMAND} {call}` with those of "
+        f"the last commit; `{COMMAND}` writes the digests anew"
+    )
 
 
-def test_right_answers_pass_and_none_was_written_down_that_did_not() -> None:
-    assert {call for call, _ in CALLS} == KEPT.keys()
-    verdicts = {told["verdict"] for checks in KEPT.values() for told in checks.values()}
-    assert verdicts == {"passed"}
+def test_every_call_was_written_down() -> None:
+    assert [call for call, _ in CALLS] == list(KEPT)
+
+
+@pytest.mark.parametrize(
+    "change", [{"verdict": "failed"}, {"calls": 0}, {"values": 8}, {"largest": "8 5"}]
+)
+def test_a_digest_hangs_on_all_that_was_asked(change: dict[str, object]) -> None:
+    (check,) = PASSED
+    assert digest_of({check: {**PASSED[check], **change}}) != digest_of(PASSED)
+    assert digest_of({**PASSED, "smoke::other": PASSED[check]}) != digest_of(PASSED)
+
+
+def test_what_does_not_pass_is_not_written_down() -> None:
+    with pytest.raises(AssertionError, match=f"a_call: one: see {COMMAND} a_call"):
+        demand_passed("a_call", {"one": {"verdict": "failed"}})
+
+
+def test_a_reviewer_sees_a_line_for_each_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "asked", lambda *_: PASSED)
+    bench.main(["rope"])
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in shown] == ["rope:", *lines_of(PASSED)]
+    with pytest.raises(SystemExit, match="not among"):
+        bench.main(["ropes"])

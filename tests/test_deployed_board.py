@@ -260,6 +260,8 @@ def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
     kept.write(RESULTS, tmp_path / "fake.json")
     assert kept.read(tmp_path / "fake.json") == RESULTS
     before = (tmp_path / "fake.json").read_bytes()
+    rows = [line for line in before.splitlines() if b'"spelling"' in line]
+    assert len(rows) == len(RESULTS.cells)  # one cell a line
     kept.write(kept.read(tmp_path / "fake.json"), tmp_path / "fake.json")
     assert (tmp_path / "fake.json").read_bytes() == before
 

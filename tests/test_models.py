@@ -238,7 +238,7 @@ def test_a_mistake_in_a_file_is_located(tmp_path: Path, old: str, new: str, said
     [
         ("factor: 8.0", "factor: 32.0"),
         ("rope_theta: 500000.0", "rope_theta: 10000.0"),
-        ('    layers: "0-31"', '    layers: "0-30"'),
+        ('layers: "0-31"', 'layers: "0-30"'),
         ("context: {original: 8192", "context: {original: 4096"),
         ("layout: half", "layout: interleaved"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from posenc_conformance.registry import load_all
 from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
-from posenc_lab.dependencies import Source, closure, files, shape, source
+from posenc_lab.dependencies import Source, closure, digest_of_spec, files, shape, source
 from posenc_lab.first_failure import without_diagnosis
 from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
@@ -152,6 +152,18 @@ def test_words_change_no_digest(change: str) -> None:
 
     assert told(change) == told("x = 1")
     assert told("x = 2") != told("x = 1") != told("y = 1")
+
+
+def test_layout_changes_no_digest_of_a_scheme_file(tmp_path: Path) -> None:
+    def told(text: str) -> str:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.yaml"
+        path.write_text(text, encoding="utf-8")
+        return digest_of_spec(path)
+
+    before = told("goldens:\n  - id: a\n    values:\n      - 1.0\n")
+    assert told("# why\ngoldens: [{values: [1.00], id: a}]\n") == before
+    assert told("goldens: [{values: [1], id: a}]\n") != before
+    assert told("goldens: [{values: [1.0], id: b}]\n") != before
 
 
 def test_the_check_lists_what_is_out_of_date(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
-from posenc_conformance.commands import goldens
+from posenc_conformance.commands import golden_text, goldens
 from posenc_conformance.commands.describe import details
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
@@ -110,18 +110,14 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
         ("title: Rotary", "titel: Rotary", "the file"),
         ("kind: rotary", "kind: spinning", "calls.rope.kind"),
         ("rounding: 4", "rounding: four", "accuracy.rounding"),
-        (
-            "    combination: interleaved\n",
-            "    combination: interlaved\n",
-            "goldens.0.combination",
-        ),
-        ("    source: su2021\n", "    source: su2022\n", "goldens.0.source"),
+        ("combination: interleaved,", "combination: interlaved,", "goldens.0.combination"),
+        ("source: su2021,", "source: su2022,", "goldens.0.source"),
         (
             "positions: [0, 1, 2], base",
             "positions: {steps: 3}, base",
             "goldens.0.arguments.positions",
         ),
-        ("  - id: interleaved-d2\n", "  - id: interleaved-d4-start\n", "goldens.1.id"),
+        ("{id: interleaved-d2,", "{id: interleaved-d4-start,", "goldens.1.id"),
         ("default: interleaved", "default: neither", "conventions.layout.default"),
         ("conventions: {layout: half}", "conventions: {layout: halves}", "layout"),
         ("id: rope\n", "id: rotary\n", "id"),
@@ -207,6 +203,105 @@ published:
     assert main(["goldens", "--write", str(path)]) == 0
     load_scheme.cache_clear()
     assert load_scheme(path).goldens[-1].values == [3, 0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_goldens_stand_as_they_are_written(name: str) -> None:
+    path = spec_folder() / f"{name}.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert golden_text.rewrite(text, results_of(text), goldens.PROVENANCE) == text
+
+
+def results_of(text: str) -> dict[int, str]:
+    return {
+        number: golden_text.write_result(golden["expect"], golden["sha256"])
+        for number, golden in enumerate(yaml.safe_load(text)["goldens"])
+    }
+
+
+BLOCK = """provenance:
+  generator: posenc
+goldens: # first
+  # above
+  - id: one
+    call: a # the call
+    kills: >-
+      what is
+      folded, {and} more
+    # inside
+    expect:
+      values: [[1.0, 2]] # behind
+    arguments:
+      x:
+        - [1, 2.50]
+        - 'it''s # none'
+      y:
+    sha256: "0" # last
+  # between
+  -
+    arguments: {x: 1e-5}
+    expect: {probes: []}
+    call: b
+    id: two
+published: []
+"""
+FLOW = """provenance: {generator: posenc}
+goldens: # first
+  # above
+  # the call
+  # inside
+  # behind
+  - {id: one, call: a, kills: "what is folded, {and} more",
+     arguments: {x: [[1, 2.50], 'it''s # none'], y: },
+     expect: {values: [[1.0, 2]]}, sha256: 0} # last
+  # between
+  -
+    {call: b, id: two,
+     arguments: {x: 1e-5},
+     expect: {probes: []}, sha256: 1}
+published: []
+"""
+
+
+def test_goldens_of_people_are_written_in_flow_style_and_keep_their_comments() -> None:
+    results = {
+        0: golden_text.write_result({"values": [[1.0, 2]]}, "0"),
+        1: golden_text.write_result({"probes": []}, "1"),
+    }
+    assert golden_text.rewrite(BLOCK, results, {"generator": "posenc"}) == FLOW
+    assert golden_text.rewrite(FLOW, results, {"generator": "posenc"}) == FLOW
+    one = golden_text.rewrite(BLOCK, {1: results[1]}, {"generator": "posenc"})
+    assert one.partition("  -\n") == (
+        BLOCK.partition("  -\n")[0]
+        .replace("\n  generator", " {generator")
+        .replace("posenc\n", "posenc}\n", 1),
+        *FLOW.partition("  -\n")[1:],
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "goldens:\n  - {id: a, arguments: &x {y: 1}}\npublished: *x\n",
+        "goldens:\n  - {id: a, arguments: {x: !!float 3}}\n",
+    ],
+    ids=["anchor", "tag"],
+)
+def test_a_golden_that_would_mean_something_else_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="as they are meant"):
+        golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+
+
+def test_goldens_in_a_list_in_flow_style_are_written() -> None:
+    text = "goldens: [{id: a, arguments: {x: 1}}, {id: b, arguments: {x: [yes, 'yes']}}]\n"
+    found = golden_text.rewrite(text, {0: "sha256: 1", 1: "sha256: 2"}, goldens.PROVENANCE)
+    assert yaml.safe_load(found) == {
+        "provenance": goldens.PROVENANCE,
+        "goldens": [
+            {"id": "a", "arguments": {"x": 1}, "sha256": 1},
+            {"id": "b", "arguments": {"x": [True, "yes"]}, "sha256": 2},
+        ],
+    }
 
 
 def test_write_refuses_what_the_oracle_does_not_confirm(

@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
+import yaml
 from mkdocs.exceptions import PluginError
 from posenc_lab.families import FAMILIES, by_family
 
@@ -341,6 +342,15 @@ def excerpt(name: str, first: str, end: str) -> str:
     return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
 
 
+def golden_to_write(name: str) -> str:
+    """Show the first golden of a scheme file as people write it, without values."""
+    raw = yaml.safe_load((read.spec_folder() / name).read_text(encoding="utf-8"))
+    golden = {**raw["goldens"][0], "expect": {"values": []}}
+    del golden["sha256"]
+    text = yaml.safe_dump({"goldens": [golden]}, sort_keys=False, default_flow_style=None)
+    return fenced(text.rstrip(), "yaml", title=f"spec/{name}")
+
+
 def failure(story: str) -> str:
     """Show the first failure of a story, as the terminal shows it."""
     output = _run(story)[0]
@@ -499,7 +509,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         for ending in ("cpp", "go", "js", "rs")
     },
     "excerpt:integer-call": partial(excerpt, "integer.yaml", "calls:", "accuracy:"),
-    "excerpt:integer-golden": partial(excerpt, "integer.yaml", "goldens:", "    expect:"),
+    "excerpt:integer-golden": partial(golden_to_write, "integer.yaml"),
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,

@@ -1,8 +1,9 @@
 """What a verdict hangs on: the code that comes to it, found through its imports, and its versions.
 
-A digest of a file is one of what it does: comments and docstrings are left out. What a module needs
-are the modules that it imports, wherever the import stands, and those of the names that it takes
-from ``posenc``, which finds its schemes only when they are asked for.
+A digest of a file is one of what it does: comments and docstrings are left out, and the layout of a
+scheme file. What a module needs are the modules that it imports, wherever the import stands, and
+those of the names that it takes from ``posenc``, which finds its schemes only when they are asked
+for.
 """
 
 import ast
@@ -21,6 +22,7 @@ from packaging.requirements import Requirement
 
 from posenc_conformance.report.machine import cpu_features
 from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.strict_yaml import load_yaml
 from posenc_lab.store import STORE
 
 ROOT = Path(__file__).parents[2]
@@ -224,10 +226,26 @@ def _digest_of(home: Path, paths: Iterable[Path]) -> str:
     return found.hexdigest()
 
 
+@cache
+def digest_of_spec(path: Path) -> str:
+    """Hash what a scheme file says, however it is laid out; remembered by its bytes.
+
+    Keys are sorted, and numbers are as JSON writes them, so that 1 differs from 1.0.
+    """
+    data = path.read_bytes()
+    key = hashlib.sha256(b"what its data say: " + data).hexdigest()
+    if known := STORE.text(key):
+        return known
+    content = load_yaml(path, data.decode())
+    found = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    STORE.keep_text(key, found)
+    return found
+
+
 def digest(modules: Iterable[str], schemes: Sequence[Scheme], *also: str) -> str:
     """Hash of all that modules do, with what the schemes' files say, and other words."""
     roots = [*modules, *(name for scheme in schemes for name in modules_of(scheme))]
     code = [f"{module} {source(module).digest}" for module in closure(roots)]
-    specs = [hashlib.sha256(scheme.path.read_bytes()).hexdigest() for scheme in schemes]
+    specs = [digest_of_spec(scheme.path) for scheme in schemes]
     text = json.dumps([code, specs, versions(), also])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,8 +1,9 @@
 """What a record hangs on: for each scheme a digest of its own files, and one of all code it ran.
 
-Both are the same on every machine and for every Python. A change in a scheme's own files makes what
-is recorded of it stale. A change in what schemes share, such as a family or a check, makes it
-older: it has to be measured again some time, but most such changes change no count.
+Both are the same on every machine, for every Python and however a file is laid out. A change in a
+scheme's own files makes what is recorded of it stale. A change in what schemes share, such as a
+family or a check, makes it older: it has to be measured again some time, but most such changes
+change no count.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_lab.dependencies import closure, files, modules_of, source
+from posenc_lab.dependencies import closure, digest_of_spec, files, modules_of, source
 
 WRITING = "posenc_lab.results"
 """Prints and keeps what was measured."""
@@ -73,5 +74,5 @@ def older(name: str, record: Record, schemes: Sequence[Scheme]) -> list[str]:
 
 def _digest(scheme: Scheme, modules: Sequence[str]) -> str:
     code = [f"{module} {source(module).digest}" for module in modules]
-    text = json.dumps([hashlib.sha256(scheme.path.read_bytes()).hexdigest(), code])
+    text = json.dumps([digest_of_spec(scheme.path), code])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -90,7 +90,7 @@ def called(
 
 def pins() -> list[str]:
     """Return what is pinned, each with its hashes in one line."""
-    return PINNED.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
+    return PINNED.read_text(encoding="utf-8").splitlines()
 
 
 def _pins(library: Library) -> list[str]:

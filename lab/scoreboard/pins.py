@@ -78,7 +78,7 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
 
 
 def hashes(text: str) -> dict[str, set[str]]:
-    """Read a file of pins: the hashes of each, which may be none."""
+    """Read pins, as they are kept or as uv writes them: the hashes of each, which may be none."""
     lines = text.replace("\\\n", "").splitlines()
     return {
         line.partition("--hash=")[0].strip(): {*re.findall(r"--hash=(\S+)", line)} for line in lines
@@ -86,9 +86,9 @@ def hashes(text: str) -> dict[str, set[str]]:
 
 
 def written(pins: Mapping[str, Iterable[str]]) -> str:
-    """Return the text of a file of pins, as pip and uv write it."""
+    """Return the text of a file of pins as pip and uv read it: each with its hashes in one line."""
     entries = ([pin, *(f"--hash={each}" for each in sorted(pins[pin]))] for pin in pins)
-    return "".join(" \\\n    ".join(entry) + "\n" for entry in entries)
+    return "".join(" ".join(entry) + "\n" for entry in entries)
 
 
 def _hashed(pins: Iterable[str]) -> dict[str, set[str]]:

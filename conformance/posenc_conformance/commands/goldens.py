@@ -13,10 +13,10 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import yaml
 
 from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
+from posenc_conformance.commands import golden_text
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.files import Writer, demand_no_links
 from posenc_conformance.judge.case import Case, case_described_by, materialise
@@ -94,16 +94,16 @@ def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
 def write(path: Path) -> list[str]:
     """Write the goldens of a scheme or model anew, as the reference has them.
 
-    Returns the ids of those that changed. Only ``expect`` and ``sha256`` of goldens and the file's
-    ``provenance`` are touched; comments stay. The file is replaced whole or not at all.
+    Returns the ids of those that changed. They are written in flow style, with new ``expect`` and
+    ``sha256``; beside them only the file's ``provenance`` is touched, and comments stay. The file
+    is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
     """
     owner = load_model(path) if is_model(path) else load_scheme(path)
     text = path.read_text(encoding="utf-8")
-    nodes = _golden_nodes(text)
-    changed, pieces = [], []
-    for (scheme, golden), node in zip(_goldens_of(owner), nodes, strict=True):
+    changed, results = [], {}
+    for number, (scheme, golden) in enumerate(_goldens_of(owner)):
         where = f"{path.name}::golden::{golden.id}"
         with _refusing(where):
             expect = _regenerated(scheme, golden)
@@ -116,14 +116,14 @@ def write(path: Path) -> list[str]:
         digest = _digest(golden, expect)
         if _expectation(golden) != expect or golden.sha256 != digest:
             changed.append(golden.id)
-            pieces.append((node, _rendered(expect, digest)))
+            results[number] = golden_text.write_result(expect, digest)
     if changed or owner.provenance != PROVENANCE:
         writer = Writer(
             lambda path: path.read_text(encoding="utf-8") == text,
             "has changed since it was read",
             hint="run it again",
         )
-        writer.write({path: _with_provenance(_replaced(text, pieces))})
+        writer.write({path: golden_text.rewrite(text, results, PROVENANCE)})
     return changed
 
 
@@ -337,92 +337,3 @@ def _prints_as(value: Any, text: str, rounding: str) -> bool:
     mode = ROUND_DOWN if rounding == "truncated" else ROUND_HALF_EVEN
     digits = Decimal(mpmath.nstr(value, 40, strip_zeros=False))
     return digits.quantize(places, rounding=mode) == Decimal(text)
-
-
-def _golden_nodes(text: str) -> list[yaml.MappingNode]:
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    goldens = next(value for key, value in root.value if key.value == "goldens")
-    return list(goldens.value)
-
-
-Piece = tuple[yaml.MappingNode, str]
-
-
-def _replaced(text: str, pieces: Sequence[Piece]) -> str:
-    """Replace ``expect`` and ``sha256`` of goldens in the text, from the last to the first."""
-    lines = text.splitlines(keepends=True)
-    for node, rendered in reversed(pieces):
-        spans = sorted(
-            (key.start_mark.line, _end_line(value))
-            for key, value in node.value
-            if key.value in ("expect", "sha256")
-        )
-        for start, end in reversed(spans[1:]):
-            del lines[start:end]
-        start, end = spans[0]
-        lines[start:end] = [rendered]
-    return "".join(lines)
-
-
-def _end_line(node: yaml.Node) -> int:
-    """Find the line after a node.
-
-    A block's own end mark lies at whatever comes next, so the block's last part is asked.
-    """
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-        last = node.value[-1]
-        return _end_line(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.line + 1)
-
-
-def _with_provenance(text: str) -> str:
-    """Write into the text of a scheme file, above its goldens, what made them."""
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    fields = {key.value: (key.start_mark.line, value) for key, value in root.value}
-    lines = text.splitlines(keepends=True)
-    rendered = [
-        "provenance:\n",
-        *(
-            f"  {key}: {json.dumps(value) if ' ' in value else value}\n"
-            for key, value in PROVENANCE.items()
-        ),
-    ]
-    if "provenance" in fields:
-        start, node = fields["provenance"]
-        lines[start : _end_line(node)] = rendered
-    else:
-        start, _ = fields["goldens"]
-        lines[start:start] = [*rendered, "\n"]
-    return "".join(lines)
-
-
-def _rendered(expect: Expectation, digest: str) -> str:
-    """Write expectation and hash as lines of a golden."""
-    ((form, content),) = expect.items()
-    lines = ["    expect:", f"      {form}:"]
-    lines += _rows(content, "        ")
-    lines += [f"    sha256: {digest}"]
-    return "\n".join(lines) + "\n"
-
-
-def _rows(content: Sequence[Any], indent: str) -> Iterator[str]:
-    """Yield one row to a line; a matrix of rows as a list of lists."""
-    if content and isinstance(content[0], list) and content[0] and isinstance(content[0][0], list):
-        for part in content:
-            inner = list(_rows(part, indent + "  "))
-            yield f"{indent}- {inner[0].strip()}"
-            yield from inner[1:]
-    elif content and isinstance(content[0], list):
-        yield from (f"{indent}- [{', '.join(map(_text, row))}]" for row in content)
-    else:
-        yield from (f"{indent}- {_text(value)}" for value in content)
-
-
-def _text(value: object) -> str:
-    """Write a number as text that reads back as the same number, in YAML 1.1 and 1.2."""
-    if value is None:
-        return "null"
-    text = repr(value)
-    if "e" in text and "." not in text:
-        text = text.replace("e", ".0e")
-    return text

@@ -124,13 +124,21 @@ def read(path: Path) -> Results:
 
 
 def write(results: Results, path: Path) -> None:
-    """Keep what is known of an engine; the same content makes the same file."""
+    """Keep what is known of an engine, one cell a line; the same content makes the same file."""
     cells = [asdict(cell) for _, cell in sorted(results.cells.items())]
     content = {MARK: FORMAT, **vars(results), "cells": cells}
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".part")
-    draft.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    draft.write_text(written(content), encoding="utf-8")
     draft.replace(path)
+
+
+def written(content: Mapping[str, Any]) -> str:
+    """Return the text of a file: each field on a line, but each cell on one of its own."""
+    fields = {name: _in_one_line(each) for name, each in sorted(content.items())}
+    if content["cells"]:
+        fields["cells"] = "[\n" + ",\n".join(map(_in_one_line, content["cells"])) + "\n]"
+    return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in fields.items()) + "\n}\n"
 
 
 def place_of(engine: str) -> Path:
@@ -144,6 +152,10 @@ def _cell(raw: Mapping[str, Any]) -> Cell:
     lists = {name: tuple(raw[name]) for name in ("passed", "failed", "others")}
     mistakes = tuple(Mistake(**each) for each in raw["mistakes"])
     return Cell(**{**raw, **lists, "mistakes": mistakes})
+
+
+def _in_one_line(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _short(id: str) -> str:

@@ -1,0 +1,190 @@
+"""Goldens as text: where they stand in the YAML of a scheme or a model, and how they are written.
+
+A golden is a flow mapping of two or three lines, whatever form it had: what it is about, its
+arguments, and what came out. So a file has a line for each thing that a reader looks for, and the
+numbers of a program take one of them.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.scheme_file.strict_yaml import TEXT, load_yaml
+
+RESULT = ("expect", "sha256")
+"""Fields of a golden that are computed."""
+FLOW_INDICATORS = set(",[]{}")
+COMMENT = re.compile(r"#[^\n]*")
+RESOLVER = yaml.SafeLoader("")
+
+Piece = tuple[int, int, str]
+"""Where a part of a text begins and ends, and what stands there instead."""
+
+
+def rewrite(text: str, results: Mapping[int, str], provenance: Mapping[str, str]) -> str:
+    """Return the text of a file with some goldens and its provenance written anew.
+
+    ``results`` has, by the places of goldens among all, what came out of them. Comments stay; those
+    within a golden that is written go above it. Other goldens stay as they are.
+
+    Raises UserError where a golden cannot be written as it was meant, as with an anchor in it.
+    """
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    parts = _Parts(text)
+    pieces = [_provenance_piece(parts, root, provenance)]
+    for number, node in enumerate(_fields(root)["goldens"].value):
+        if number in results:
+            pieces += _golden_pieces(parts, node, results[number])
+    new = _replaced(text, pieces)
+    _demand_same(text, new)
+    return new
+
+
+def write_result(expect: Mapping[str, Any], digest: str) -> str:
+    """Return what came out of a golden, as fields of a flow mapping."""
+    ((form, content),) = expect.items()
+    return f"expect: {{{form}: {_written(content)}}}, sha256: {digest}"
+
+
+class _Parts:
+    """Where the parts of a text end, and what between them is no part."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.values = [
+            (token.start_mark.index, token.end_mark.index)
+            for token in yaml.scan(text, Loader=yaml.SafeLoader)
+            if isinstance(token, yaml.ScalarToken)
+        ]
+
+    def end_of(self, node: Any) -> int:
+        """Find where a node ends.
+
+        A block's own mark lies at what comes next, so its last part is asked.
+        """
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+            last = node.value[-1]
+            return self.end_of(last[1] if isinstance(last, tuple) else last)
+        return len(self.text[: node.end_mark.index].rstrip())
+
+    def comments(self, start: int, end: int) -> list[str]:
+        """Find the comments between two places: what begins with # outside of all values."""
+        found, at = [], start
+        inside = (each for each in self.values if start <= each[0] < end)
+        for begin, after in (*inside, (end, end)):
+            found += COMMENT.findall(self.text[at:begin])
+            at = after
+        return found
+
+
+def _golden_pieces(parts: _Parts, node: yaml.Node, result: str) -> Iterator[Piece]:
+    text, start, end = parts.text, node.start_mark.index, parts.end_of(node)
+    margin = ",\n" + " " * (node.start_mark.column + 1)
+    yield start, end, "{" + margin.join([*_given_lines(text, node), result]) + "}"
+    begin = start - node.start_mark.column
+    indent = re.match(" *", text[begin:])[0]  # type: ignore[index]  # it matches everything
+    yield begin, begin, "".join(f"{indent}{each}\n" for each in parts.comments(start, end))
+
+
+def _given_lines(text: str, node: yaml.Node) -> list[str]:
+    """Write what people give of a golden, the arguments on a line of their own.
+
+    A model's golden has so few fields beside its arguments that they share a line.
+    """
+    fields = {
+        name: f"{name}: {_in_flow(text, value)}"
+        for name, value in _fields(node).items()
+        if name not in RESULT
+    }
+    own = [fields.pop("arguments")] if "call" in fields else []
+    return [", ".join(fields.values()), *own]
+
+
+def _provenance_piece(parts: _Parts, root: Any, provenance: Mapping[str, str]) -> Piece:
+    """Write what made the goldens where it stands, or above them."""
+    said = ", ".join(f"{name}: {_plain_or_quoted(each)}" for name, each in provenance.items())
+    places = {key.value: (key.start_mark.index, value) for key, value in root.value}
+    if "provenance" in places:
+        start, node = places["provenance"]
+        return start, parts.end_of(node), f"provenance: {{{said}}}"
+    start, _ = places["goldens"]
+    return start, start, f"provenance: {{{said}}}\n\n"
+
+
+def _fields(node: Any) -> dict[str, yaml.Node]:
+    return {key.value: value for key, value in node.value}
+
+
+def _in_flow(text: str, node: Any) -> str:
+    """Write a node in flow style on one line, single values as they were written if they can be."""
+    if isinstance(node, yaml.MappingNode):
+        pairs = (f"{_in_flow(text, k)}: {_in_flow(text, v)}" for k, v in node.value)
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(node, yaml.SequenceNode):
+        return "[" + ", ".join(_in_flow(text, each) for each in node.value) + "]"
+    if node.style is None:
+        return _plain_or_quoted(node.value, node.tag)
+    given = text[node.start_mark.index : node.end_mark.index]
+    is_line = node.style in "'\"" and "\n" not in given
+    return given if is_line else _quoted(node.value)
+
+
+def _plain_or_quoted(value: str, tag: str = TEXT) -> str:
+    """Write a value without quotes if it is read in a flow mapping as what it is."""
+    is_plain = not FLOW_INDICATORS & set(value) and "\n" not in value and ": " not in value
+    same = RESOLVER.resolve(yaml.ScalarNode, value, (True, False)) == tag  # type: ignore[no-untyped-call]
+    return value if is_plain and same else _quoted(value)
+
+
+def _quoted(value: str) -> str:
+    found: str = yaml.safe_dump(value, default_style='"', allow_unicode=True, width=math.inf)
+    return found.rstrip("\n")
+
+
+def _written(content: Any) -> str:
+    if isinstance(content, list):
+        return "[" + ", ".join(map(_written, content)) + "]"
+    return _number(content)
+
+
+def _number(value: object) -> str:
+    """Write a number as text that reads back as the same number, in YAML 1.1 and 1.2."""
+    if value is None:
+        return "null"
+    text = repr(value)
+    if "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    return text
+
+
+def _replaced(text: str, pieces: Sequence[Piece]) -> str:
+    for start, end, new in sorted(pieces, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _demand_same(before: str, after: str) -> None:
+    """Raise UserError unless two texts differ in nothing but what is computed."""
+    try:
+        same = dict(_givens(before)) == dict(_givens(after))
+    except UserError:
+        same = False
+    if not same:
+        raise UserError(
+            "the goldens cannot be written as they are meant", "write them without anchors and tags"
+        )
+
+
+def _givens(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what people have written of a file, with the kinds of all numbers."""
+    raw = load_yaml("goldens", text)
+    for name, value in raw.items():
+        if name == "goldens":
+            value = [{k: v for k, v in each.items() if k not in RESULT} for each in value]
+        if name != "provenance":
+            yield name, json.dumps(value, sort_keys=True)
