@@ -98,6 +98,7 @@ TOO_LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_what_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: str) -> None:
     with pytest.raises(TookTooLong) as found:
@@ -108,6 +109,7 @@ def test_what_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: 
     assert ("it had printed" in str(found.value)) == (name == "prints-without-end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOST)
 def test_a_lost_process_fails_one_check(provoke: Provoke, name: str) -> None:
     mischief, words = LOST[name]
@@ -191,6 +193,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_it_does_to_its_process_is_its_own_affair(provoke: Provoke, name: str) -> None:
     assert np.array_equal(provoke(HARMLESS[name]), SLOPES)
@@ -242,6 +245,7 @@ def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None
         assert str(path) in found.value.cause
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_there_is_told_as_ever() -> None:
     with pytest.raises(UserError, match="no implementation is called 'nothing'"):
         load("nothing", How(Isolation.APART), schemes())
@@ -259,6 +263,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_a_library_may_have_an_environment_of_its_own(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +298,7 @@ def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_pat
         assert found.value.hint
 
 
+@pytest.mark.slow
 def test_a_process_ends_with_the_judge(tmp_path: Path) -> None:
     """Even if that is killed, and the process is in the middle of a call that never ends."""
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", tmp_path)

@@ -100,11 +100,13 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_contracts_are_kept(copy: Path) -> None:
     found = linted(copy)
     assert found.returncode == 0, found.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "line"), FORBIDDEN.values(), ids=FORBIDDEN)
 def test_a_forbidden_import_is_found(file: str, line: str, copy: Path) -> None:
     path = copy / file
@@ -116,6 +118,7 @@ def test_a_forbidden_import_is_found(file: str, line: str, copy: Path) -> None:
     assert f"{importer} -> {line.split()[1]}" in found.stdout
 
 
+@pytest.mark.slow
 def test_a_new_room_needs_a_place_among_the_others(copy: Path) -> None:
     room = copy / "conformance" / "posenc_conformance" / "attic"
     room.mkdir()
@@ -168,6 +171,7 @@ def reached_upwards(root: Path) -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_room_reaches_a_higher_one_by_a_text(copy: Path) -> None:
     assert reached_upwards(CHECKOUT) == set()
     path = copy / "conformance" / KIT / "judge" / "case.py"
@@ -188,6 +192,7 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_test_module_imports_another() -> None:
     """What two of them need has a module of its own, whose name does not begin with test_."""
     found = {
@@ -200,6 +205,7 @@ def test_no_test_module_imports_another() -> None:
     assert found == set()
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_tests_and_benchmarks() -> None:
     found = {
         (path.name, name)
@@ -222,6 +228,7 @@ def lines_of_code(path: Path) -> int:
     return len(text.splitlines()) - sum(documented)
 
 
+@pytest.mark.slow
 def test_no_file_of_the_core_is_long() -> None:
     """What one scheme knows of itself may be longer; it is read by itself. Docstrings are free."""
     lines = {

@@ -12,6 +12,7 @@ KEPT = kept()
 PASSED = {"smoke::callable": {"verdict": "passed", "calls": 1, "values": 7, "largest": "8 6"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "combination"), CALLS, ids=[call for call, _ in CALLS])
 def test_what_is_asked_is_what_was_asked(call: str, combination: str) -> None:
     found = asked(call, combination)

@@ -56,6 +56,7 @@ def test_no_badge_says_more_than_was_asked(change: dict[str, Any]) -> None:
         badges(report)
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_shields_and_browsers_read(
     pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def test_what_repeats_may_be_left_out(name: str) -> None:
     assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_what_does_not_repeat_may_not(name: str) -> None:
     assert failed(judge(adapter(*WRONG[name])))

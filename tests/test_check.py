@@ -58,6 +58,7 @@ def test_a_right_result_passes_and_its_largest_error_is_told() -> None:
     assert found.compared == X.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 def test_the_dtype_of_the_result_says_how_far_it_may_be_off(dtype: Any) -> None:
     x = X.astype(dtype)
@@ -75,11 +76,13 @@ def test_the_mistake_is_named_on_rows_far_from_the_start() -> None:
     assert "[layout-swapped;" in message(result, x=x, positions=far)
 
 
+@pytest.mark.slow
 def test_a_pair_of_mistakes_is_named_in_a_large_result() -> None:
     said = message(turned(X, PLACES, base=10_000.0, interleaved=True))
     assert said.splitlines()[0].rpartition("[")[2].startswith("layout-swapped+wrong-base")
 
 
+@pytest.mark.slow
 def test_a_name_explains_all_of_a_result() -> None:
     """Most rows look like another layout, and the last one like nothing."""
     result = turned(X, PLACES, interleaved=True)
@@ -152,6 +155,7 @@ def every_call() -> list[Subject]:
     return subjects(reference_for(schemes())(), schemes())
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("subject", every_call(), ids=lambda each: f"{each.name}-{each.label}")
 def test_every_call_of_the_specification_can_be_checked(subject: Subject) -> None:
     scope = subject.scopes[0]
@@ -358,6 +362,7 @@ def test_few_rows_of_a_large_result_hold_the_largest_error_and_position() -> Non
     assert np.allclose(part, few.truth)
 
 
+@pytest.mark.slow
 def test_importing_it_imports_neither_pytest_nor_hypothesis() -> None:
     code = "import sys; from posenc_conformance import check; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

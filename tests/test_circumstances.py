@@ -156,6 +156,7 @@ CIRCUMSTANCES: dict[str, dict[str, str | None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CIRCUMSTANCES)
 def test_the_verdicts_are_the_same(name: str, usual: Usual, tmp_path: Path) -> None:
     done = run(tmp_path, environment=CIRCUMSTANCES[name])
@@ -164,18 +165,21 @@ def test_the_verdicts_are_the_same(name: str, usual: Usual, tmp_path: Path) -> N
     assert b"INTERNALERROR" not in done.stdout
 
 
+@pytest.mark.slow
 def test_two_processes_find_the_same(usual: Usual, tmp_path: Path) -> None:
     done = run(tmp_path, "-n", "2")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
     assert verdicts(tmp_path) == usual[1]
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_no_hindrance(usual: Usual, tmp_path: Path) -> None:
     done = run(tmp_path, where=Path("/proc"))
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
     assert verdicts(tmp_path) == usual[1]
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_in_one_folder_lose_nothing(usual: Usual, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BREAKS, encoding="utf-8")
     runs = [
@@ -188,6 +192,7 @@ def test_two_runs_at_once_in_one_folder_lose_nothing(usual: Usual, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.glob("*r.json*")) == ["r.json"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_report_is_one_message(tmp_path: Path) -> None:
     done = run(tmp_path, "--posenc-report=/dev/full", "-k", "smoke")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED

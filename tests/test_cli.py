@@ -23,6 +23,7 @@ def test_list_shows_what_is_installed_and_claimed(capsys: pytest.CaptureFixture[
         assert words in shown
 
 
+@pytest.mark.slow
 def test_list_does_not_import_the_libraries() -> None:
     code = (
         "import sys; from posenc_conformance.commands.main import main; main(['list']); "
@@ -31,6 +32,7 @@ def test_list_does_not_import_the_libraries() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_init_writes_an_adapter_that_passes(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,6 +154,7 @@ def test_diff(
     assert capsys.readouterr().out.startswith(word)
 
 
+@pytest.mark.slow
 def test_diff_tells_the_same_in_the_same_order_in_every_process(tmp_path: Path) -> None:
     Path(tmp_path, "a.json").write_text(report({}), encoding="utf-8")
     Path(tmp_path, "b.json").write_text(report({}, horizon=512), encoding="utf-8")

@@ -21,6 +21,7 @@ def test_every_file_is_shown() -> None:
     assert files == {code.path(*each).name for each in SHOWN}
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("scheme", NUMPY)
 def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
     said = code.judge_code(scheme, "numpy")
@@ -48,6 +49,7 @@ def test_the_claims_are_combinations_of_a_scheme_in_numpy() -> None:
         assert id in NUMPY
 
 
+@pytest.mark.slow
 def test_wrong_code_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = code.path("rope", "numpy").read_text(encoding="utf-8")
     wrong = text.replace("first * cos - second * sin", "first * cos + second * sin")

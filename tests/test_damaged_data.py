@@ -98,6 +98,7 @@ def test_a_true_entry_of_another_name_is_not_taken_either(tmp_path: Path, cache:
     assert kept.recall("1" * 64) is None
 
 
+@pytest.mark.slow
 def test_the_cache_keeps_the_newest_and_leaves_other_files_alone(cache: Path) -> None:
     for number in range(kept.MOST + 5):
         kept.keep(f"{number:064x}", number)

@@ -83,12 +83,14 @@ def titled(case: Case) -> str:
     return f"{case.engine.__name__}-{case.config}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RIGHT, ids=titled)
 def test_right_engines_pass(case: Case) -> None:
     found = judge(case)
     assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG, ids=titled)
 def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
     failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
@@ -108,6 +110,7 @@ def test_there_are_enough_engines_and_nearly_all_have_a_name() -> None:
     assert sum(bool(case.name) for case in WRONG) >= 0.9 * len(WRONG)
 
 
+@pytest.mark.slow
 def test_float32_reads_angles_to_a_hundred_thousandth() -> None:
     points = [
         point
@@ -139,6 +142,7 @@ def includes(whole: Any, part: Any) -> bool:
     return all(name in whole and includes(whole[name], each) for name, each in part.items())
 
 
+@pytest.mark.slow
 def test_several_texts_at_once_come_when_every_group_was_asked() -> None:
     """A server may answer nothing more then."""
     asked = [id.partition("-")[0] for id in judge(Case(Plain, "gemma3_text", ""))]
@@ -146,6 +150,7 @@ def test_several_texts_at_once_come_when_every_group_was_asked() -> None:
     assert set(asked[asked.index("one") :]) == {"one"}
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
 def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
@@ -164,6 +169,7 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
 
+@pytest.mark.slow
 def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
     centred = [
         each
@@ -212,6 +218,7 @@ def test_every_family_is_tried() -> None:
     assert tried >= FAMILIES.keys()
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("model", [*load_all(), *OWN], ids=lambda model: model.title)
 def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
@@ -227,6 +234,7 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
     assert meanings[0] == meanings[1]
 
 
+@pytest.mark.slow
 def test_what_is_read_stays_below_the_token_that_follows() -> None:
     for model in load_all():
         if model.configuration.type in FAMILIES and model.meaning.groups[0].turns:
@@ -286,6 +294,7 @@ def test_a_probe_of_a_gemma_has_the_small_number_of_gemmas_norms() -> None:
     assert probe_for(with_configuration(folder_of("gemma") / "config.json")).eps == 1e-6
 
 
+@pytest.mark.slow
 def test_a_mistake_that_would_have_passed_explains_no_failure() -> None:
     model = model_named("gemma-3-270m")
     probe, group = probe_for(model), model.meaning.groups[0]
@@ -392,6 +401,7 @@ def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
     model = model_named("llama-2-7b")
     probe = probe_for(model)
@@ -444,6 +454,7 @@ def engine() -> Engine:
     return made(SMALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -463,6 +474,7 @@ def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, 
     assert "rad up to distance 510" in told
 
 
+@pytest.mark.slow
 def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.Pytester) -> None:
     with serving(made(Case(NoScaling, "llama", "scaling-ignored"))) as url:
         code, told = run(
@@ -481,6 +493,7 @@ def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.
     assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "scaling-ignored"
 
 
+@pytest.mark.slow
 def test_an_endpoint_may_want_a_key(
     run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +507,7 @@ def test_an_endpoint_may_want_a_key(
     assert "secret" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
@@ -515,6 +529,7 @@ def test_an_endpoint_that_says_too_little(
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("best", "code"), [(6, 4), (7, 0)])
 def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> None:
     case = next(each for each in RIGHT if each.config == "gemma")
@@ -526,6 +541,7 @@ def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> N
     assert ("the query itself" in told) == (code != 0)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     with serving(engine, listed=[]) as url:
@@ -533,6 +549,7 @@ def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:
     assert code == 0, told
 
 
+@pytest.mark.slow
 def test_a_text_that_is_longer_than_the_context_is_not_asked(run: Run, engine: Engine) -> None:
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     listed = [{"id": "small", "max_model_len": 400}]
@@ -555,6 +572,7 @@ def test_a_window_that_no_text_reaches_is_not_asked() -> None:
     assert "--posenc-context" in found.text
 
 
+@pytest.mark.slow
 def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
     with serving(engine, loading=-1) as url:
         code, told = run(url, "--posenc-timeout=1", "-q")
@@ -573,6 +591,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", BROKEN)
 def test_an_engine_that_breaks_at_once(run: Run, engine: Engine, breaks: str) -> None:
     with serving(engine, answers=0, breaks=breaks) as url:
@@ -582,6 +601,7 @@ def test_an_engine_that_breaks_at_once(run: Run, engine: Engine, breaks: str) ->
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", BROKEN)
 def test_an_engine_that_breaks_in_the_middle(
     run: Run, pytester: pytest.Pytester, engine: Engine, breaks: str
@@ -601,6 +621,7 @@ def test_an_engine_that_breaks_in_the_middle(
     assert (count["blocked"] > 1) == gone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [*BROKEN, "no memory", "first", "turned"])
 def test_an_engine_that_breaks_at_several_texts_is_not_right(
     run: Run, engine: Engine, several: str
@@ -614,6 +635,7 @@ def test_an_engine_that_breaks_at_several_texts_is_not_right(
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_nobody_answers(run: Run) -> None:
     code, told = run("http://127.0.0.1:9/v1")
     assert code == 4
@@ -621,6 +643,7 @@ def test_nobody_answers(run: Run) -> None:
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) -> None:
     with serving(engine) as url:
         code, told = run(url, "--posenc-model=llama-2-7b")
@@ -631,6 +654,7 @@ def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) 
     assert "--posenc-model=config.json" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     ["--posenc-dtype=int4", "--posenc-context=7", "--posenc-cache=int3", "--posenc-shift=7"],
@@ -642,6 +666,7 @@ def test_options_that_cannot_be(run: Run, engine: Engine, option: str) -> None:
     assert option.partition("=")[0] in told
 
 
+@pytest.mark.slow
 def test_a_cache_in_few_bits_is_claimed(run: Run, pytester: pytest.Pytester) -> None:
     case = next(each for each in RIGHT if each.cache == "int4" and each.config == "llama")
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
@@ -670,6 +695,7 @@ def test_half_of_a_context_gives_no_word_too_much(name: str) -> None:
         assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
 
 
+@pytest.mark.slow
 def test_a_context_that_is_shifted_is_asked_if_that_is_said(run: Run) -> None:
     case = next(each for each in WRONG if each.name == "keys-not-turned-again")
     options = (f"--posenc-model={folder_of(case.config) / 'config.json'}", "-k", "context-shift")
@@ -729,6 +755,7 @@ def test_what_a_cache_loses_is_granted_and_not_much_more(cache: str) -> None:
     assert 0.1 < worst <= 1
 
 
+@pytest.mark.slow
 def test_one_check_alone(run: Run, engine: Engine) -> None:
     own = folder_of("llama") / "config.json"
     id = "config.json::deployed::distance-7[layers-float32]"
@@ -787,6 +814,7 @@ def last_row(tokens):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
@@ -828,6 +856,7 @@ def last(tokens):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
@@ -861,6 +890,7 @@ def alone(begun):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
@@ -900,6 +930,7 @@ def test_too_many_buckets_are_refused(tmp_path: Path, capsys: Any) -> None:
     assert "relative_attention_num_buckets" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["roberta", "t5"])
 def test_an_encoder_is_not_served(run: Run, config: str) -> None:
     """What an endpoint completes says nothing of the places of a text."""
@@ -949,6 +980,7 @@ def test_what_is_read_in_an_encoder_passes_its_activation(name: str) -> None:
                 assert read.min() > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     ["--posenc-timeout=5", "--posenc-memory=1GB", "--posenc-apart", "--posenc-python=python3"],
@@ -966,6 +998,7 @@ def test_a_limit_that_nothing_holds_is_refused(
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(trainer="def logits(tokens): ...")
     code, told = run("logits:trainer.py:logits", "-q")
@@ -973,6 +1006,7 @@ def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:
     assert "--posenc-model" in told
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_no_probe(run: Run, pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("elsewhere")
     (folder / "config.json").write_text("{}")
@@ -981,6 +1015,7 @@ def test_a_folder_that_holds_no_probe(run: Run, pytester: pytest.Pytester) -> No
     assert "posenc probe" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [{}, {"a": 0}, {"a": "b", "c": 1}, [], None, {str(n): n for n in range(15)}]
 )
@@ -1055,6 +1090,7 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return loads
 
 
+@pytest.mark.slow
 def test_a_folder_needs_transformers(run: Run) -> None:
     folder = folder_of("llama")
     own = f"--posenc-model={folder / 'config.json'}"

@@ -124,6 +124,7 @@ def test_an_engine_may_be_given_a_gguf_file_alone(tmp_path: Path) -> None:
     assert cell.verdict == UNJUDGED  # no GGUF file is written of it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_right_engine_passes_behind_a_converter(server: str, spelling: str) -> None:
     bench = fake(convert="cp -r {probe} {out}", serve=f"{server} Plain {{out}} {{port}}")
@@ -132,6 +133,7 @@ def test_a_right_engine_passes_behind_a_converter(server: str, spelling: str) ->
     assert {"distance-7", "layers", "two-at-once"} <= {*cell.passed}
 
 
+@pytest.mark.slow
 def test_a_wrong_engine_is_named(server: str) -> None:
     cell = judged(fake(serve=f"{server} NoScaling {{probe}} {{port}}"))
     assert cell.verdict == WRONG
@@ -139,6 +141,7 @@ def test_a_wrong_engine_is_named(server: str) -> None:
     assert sum(each.failures for each in cell.mistakes) == len(cell.failed)
 
 
+@pytest.mark.slow
 def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> None:
     path = tmp_path / "converts.py"
     path.write_text(CONVERTER, encoding="utf-8")
@@ -153,6 +156,7 @@ def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> Non
         assert len(served.read_text()) == len(set(verdicts))
 
 
+@pytest.mark.slow
 def test_layers_are_judged_on_all_models_in_one_run(tmp_path: Path) -> None:
     path = tmp_path / "layers.py"
     path.write_text(LAYERS, encoding="utf-8")
@@ -202,6 +206,7 @@ def test_a_server_that_lives_on_without_its_model_is_heard(
     assert (cell.says == said) == (verdict == REFUSED)
 
 
+@pytest.mark.slow
 def test_what_serves_no_probe_is_not_judged() -> None:
     cell = judged(fake(serve=f"{sys.executable} -m http.server --bind 127.0.0.1 {{port}}"))
     assert cell.verdict == UNJUDGED
@@ -246,6 +251,7 @@ def test_what_is_up_to_date_is_not_judged_again(
     assert main() == 2
 
 
+@pytest.mark.slow
 def test_models_are_those_of_which_probes_can_be_made() -> None:
     assert {"llama-3.1-8b", "qwen3-0.6b"} <= {*models([])}
     assert "bert-base" not in models([])
@@ -304,6 +310,7 @@ def test_what_is_kept_is_of_the_table_and_holds_no_place(path: Path) -> None:
 # The page.
 
 
+@pytest.mark.slow
 def test_the_table_shows_every_cell_that_was_kept() -> None:
     page = engine_blocks.board_table()
     found = engine_blocks.board()

@@ -520,6 +520,7 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
     assert not is_scheme_file(tmp_path / "pipe.yaml")
 
 
+@pytest.mark.slow
 def test_a_golden_that_nobody_could_compute_is_refused(tmp_path: Path) -> None:
     assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
     path = tmp_path / "zz-top.yaml"
@@ -536,6 +537,7 @@ def test_a_golden_that_nobody_could_compute_is_refused(tmp_path: Path) -> None:
 # What is written, and names of files.
 
 
+@pytest.mark.slow
 def test_a_folder_that_nobody_may_write_into_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -601,6 +603,7 @@ def test_names_that_no_file_can_have_are_refused_in_a_few_words(
             assert len(err) < 16_000
 
 
+@pytest.mark.slow
 def test_a_golden_of_an_own_scheme_that_describes_no_call_is_told(tmp_path: Path) -> None:
     assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
     path = tmp_path / "zz-top.yaml"

@@ -79,6 +79,7 @@ def test_sums_of_products(count: int) -> None:
             assert abs(got - mpmath.fsum(terms)) <= 2.0**-90 * mpmath.fsum(terms, absolute=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0, 8, 60, 400], ids=lambda bits: f"{bits} bits")
 @pytest.mark.parametrize("width", [3, 64, 1025])
 def test_many_sums_of_products(spread: int, width: int) -> None:

@@ -48,6 +48,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", RIGHT, ids=lambda made: made.__name__)
 def test_right_engines_pass(made: type[Engine]) -> None:
     found = judged(made())
@@ -55,6 +56,7 @@ def test_right_engines_pass(made: type[Engine]) -> None:
     assert not [(id, each.text) for id, each in found if each.verdict != "passed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WRONG if name != "layers-mistaken"])
 def test_wrong_engines_are_rejected_and_named(name: str) -> None:
     found = failures(WRONG[name]())
@@ -64,6 +66,7 @@ def test_wrong_engines_are_rejected_and_named(name: str) -> None:
     assert named.most_common(1)[0][0] == name, [each.text for _, each in found]
 
 
+@pytest.mark.slow
 def test_layers_that_are_taken_for_others_are_listed() -> None:
     found = dict(failures(WRONG["layers-mistaken"](), "gemma-3-4b"))
     assert "sliding" in found["gemma-3-4b layers[rotary]"].text
@@ -207,6 +210,7 @@ def judge(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return run
 
 
+@pytest.mark.slow
 def test_one_model_by_its_name(judge: Callable[..., Any]) -> None:
     result = judge("FactorEight", "--posenc-model=llama-3.2-1b", "--posenc-report=report.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -218,6 +222,7 @@ def test_one_model_by_its_name(judge: Callable[..., Any]) -> None:
     assert report["summary"]["failed"] == 6
 
 
+@pytest.mark.slow
 def test_a_configuration_of_ones_own(judge: Callable[..., Any]) -> None:
     result = judge("Engine", "--posenc-model=config.json")
     assert result.ret == pytest.ExitCode.OK
@@ -228,6 +233,7 @@ def test_a_configuration_of_ones_own(judge: Callable[..., Any]) -> None:
     assert judge("Engine", "--posenc-model=config.json", id).parseoutcomes() == {"passed": 1}
 
 
+@pytest.mark.slow
 def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
     assert judge("Engine", "gpt-oss-20b.yaml").parseoutcomes() == {"passed": 26}
     result = judge("Engine", "--posenc-model=olmo-7b")
@@ -235,6 +241,7 @@ def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
     result.stdout.fnmatch_lines(["*no claims about olmo-7b*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("impl", "model", "said"),
     [
@@ -483,6 +490,7 @@ def test_a_base_that_grows_is_read_in_every_spelling(form: str, tmp_path: Path) 
     assert not [each.text for each in found.values() if each.verdict != "passed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "failing", "name"),
     [
@@ -531,6 +539,7 @@ MOVED: dict[str, dict[str, Any]] = {
 """Blocks that stand in rope_parameters, as transformers writes them since version 5."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MOVED)
 def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
     block = {**MOVED[kind], "rope_theta": 500000.0}
@@ -543,6 +552,7 @@ def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
     assert all("rope_parameters" in each.text.splitlines()[0] for each in failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MOVED)
 def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
     config = {**LLAMA, "rope_scaling": MOVED[kind], "rope_theta": 500000.0}
@@ -553,6 +563,7 @@ def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
     assert {each.outcome.explanations[0][0] for each in failed} == {"new-place-read"}
 
 
+@pytest.mark.slow
 def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path) -> None:
     config = {**LLAMA, "rope_parameters": {**MOVED["llama3"], "rope_theta": 500000.0}}
     found = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
@@ -578,6 +589,7 @@ class EndsAt131072(ToItsOwnLength):
         return super().tables(positions % 131072, omega, factor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["devstral-small-2-24b", "qwen3-4b-2507"])
 def test_a_model_is_asked_to_its_own_length(model: str) -> None:
     right = dict(judged(ToItsOwnLength(), model))

@@ -194,6 +194,7 @@ class Honest:
         return gauss(r1, behind(q_len, k_len))
 
 
+@pytest.mark.slow
 def test_a_right_implementation_passes_although_the_truth_is_rounded_too() -> None:
     """Its own error is below 3 u, but it is off from the rounded truth by more."""
     scheme = gaussian_scheme()

@@ -167,6 +167,7 @@ def rejected_by(adapter: object) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize(
     ("cause", "call"), [(cause, call) for cause, each in CAUSES.items() for call in each[2].split()]
@@ -179,6 +180,7 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
     assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_axis_is_asked_to_be_wide(block: str) -> None:
@@ -188,6 +190,7 @@ def test_every_axis_is_asked_to_be_wide(block: str) -> None:
     assert "sizes" in rejected_by(everywhere.with_inputs(steps, change))
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize(
     ("make", "behaviour", "call"),
@@ -264,6 +267,7 @@ BELOW: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("name", BELOW)
 def test_negative_positions_are_asked_of_who_claims_them(name: str) -> None:
@@ -288,6 +292,7 @@ def passes(subject: Subject) -> bool:
     return execute(check, Options(examples=3)).verdict is Verdict.PASSED
 
 
+@pytest.mark.slow
 def test_negative_positions_are_not_asked_of_others() -> None:
     class Table:
         @claims("half", max_position=4095)

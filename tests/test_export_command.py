@@ -38,6 +38,7 @@ def test_it_writes_every_scheme_dtype_and_form(written: Path) -> None:
     assert [each.name for each in written.parent.iterdir()] == ["vectors"]
 
 
+@pytest.mark.slow
 def test_what_was_written_is_fresh(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--check", str(written)]) == 0
     assert capsys.readouterr().out == f"{written}: an export would change nothing\n"
@@ -298,6 +299,7 @@ def test_an_index_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFi
     assert "export anew" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_scheme_of_ones_own_is_exported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

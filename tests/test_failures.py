@@ -64,12 +64,14 @@ def names(verdicts: list[Verdict]) -> set[str]:
     return {each.check.id.partition("[")[0] for each in verdicts}
 
 
+@pytest.mark.slow
 def test_a_call_that_changes_its_input_is_not_said_to_share_it() -> None:
     assert "inputs-untouched" in names(failed(judge(ChangesItsInput(), ["behaviour"])))
     assert "no-alias" not in names(failed(judge(ChangesItsInput(), ["behaviour"])))
     assert names(failed(judge(HandsOutItsInput(), ["behaviour"]))) == {"no-alias"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", [ChangesItsInput, RaisesOnInt32, Forgets, Raises])
 def test_every_failure_tells_the_call(adapter: type[Adapter]) -> None:
     bad = failed(judge(adapter(), ["smoke", "golden", "behaviour", "invariant", "precision"]))
@@ -134,6 +136,7 @@ def verdicts_of(adapter: object, dtype: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_one_wrong_dtype_leaves_the_others_to_be_judged() -> None:
     assert verdicts_of(NarrowsFloat64(), "float64") == {"blocked"}
     assert verdicts_of(NarrowsFloat64(), "float32") == {"passed"}

@@ -197,6 +197,7 @@ def test_released_models_are_far_from_every_bound() -> None:
                 assert kind.holds(2 * value), (model.id, name)
 
 
+@pytest.mark.slow
 def test_in_a_run_a_wrong_configuration_is_a_mistake_of_the_call(pytester: pytest.Pytester) -> None:
     config = pytester.path / "config.json"
     config.write_text(json.dumps({**LLAMA, "rope_scaling": "linear"}), encoding="utf-8")

@@ -66,6 +66,7 @@ def test_size_is_said_before_anything_is_installed(
     assert "gigabytes" in timm
 
 
+@pytest.mark.slow
 def test_pip_alone_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
     plan = planned("conformance")
     assert plan.index("-m venv") < plan.index("-m pip") < plan.index(".ci/uv.py")

@@ -19,6 +19,7 @@ FEW = {"identify": 30, "own scheme": 6}
 FOUND = sorted((CHECKOUT / "tests" / "found").glob("*/*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("planted", "what"),
     [
@@ -34,6 +35,7 @@ def test_what_hurts_is_found(planted: str, what: str) -> None:
     assert {found.what for found in tally.findings} == {what}
 
 
+@pytest.mark.slow
 def test_what_is_read_or_refused_is_not_found() -> None:
     for planted in ("right", "refuses", "raises behind the door"):
         tally = trials(planted, 0, 0, 3, 60, worker="tests.planted")
@@ -41,6 +43,7 @@ def test_what_is_read_or_refused_is_not_found() -> None:
         assert bool(tally.caught) == (planted == "raises behind the door")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_inputs_are_the_same_each_time_and_differ(name: str) -> None:
     made = [content_of(name, 1, number) for number in range(12)]
@@ -49,6 +52,7 @@ def test_inputs_are_the_same_each_time_and_differ(name: str) -> None:
     assert made != [content_of(name, 2, number) for number in range(12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_no_reader_is_hurt_by_some_inputs(name: str) -> None:
     tally = trials(name, 0, 0, FEW.get(name, 100), 60)
@@ -56,6 +60,7 @@ def test_no_reader_is_hurt_by_some_inputs(name: str) -> None:
     assert tally.findings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_not_changed_is_read(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -54,6 +54,7 @@ def test_a_survivor_is_told_from_a_mutant_that_is_found(tests: Path) -> None:
     assert positions_up_to(9)[0] == 0  # nothing has changed for anybody else
 
 
+@pytest.mark.slow
 def test_tests_that_fail_by_themselves_find_nothing(tests: Path) -> None:
     tests.write_text("def test_it():\n    assert False\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="fails without any change"):

@@ -278,6 +278,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused_with_a_hint(accept: Accept, name: str) -> None:
     source, words = REFUSED[name]
@@ -482,6 +483,7 @@ def judge(pytester: pytest.Pytester) -> Judge:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "impl"),
     [(["."], "mine.py"), (["test_own.py"], "mine.py"), ([], ""), (["--posenc-report="], "mine.py")],
@@ -495,6 +497,7 @@ def test_options_that_would_judge_nothing_are_refused(
     result.stderr.fnmatch_lines(["ERROR: *", "hint: *"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", [["-m", "alibi"], ["alibi.yaml"], ["-k", "no-such-check"]])
 def test_a_selection_of_nothing_is_red_and_says_so(
     judge: Judge, pytester: pytest.Pytester, selection: list[str]
@@ -507,6 +510,7 @@ def test_a_selection_of_nothing_is_red_and_says_so(
     assert json.loads(Path(pytester.path, "r.json").read_text())["checks"] == []
 
 
+@pytest.mark.slow
 def test_a_foreign_file_of_a_schemes_name_does_not_hide_the_scheme(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -515,6 +519,7 @@ def test_a_foreign_file_of_a_schemes_name_does_not_hide_the_scheme(
     assert result.parseoutcomes()["passed"] == 1
 
 
+@pytest.mark.slow
 def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytester) -> None:
     """A call that exits, only where it is called with one position."""
     body = "        if len(positions) == 1: sys.exit(3)\n        return x\n"
@@ -525,6 +530,7 @@ def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytest
     assert summary["failed"] == result.parseoutcomes()["failed"] > 1
 
 
+@pytest.mark.slow
 def test_a_check_that_takes_all_memory_fails_alone(judge: Judge, pytester: pytest.Pytester) -> None:
     """Although it is the kit's own arithmetic that finds none left."""
     pytester.makeconftest(
@@ -549,6 +555,7 @@ def test_a_check_that_takes_all_memory_fails_alone(judge: Judge, pytester: pytes
     assert "MemoryError" in broken["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["sys.stdout.close()", "sys.stdout = None", "os.chdir('/')"])
 def test_what_a_call_does_to_the_process_does_not_end_the_run(
     judge: Judge, pytester: pytest.Pytester, what: str
@@ -559,6 +566,7 @@ def test_what_a_call_does_to_the_process_does_not_end_the_run(
     assert json.loads(Path(pytester.path, "r.json").read_text())["summary"]["passed"] == 1
 
 
+@pytest.mark.slow
 def test_a_report_is_written_when_the_first_check_stops_the_run(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -572,6 +580,7 @@ def test_a_report_is_written_when_the_first_check_stops_the_run(
 OLD = '{"posenc-report": 1, "old": true}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "is_kept"),
     [
@@ -598,6 +607,7 @@ def test_a_run_that_fails_to_start_leaves_no_old_report(
     assert Path(pytester.path, "other.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["here", "xdist"])
 def test_what_was_judged_is_kept_when_the_process_is_killed(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
@@ -622,6 +632,7 @@ def test_what_was_judged_is_kept_when_the_process_is_killed(
         badges(report)
 
 
+@pytest.mark.slow
 def test_a_long_report_is_not_written_for_every_check(
     pytester: pytest.Pytester, judge: Judge
 ) -> None:
@@ -652,6 +663,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGHUP, terminal)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGINT twice"])
 @pytest.mark.parametrize("options", [[], ["--posenc-apart"]], ids=["here", "apart"])
@@ -677,6 +689,7 @@ def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
     assert report["summary"]["not_selected"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_of_two_processes_says_so_too(
     judge: Judge, pytester: pytest.Pytester
@@ -710,6 +723,7 @@ def test_ctrl_c_interrupts_until_pytest_knows_of_it() -> None:
     later(signal.SIGINT, None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_a_third_ctrl_c_ends_what_hangs_in_the_end(tmp_path: Path) -> None:
     """Here in the summary, whose other hooks anybody may write."""
@@ -748,6 +762,7 @@ def test_nobody_waits_for_a_thread_that_hangs() -> None:
     assert done.stderr.rstrip().endswith(b"KeyboardInterrupt")
 
 
+@pytest.mark.slow
 def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(
     pytester: pytest.Pytester,
 ) -> None:
@@ -818,6 +833,7 @@ MANY = {
 """What one adapter does in its calls: in which, what, and how it is told."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"], ["--posenc-apart"]], ids=" ".join)
 def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
@@ -847,6 +863,7 @@ def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
     assert len(shown) < 50_000
 
 
+@pytest.mark.slow
 def test_what_another_thread_ends_is_not_green(judge: Judge) -> None:
     body = "import os, threading; threading.Thread(target=os._exit, args=(0,)).start(); "
     source = MINE.replace("return x", f"{body}import time; time.sleep(1); return x")
@@ -855,6 +872,7 @@ def test_what_another_thread_ends_is_not_green(judge: Judge) -> None:
     result.stderr.fnmatch_lines(["os._exit(0) in a thread ended the run"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["folder", "addopts"])
 def test_own_tests_alone_are_not_taken_for_a_verdict(
     judge: Judge, pytester: pytest.Pytester, where: str
@@ -868,6 +886,7 @@ def test_own_tests_alone_are_not_taken_for_a_verdict(
     result.stderr.fnmatch_lines(["ERROR: no scheme file is in tests*", "hint: *"])
 
 
+@pytest.mark.slow
 def test_checks_that_an_unselected_smoke_check_blocks_are_not_green(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -883,6 +902,7 @@ def test_checks_that_an_unselected_smoke_check_blocks_are_not_green(
     assert known.ret == pytest.ExitCode.NO_TESTS_COLLECTED  # nothing was judged
 
 
+@pytest.mark.slow
 def test_known_failures_of_two_schemes_serve_a_run_of_one(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -899,6 +919,7 @@ def test_known_failures_of_two_schemes_serve_a_run_of_one(
     assert result.parseoutcomes()["known"] == 1
 
 
+@pytest.mark.slow
 def test_ids_that_are_printed_can_be_selected(judge: Judge) -> None:
     slow = CLASS + "    @claims()\n    def t5_bucket(self, relative_position, **_): return 0\n"
     shown = judge("-v", "t5-bias.yaml::smoke", source=slow).stdout.str()
@@ -906,6 +927,7 @@ def test_ids_that_are_printed_can_be_selected(judge: Judge) -> None:
     assert judge(id, source=slow).parseoutcomes() == {"failed": 1}
 
 
+@pytest.mark.slow
 def test_a_call_talks_to_the_terminal_where_nothing_is_captured(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:

@@ -47,6 +47,7 @@ def some(kind: str) -> list[File]:
     return all_of_it[:: max(1, len(all_of_it) // FEW)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_some_files_of_each_kind_come_out_well(kind: str) -> None:
     came = {each.name: of_file(each) for each in some(kind)}

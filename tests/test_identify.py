@@ -58,6 +58,7 @@ def test_a_mistaken_table_is_named_with_its_mistake(array: Array, deviation: str
     assert ("sinusoidal", "paper", deviation) in named(array)
 
 
+@pytest.mark.slow
 def test_two_mistakes_are_named_together() -> None:
     found = named(3 * table(first=5, rows=20))
     assert ("sinusoidal", "paper", "positions-shifted+wrong-scale") in found
@@ -83,17 +84,20 @@ def test_inverse_frequencies_are_named() -> None:
     assert found in named(other_base)
 
 
+@pytest.mark.slow
 def test_noise_is_not_named() -> None:
     noise = np.random.default_rng(0).normal(size=(20, 16))
     assert named(noise) == []
     assert "nothing known comes near" in identify(noise, schemes())[1]
 
 
+@pytest.mark.slow
 def test_what_is_near_is_said() -> None:
     shifted = table(rows=20) + 0.1 * (np.arange(16) == 3)
     assert "nearest is sinusoidal" in identify(shifted, schemes())[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("array", "words"),
     [
@@ -383,6 +387,7 @@ def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "bfloat16" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_many_numbers_on_one_line_ask_for_no_large_scheme() -> None:
     """The cost of a call grows with its size, so that of 6400 heads or pairs is not made."""
     found, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
@@ -502,6 +507,7 @@ def test_caches_with_another_start_or_form() -> None:
         assert form in found
 
 
+@pytest.mark.slow
 def test_mistaken_caches_are_named_with_their_mistake() -> None:
     frequencies = 1e4 ** (-np.arange(32) / 32)
     cos, sin = turned(frequencies)

@@ -63,6 +63,7 @@ def ids(result: pytest.RunResult) -> set[str]:
     return {line for line in result.outlines if "::" in line}
 
 
+@pytest.mark.slow
 def test_every_check_is_a_test_of_the_file(run: Run) -> None:
     found = ids(run("--collect-only", "-q"))
     assert "test_mine.py::test_own" in found
@@ -70,6 +71,7 @@ def test_every_check_is_a_test_of_the_file(run: Run) -> None:
     assert not [each for each in found if "helper" in each]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -> None:
     result = run("-p", "no:cacheprovider", *workers)
@@ -87,12 +89,14 @@ def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -
     assert result.parseoutcomes() == {"failed": 10, "passed": 16 + RIGHT + 1, "blocked": 19}
 
 
+@pytest.mark.slow
 def test_a_failure_is_run_alone_by_the_id_that_it_shows(run: Run) -> None:
     result = run(f"test_mine.py::test_wrong::{GOLDEN}", "-p", "no:cacheprovider")
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines(["*matches the half layout exactly*"])
 
 
+@pytest.mark.slow
 def test_selections_mean_what_they_mean_elsewhere(run: Run) -> None:
     assert run("-m", "golden and rope", "-k", "test_right", "--strict-markers").ret == 0
     assert run("-k", "sweep and test_right").parseoutcomes()["passed"] == 1
@@ -100,6 +104,7 @@ def test_selections_mean_what_they_mean_elsewhere(run: Run) -> None:
     assert run("--lf").parseoutcomes()["failed"] == 10
 
 
+@pytest.mark.slow
 def test_fixtures_and_hooks_of_the_project_see_test_functions(pytester: pytest.Pytester) -> None:
     more = """
 import pytest
@@ -125,6 +130,7 @@ def test_the_fixture_was_used_by_every_check():
     assert result.ret == pytest.ExitCode.OK, result.stdout.str()
 
 
+@pytest.mark.slow
 def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> None:
     run("--posenc-report=r.json", "--junitxml=j.xml")
     names = sorted(path.name for path in pytester.path.glob("r*.json"))
@@ -140,6 +146,7 @@ def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> No
     assert len(said) == RIGHT + RIGHT
 
 
+@pytest.mark.slow
 def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("tests")
     source = ADAPTER + "from posenc_conformance import conformance\n"
@@ -155,6 +162,7 @@ def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester
     assert result.parseoutcomes()["known"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -182,6 +190,7 @@ def given(**odd: Any) -> Conformance:
     return conformance(object, **odd)
 
 
+@pytest.mark.slow
 def test_tests_that_nothing_would_collect_are_an_error(pytester: pytest.Pytester) -> None:
     source = "from posenc_conformance import conformance\n"
     test = "def test_mine():\n    conformance(Right, schemes=['rope'])\n"
@@ -205,6 +214,7 @@ def test_known_failures_that_are_no_path_are_one_message(odd: Any) -> None:
     assert refused.value.hint
 
 
+@pytest.mark.slow
 def test_an_adapter_may_be_named_by_its_file(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("tests")
     (folder / "mine.py").write_text(ADAPTER, encoding="utf-8")
@@ -227,6 +237,7 @@ def project(pytester: pytest.Pytester) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_the_settings_judge_an_adapter_beside_the_tests(
     project: Path, pytester: pytest.Pytester, workers: list[str]
@@ -236,12 +247,14 @@ def test_the_settings_judge_an_adapter_beside_the_tests(
     result.stdout.fnmatch_lines(["*scorecard: *mine.py:Right*"])
 
 
+@pytest.mark.slow
 def test_named_tests_run_without_it(project: Path, pytester: pytest.Pytester) -> None:
     assert pytester.runpytest_subprocess("tests").parseoutcomes() == {"passed": 1}
     assert pytester.runpytest_subprocess("rope.yaml").parseoutcomes() == {"passed": RIGHT}
     assert pytester.runpytest_subprocess("-k", "test_own").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_hooks_that_look_at_functions_work_with_the_command_too(
     project: Path, pytester: pytest.Pytester
 ) -> None:
@@ -253,6 +266,7 @@ def test_hooks_that_look_at_functions_work_with_the_command_too(
     assert result.parseoutcomes() == {"passed": RIGHT}
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_before_the_settings(
     project: Path, pytester: pytest.Pytester
 ) -> None:

@@ -45,6 +45,7 @@ def claimed(path: Path) -> dict[str, Subject]:
     return {each.call.name: each for each in reversed(found)}
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("library", right.LIBRARIES, ids=lambda library: library.name)
 def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.Library) -> None:
     subject = claimed(written(folder, f"right_{library.name}", library.source))[library.call]
@@ -56,6 +57,7 @@ def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.L
         assert scope.max_position == library.max_position
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", wrong.LIBRARIES, ids=lambda library: library.name)
 def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
     folder: Path, library: wrong.Library
@@ -68,6 +70,7 @@ def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
     assert library.mistake in result.stdout
 
 
+@pytest.mark.slow
 def test_what_is_near_nothing_is_left_to_be_finished(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +112,7 @@ def test_what_a_call_is_not_given_is_said_to_be_not_judged(
     assert said in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:
     path = written(folder, "as_written", right.NUMPY_FUNCTION)
     assert judged(path, "rope.yaml").returncode == pytest.ExitCode.OK
@@ -147,6 +151,7 @@ def test_what_is_not_there_is_said_and_nothing_written(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_one_attribute_or_a_file_can_be_asked_for(folder: Path) -> None:
     both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
     (folder / "of_two.py").write_text(both, encoding="utf-8")
@@ -220,6 +225,7 @@ def apply_rope(x, positions, theta=10000.0, *, block_rows: int = 2 * 48):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("angles", "wrong"), [("angles", False), ("angles + (len(positions) == CHUNK)", True)]
 )

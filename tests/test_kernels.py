@@ -69,6 +69,7 @@ MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "words"), MISTAKES.values(), ids=MISTAKES)
 def test_the_position_of_rows_is_told(place: Place, words: tuple[str, ...]) -> None:
     said: dict[str, list[str]] = {}
@@ -80,6 +81,7 @@ def test_the_position_of_rows_is_told(place: Place, words: tuple[str, ...]) -> N
         assert 2 * sum(told) > len(told), lines
 
 
+@pytest.mark.slow
 def test_a_table_that_ends_is_told() -> None:
     verdicts = failed(judge(Kernel(lambda p: np.minimum(p, 511)), ("behaviour",)))
     assert {each.check.subject.name for each in verdicts} >= {"rope_batched", "rope"}
@@ -87,5 +89,6 @@ def test_a_table_that_ends_is_told() -> None:
     assert any("positions beyond 511 are taken for 511" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_right_kernel_passes() -> None:
     assert not failed(judge(Kernel(lambda p: p)))

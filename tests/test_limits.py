@@ -101,6 +101,7 @@ LIMITED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", LIMITED, ids=lambda each: each.__name__)
 def test_right_code_passes_within_its_limits(adapter: Callable[[], object]) -> None:
     verdicts = judge(adapter())
@@ -110,6 +111,7 @@ def test_right_code_passes_within_its_limits(adapter: Callable[[], object]) -> N
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", LIMITED, ids=lambda each: each.__name__)
 def test_wrong_code_is_found_within_the_same_limits(adapter: type) -> None:
     (name,) = (name for name in vars(adapter) if not name.startswith("_"))
@@ -127,6 +129,7 @@ def wrong(verdicts: list[Verdict]) -> list[Verdict]:
     return [each for each in verdicts if each.verdict in ("failed", "blocked")]
 
 
+@pytest.mark.slow
 def test_refused_calls_are_counted_with_their_reason() -> None:
     told = {each.outcome.left_out for each in judge(RefusesShortRamps())} - {""}
     assert told

@@ -78,6 +78,7 @@ def adapters(mask: Mask, *, masked: bool = True) -> list[object]:
     return [Alibi(), Cope()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_hidden_is_hidden(name: str) -> None:
     for adapter in adapters(RIGHT[name]):
@@ -85,6 +86,7 @@ def test_hidden_is_hidden(name: str) -> None:
         assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_what_could_be_seen_is_told(name: str) -> None:
     for adapter in adapters(WRONG[name]):

@@ -26,6 +26,7 @@ def names(adapter: object) -> set[str]:
     return {each.check.id.partition("[")[0] for each in bad}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", MEMORY, ids=[each.__name__ for each in MEMORY])
 def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> None:
     there = load(f"{wrong.__module__}:{wrong.__name__}", How(Isolation.APART), schemes())
@@ -38,11 +39,13 @@ def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> N
         assert found == names(wrong())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", SOME, ids=[each.__name__ for each in SOME])
 def test_what_is_claimed_besides_is_asked_in_all_ways(wrong: type[TurningSome]) -> None:
     assert wrong.caught <= names(wrong())
 
 
+@pytest.mark.slow
 def test_a_recorded_step_is_found_in_every_call_that_counts() -> None:
     bad = failed(judge(Recorded(), ["behaviour"]))
     found = {each.check.subject.name: each.text for each in bad if "single-row" in each.check.id}
@@ -50,6 +53,7 @@ def test_a_recorded_step_is_found_in_every_call_that_counts() -> None:
     assert all("as an earlier call had" in text for text in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [Turning, TurningSome, Counting, Conditional])
 def test_what_is_right_passes_in_a_process_of_its_own(right: type) -> None:
     there = load(f"{right.__module__}:{right.__name__}", How(Isolation.APART), schemes())

@@ -669,6 +669,7 @@ def of_every_kind() -> list[Group]:
     return [*found.values()]
 
 
+@pytest.mark.slow
 def test_three_heads_say_how_every_channel_is_turned() -> None:
     for group in of_every_kind():
         size = int(group.parameters["head_dim"])
@@ -724,6 +725,7 @@ def test_a_model_is_shown_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemma-3-4b", "llama-4-maverick", "bloom", "gpt2", "t5-small"])
 def test_models_of_every_kind_fit_on_a_screen(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -26,6 +26,7 @@ def test_a_mistake_is_named(mistake: type[Mistake]) -> None:
     assert diagnoses(verdicts)[:1] == [mistake.named]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", UNNAMED, ids=lambda each: str(each.__name__))
 def test_what_has_no_name_is_rejected(mistake: type[Mistake]) -> None:
     assert failed(judge_until_named(mistake(), None))

@@ -32,6 +32,7 @@ def rotary(frequencies: Frequencies, offset: float = 0.0) -> object:
     return Turning()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frequencies", "offset", "said"),
     [
@@ -67,6 +68,7 @@ def test_two_mistakes_that_cancel_are_no_explanation() -> None:
     assert not [name for name in diagnoses(verdicts) if "exponent" in name]
 
 
+@pytest.mark.slow
 def test_a_wrap_far_out_is_no_shift() -> None:
     """Far out, where it is wrong, it looks like shifted positions; near by these would show."""
 
@@ -80,6 +82,7 @@ def test_a_wrap_far_out_is_no_shift() -> None:
     assert diagnoses(verdicts) == []
 
 
+@pytest.mark.slow
 def test_what_is_left_of_earlier_calls_is_told() -> None:
     class Counting:
         def __init__(self) -> None:
@@ -95,6 +98,7 @@ def test_what_is_left_of_earlier_calls_is_told() -> None:
     assert any("counts its calls" in line for line in first_lines(verdicts))
 
 
+@pytest.mark.slow
 def test_what_differs_from_run_to_run_is_not_said_to_be_left() -> None:
     class Racing:
         """One row of many is written by the wrong thread, now and then."""
@@ -113,6 +117,7 @@ def test_what_differs_from_run_to_run_is_not_said_to_be_left() -> None:
     assert not [line for line in lines if any(word in line for word in blamed)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_of_the_last_call", [0.0, 0.01])
 def test_sums_whose_order_changes_are_right(left_of_the_last_call: float) -> None:
     """Atomic additions on a GPU come in any order; what one call leaves for the next does not."""
@@ -196,6 +201,7 @@ def test_a_base_for_each_length_is_told_as_such() -> None:
     assert all("pair t turns at B^(-2t/d), and the base B is " in each for each in said), said
 
 
+@pytest.mark.slow
 def test_what_fits_one_answer_of_many_is_no_name() -> None:
     """A factor that is rounded up looks like another base where it was drawn with a fraction."""
 
@@ -212,6 +218,7 @@ def test_what_fits_one_answer_of_many_is_no_name() -> None:
     assert diagnoses(verdicts) == []
 
 
+@pytest.mark.slow
 def test_what_right_answers_refute_is_no_name() -> None:
     """Another base, but only where there are many positions: as of a table that is made anew."""
 

@@ -133,6 +133,7 @@ def test_the_skeleton_of_a_family_is_green(family: str, project: Path) -> None:
         green(line, project)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> None:
     made = run(f"posenc new secret --family {family} --to .", tmp_path)
@@ -147,6 +148,7 @@ def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_numbers_of_heads_are_asked_above_zero_alone(tmp_path: Path) -> None:
     """As the skeleton says of them: a scheme may divide by them."""
     run("posenc new secret --family bias --to .", tmp_path)
@@ -181,6 +183,7 @@ def test_what_new_refuses(line: str, said: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_new_replaces_no_file(tmp_path: Path) -> None:
     (tmp_path / "secret_kit.py").write_text("mine", encoding="utf-8")
     done = run("posenc new secret --family bias --to .", tmp_path)

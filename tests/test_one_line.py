@@ -125,6 +125,7 @@ def judged(adapter: object) -> list[Verdict]:
     return judge(adapter, examples=1, among=[each for each in schemes() if each.id in homes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", RIGHT.values(), ids=RIGHT)
 def test_right_code_of_every_form_passes(make: Callable[[], object]) -> None:
     verdicts = judged(make())
@@ -132,6 +133,7 @@ def test_right_code_of_every_form_passes(make: Callable[[], object]) -> None:
     assert not [each.text for each in failed(verdicts)]
 
 
+@pytest.mark.slow
 def test_positions_that_restart_are_found() -> None:
     restarts = adapters.module(
         Restarts, layout="half", offset="offset", shape="hsd", arrays="numpy"
@@ -139,12 +141,14 @@ def test_positions_that_restart_are_found() -> None:
     assert failed(judged(restarts))
 
 
+@pytest.mark.slow
 def test_keys_are_judged_like_queries() -> None:
     wrong = adapters.rope_by_tables(apply_wrong_keys, tables, layout="half")
     found = failed(judged(wrong))
     assert {each.check.subject.name for each in found} == {"rope_query_key"}
 
 
+@pytest.mark.slow
 def test_what_is_claimed_is_what_is_judged() -> None:
     wrong = adapters.rope(
         apply_rope, layout="interleaved", shape="bshd", positions="bs", names={"base": "theta"}

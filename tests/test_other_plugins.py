@@ -70,6 +70,7 @@ def judge(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PACKAGES)
 def test_it_runs_beside(installed: Install, tmp_path: Path, name: str) -> None:
     packages, options = PACKAGES[name]

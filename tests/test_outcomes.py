@@ -73,6 +73,7 @@ def marking(what: str, which: str = "True") -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl", "tests xdist"])
 def test_a_check_that_is_marked_to_be_skipped_is_not_selected(way: str, judge: Judge) -> None:
     result, report = judge(way, WRONG, conftest=marking("skip(reason='slow')", "'80' in item.name"))
@@ -84,6 +85,7 @@ def test_a_check_that_is_marked_to_be_skipped_is_not_selected(way: str, judge: J
     assert not [each for each in report["checks"] if "half-head80" in each["id"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl", "tests xdist"])
 def test_a_check_that_is_expected_to_fail_stays_failed_in_the_report(
     way: str, judge: Judge
@@ -95,6 +97,7 @@ def test_a_check_that_is_expected_to_fail_stays_failed_in_the_report(
     assert (report["summary"]["passed"], report["summary"]["failed"]) == (GOLDENS - 1, 1)
 
 
+@pytest.mark.slow
 def test_one_that_passes_against_a_strict_mark_is_red(judge: Judge) -> None:
     result, report = judge("tests", conftest=marking("xfail(strict=True)"))
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -103,6 +106,7 @@ def test_one_that_passes_against_a_strict_mark_is_red(judge: Judge) -> None:
     result.stdout.no_fnmatch_line("*more checks with this cause*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "what"), [("impl", "xfail(run=False)"), ("impl xdist", "skip")])
 def test_a_run_of_which_all_is_skipped_judged_nothing(way: str, what: str, judge: Judge) -> None:
     result, report = judge(way, conftest=marking(what))
@@ -111,6 +115,7 @@ def test_a_run_of_which_all_is_skipped_judged_nothing(way: str, what: str, judge
     result.stdout.fnmatch_lines(["posenc: nothing of *was judged: *"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -126,6 +131,7 @@ def test_a_test_file_may_skip_its_checks(more: str, judge: Judge) -> None:
     assert report.get("checks", []) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tests", "tests xdist"])
 def test_an_error_in_a_fixture_is_an_error_and_no_check_has_passed(way: str, judge: Judge) -> None:
     setup = "@pytest.fixture(autouse=True)\ndef gpu():\n    raise OSError('no GPU')\n"
@@ -154,6 +160,7 @@ LEAVING = {
 """What leaves which check."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl xdist", "tests"])
 def test_whatever_leaves_a_check_has_failed_it(way: str, judge: Judge) -> None:
     """Such as a function of logits, which is no adapter."""
@@ -181,6 +188,7 @@ def pytest_runtest_makereport(item, call):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "outcome"), [("tests", "passed"), ("tests xdist", "skipped")])
 def test_a_hook_that_calls_failures_otherwise_makes_nothing_green(
     way: str, outcome: str, judge: Judge
