@@ -57,11 +57,6 @@ def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def forward_only(x: Array) -> Array:
-    """x itself, or a copy where it runs backwards."""
-    return np.ascontiguousarray(x) if any(step < 0 for step in x.strides) else x
-
-
 def pointer(x: Array, guard: bool = False) -> Pointer:
     """A pointer to an array that has elements; with the guard only if its channels are dense."""
     size = x.itemsize
