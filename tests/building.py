@@ -1,10 +1,12 @@
-"""Building the site."""
+"""Building the site, and what more than one file of tests needs."""
 
 import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,3 +42,11 @@ def shown_by(site: Path) -> str:
         if path.is_file() and path.suffix in SHOWING:
             found.update(path.relative_to(site).as_posix().encode() + path.read_bytes())
     return found.hexdigest()
+
+
+def with_torch(items: Iterable[Any], text: Callable[[Any], str]) -> list[Any]:
+    """Mark those of some parameters whose text is code that needs PyTorch."""
+    return [
+        pytest.param(each, marks=[pytest.mark.torch] if "import torch" in text(each) else [])
+        for each in items
+    ]

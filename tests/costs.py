@@ -22,7 +22,7 @@ MOST = 1.0
 """Seconds that a test may cost which is not marked as slow, on a machine as in ``USUAL``."""
 USUAL = 0.07
 """Seconds that ``_sample`` takes on the machine on which tests were marked."""
-EXEMPT = ("slow", "draws", "door")
+EXEMPT = ("slow", "draws", "always")
 COST = "posenc cost"
 
 

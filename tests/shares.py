@@ -117,8 +117,7 @@ def _share_of(item: pytest.Item) -> int:
         return 1
     if item.get_closest_marker("slow"):
         return RARELY * SHARE
-    draws = item.get_closest_marker("draws")
-    return SHARE if draws and not draws.kwargs.get("inside") else 1
+    return SHARE if item.get_closest_marker("draws") else 1
 
 
 def _scheme_of(item: pytest.Item) -> str | None:

@@ -335,6 +335,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_process_is_not_in_the_way_of_ctrl_c() -> None:
     there = load("reference", How(Isolation.APART), schemes())
     method = next(iter(vars(there.adapter).values()))

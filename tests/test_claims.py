@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mkdocs.exceptions import PluginError
 
-from tests.building import CHECKOUT
+from tests.building import CHECKOUT, with_torch
 
 pytestmark = pytest.mark.remembered(shipped=True, also=("docs",))
 
@@ -28,6 +28,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(DOCS).with_suffix("").as_posix()
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("claim", CLAIMS, ids=[f"{c.page[:-3]}::{c.id}" for c in CLAIMS])
 def test_claim_holds(claim: claims.Claim) -> None:
     claim.verify()
@@ -48,7 +49,12 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return [(kind, dedent(text)) for _, kind, text in found]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=name_of)
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize(
+    "page", with_torch(WITH_CODE, lambda page: page.read_text(encoding="utf-8")), ids=name_of
+)
 def test_python_on_a_page_runs(
     page: Path,
     capsys: pytest.CaptureFixture[str],

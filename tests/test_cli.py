@@ -16,6 +16,7 @@ from posenc_conformance.report.known import UNSAID
 pytestmark = pytest.mark.remembered(shipped=True)
 
 
+@pytest.mark.slow
 def test_list_shows_what_is_installed_and_claimed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     shown = capsys.readouterr().out

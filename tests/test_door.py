@@ -270,6 +270,7 @@ READ: dict[str, tuple[str, bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "content"), REFUSED.values(), ids=REFUSED)
 def test_a_file_that_hurts_a_reader_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes

@@ -228,6 +228,7 @@ def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -
     assert behaviour in rejected_by(make(steps))
 
 
+@pytest.mark.slow
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
@@ -244,6 +245,7 @@ def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
     assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
 
 
+@pytest.mark.slow
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_number_with_a_fraction_is_asked_with_one(scheme: KnownScheme) -> None:

@@ -47,6 +47,7 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_survivor_is_told_from_a_mutant_that_is_found(tests: Path) -> None:
     found, survivor = gate.fates_of([mutant(FOUND), mutant(NOT_FOUND)], 1)
     assert found.by.endswith("::test_first_in_a_process_of_its_own")
@@ -61,6 +62,7 @@ def test_tests_that_fail_by_themselves_find_nothing(tests: Path) -> None:
         list(gate.fates_of([mutant(FOUND)], 1))
 
 
+@pytest.mark.slow
 def test_an_endless_mutant_is_found(tmp_path: Path) -> None:
     endless = tmp_path / "test_endless.py"
     endless.write_text("def test_it():\n    while True: pass\n", encoding="utf-8")

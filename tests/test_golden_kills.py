@@ -38,6 +38,7 @@ def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:
         pytest.fail("\n".join(missing), pytrace=False)
 
 
+@pytest.mark.slow
 def test_a_golden_that_catches_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the only wrong miniatures are wrong elsewhere, they say nothing of a golden."""
     scheme = SCHEMES["alibi"]

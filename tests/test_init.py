@@ -13,6 +13,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.registry import load_all
+from tests.building import with_torch
 from tests.libraries import right, wrong
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -46,7 +47,11 @@ def claimed(path: Path) -> dict[str, Subject]:
 
 
 @pytest.mark.draws
-@pytest.mark.parametrize("library", right.LIBRARIES, ids=lambda library: library.name)
+@pytest.mark.parametrize(
+    "library",
+    with_torch(right.LIBRARIES, lambda library: library.source),
+    ids=lambda library: library.name,
+)
 def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.Library) -> None:
     subject = claimed(written(folder, f"right_{library.name}", library.source))[library.call]
     assert subject.label == library.combination
@@ -58,7 +63,11 @@ def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.L
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", wrong.LIBRARIES, ids=lambda library: library.name)
+@pytest.mark.parametrize(
+    "library",
+    with_torch(wrong.LIBRARIES, lambda library: library.source),
+    ids=lambda library: library.name,
+)
 def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
     folder: Path, library: wrong.Library
 ) -> None:
@@ -91,6 +100,7 @@ def sinusoidal_encoding(positions, dim):
     assert "apply_rope" in capsys.readouterr().out
 
 
+@pytest.mark.torch
 def test_a_class_whose_static_method_is_known_is_not_said_to_fit_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,6 +172,7 @@ def test_one_attribute_or_a_file_can_be_asked_for(folder: Path) -> None:
     assert claimed(folder / "of_two_adapter.py").keys() == {"rope", "sinusoidal"}
 
 
+@pytest.mark.slow
 def test_schemes_restrict_what_is_looked_for(folder: Path) -> None:
     both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
     (folder / "for_one.py").write_text(both, encoding="utf-8")

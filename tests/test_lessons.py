@@ -11,7 +11,7 @@ import pytest
 import yaml
 from mkdocs.exceptions import PluginError
 
-from tests.building import CHECKOUT
+from tests.building import CHECKOUT, with_torch
 
 DOCS = CHECKOUT / "docs"
 LESSONS = lessons.lessons()
@@ -106,7 +106,9 @@ def test_a_lesson_ends_with_a_question_whose_answer_is_hidden(lesson: lessons.Le
     assert last.count('\n    ??? success "Answer"\n') == 1
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+@pytest.mark.parametrize(
+    "lesson", with_torch(LESSONS, lambda lesson: lesson.text), ids=lambda lesson: lesson.page
+)
 def test_the_example_is_the_same_in_every_lesson(
     lesson: lessons.Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ def test_what_could_be_seen_is_told(name: str) -> None:
         assert any("the mask hides" in each.text for each in wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_nobody_looks_at_it_without_the_claim(name: str) -> None:
     for adapter in adapters(WRONG[name], masked=False):

@@ -59,20 +59,20 @@ def hold_all(miniatures: Iterable[Any], hold: Callable[[Any], None]) -> None:
     assert not broken, "\n\n".join(broken)
 
 
-@pytest.mark.draws(inside=True)
+@pytest.mark.always
 @pytest.mark.parametrize("module", MODULES, ids=scheme_of)
 def test_right_passes(module: str) -> None:
     hold_all(made_in(module, RIGHT), lambda make: once_right(make(), make))
 
 
-@pytest.mark.draws(inside=True)
+@pytest.mark.always
 @pytest.mark.parametrize("module", MODULES, ids=scheme_of)
 def test_what_the_wrong_ones_change_is_right(module: str) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
     hold_all(made_in(module, STEPS), lambda steps: once_right(whole(steps), steps))
 
 
-@pytest.mark.draws(inside=True)
+@pytest.mark.always
 @pytest.mark.parametrize("module", MODULES, ids=scheme_of)
 def test_wrong_is_rejected_and_named(module: str) -> None:
     hold_all(made_in(module, WRONG), once_wrong)

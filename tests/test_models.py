@@ -125,6 +125,7 @@ def derived(fields: Mapping[str, Any]) -> Meaning:
 # Files.
 
 
+@pytest.mark.draws
 @every_model
 def test_model_files_obey_the_published_schema(model: Model) -> None:
     schema = json.loads((spec_folder() / SCHEMA).read_text(encoding="utf-8"))

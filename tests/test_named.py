@@ -20,6 +20,7 @@ NAMED = {
 UNNAMED = [each for each in WRONG if each.call in CALLS and not each.named][::3]
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("mistake", NAMED.values(), ids=[f"{call}-{name}" for call, name in NAMED])
 def test_a_mistake_is_named(mistake: type[Mistake]) -> None:
     verdicts = judge_until_named(mistake(), mistake.named)

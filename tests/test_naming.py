@@ -62,6 +62,7 @@ def test_another_base_for_each_size_is_no_base() -> None:
     assert diagnoses(verdicts)[:1] == ["exponent-to-the-end"]
 
 
+@pytest.mark.slow
 def test_two_mistakes_that_cancel_are_no_explanation() -> None:
     """The root of the square of the base is the base: what is left must have another cause."""
     verdicts = judge(rotary(lambda d, b: omega(d, b) * (1 + 1e-3)), LEVELS)
@@ -169,6 +170,7 @@ def test_a_name_that_other_answers_contradict_is_not_told() -> None:
     assert diagnoses(judge(AllCountedOn(), LEVELS))[:1] == ["not-restarted"]
 
 
+@pytest.mark.slow
 def test_the_report_tells_what_was_recovered() -> None:
     verdicts = judge(rotary(lambda d, b: 2 * np.pi * omega(d, b)), ("smoke", "golden"))
     said: set[Any] = {each.outcome.recovered for each in failed(verdicts)}

@@ -9,6 +9,8 @@ import lessons
 import notebooks
 import pytest
 
+from tests.building import with_torch
+
 LESSONS = lessons.lessons()
 LEFT = re.compile(r"<!--|\\[()\[\]]|\]\(|\[@|\?\?\?|</?div|^ {4,}\S|```(?:python|text)$", re.M)
 
@@ -21,7 +23,9 @@ def cells(lesson: lessons.Lesson) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+@pytest.mark.parametrize(
+    "lesson", with_torch(LESSONS, lambda lesson: lesson.text), ids=lambda lesson: lesson.page
+)
 def test_a_notebook_prints_what_it_says(
     lesson: lessons.Lesson,
     capsys: pytest.CaptureFixture[str],

@@ -12,6 +12,7 @@ CHOSEN = [each for each in schemes() if each.id in ("alibi", "rope", "sinusoidal
 """Some of those that the laboratory measures, as these take their time."""
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", CHOSEN, ids=lambda each: each.id)
 def test_wrong_results_are_named_and_right_ones_pass(scheme: KnownScheme) -> None:

@@ -199,6 +199,7 @@ def test_a_hook_that_calls_failures_otherwise_makes_nothing_green(
     result.stdout.fnmatch_lines(["posenc: 1 check failed, and pytest was told otherwise*"])
 
 
+@pytest.mark.slow
 def test_a_check_that_passes_when_it_is_run_again_has_passed(judge: Judge) -> None:
     """As plugins do that run failures again."""
     again = (
@@ -226,6 +227,7 @@ def test_a_check_that_passes_when_it_is_run_again_has_passed(judge: Judge) -> No
     assert report["summary"]["failed"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--co", "--fixtures", "--help", "--version"])
 def test_what_runs_nothing_tells_of_no_report(
     option: str, judge: Judge, pytester: pytest.Pytester

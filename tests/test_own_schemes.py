@@ -60,6 +60,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=home)
 
 
+@pytest.mark.slow
 def test_a_folder_of_schemes_is_judged_like_the_shipped_ones(own: Path, tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(ADAPTER.format(error=0), "utf-8")
     (tmp_path / "wrong.py").write_text(ADAPTER.format(error=1), "utf-8")
@@ -77,11 +78,13 @@ def test_a_folder_of_schemes_is_judged_like_the_shipped_ones(own: Path, tmp_path
     assert told.returncode == 0, told.stderr
 
 
+@pytest.mark.slow
 def test_the_reference_claims_them_too(own: Path) -> None:
     done = judge("--impl=reference", "-q", "secret.yaml", folder=own)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_goldens_are_certified_by_the_oracle_beside_them(own: Path) -> None:
     assert posenc("goldens", "--check", "secret.yaml", folder=own).returncode == 0
     oracle = own / "secret_oracle.py"
@@ -92,6 +95,7 @@ def test_goldens_are_certified_by_the_oracle_beside_them(own: Path) -> None:
     assert "the oracle says 7" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
     package = tmp_path / "company"
     own.rename(package)
@@ -107,6 +111,7 @@ def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
     assert "secret" in posenc("schemes", folder=tmp_path).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
@@ -155,6 +160,7 @@ def test_a_half_made_scheme_breaks_only_itself(
     assert others.returncode == 0, others.stdout
 
 
+@pytest.mark.slow
 def test_two_schemes_cannot_have_the_same_call(own: Path, tmp_path: Path) -> None:
     text = (own / "secret.yaml").read_text("utf-8").replace("id: secret", "id: other", 1)
     (own / "other.yaml").write_text(text, "utf-8")
@@ -163,6 +169,7 @@ def test_two_schemes_cannot_have_the_same_call(own: Path, tmp_path: Path) -> Non
     assert "has a call 'secret' already" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_without_schemes_is_refused(tmp_path: Path) -> None:
     done = judge("--impl=reference", "--posenc-schemes=.", folder=tmp_path)
     assert done.returncode == 4

@@ -148,6 +148,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES, st.integers(3, pickle.HIGHEST_PROTOCOL))
 def test_what_python_pickles_is_read_as_python_reads_it(value: Any, protocol: int) -> None:
     assert read_pickle(pickle.dumps(value, protocol)) == value
@@ -213,6 +214,7 @@ def test_what_torch_saves_is_read(tmp_path: Path, torch: Any, protocol: int) -> 
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pickled",
     [

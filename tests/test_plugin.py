@@ -52,6 +52,7 @@ def judge(pytester: pytest.Pytester) -> Judge:
     return run
 
 
+@pytest.mark.slow
 def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge: Judge) -> None:
     result = judge(adapter())
     assert result.ret == pytest.ExitCode.OK
@@ -60,16 +61,19 @@ def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge: Judge) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impl", ["mine.py", "mine:Adapter", "mine.py:Adapter", "./mine.py"])
 def test_every_way_to_name_an_implementation(judge: Judge, impl: str) -> None:
     assert judge(adapter(), "-q", "-k", "golden", impl=impl).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_a_module_of_functions_is_an_adapter(judge: Judge) -> None:
     source = adapter().replace("class Adapter:", "if True:").replace("self, ", "")
     assert judge(source, "-q", "-k", "golden").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_a_wrong_adapter_fails_and_its_mistake_is_named(judge: Judge) -> None:
     wrong = RIGHT.replace("a * s + b * c", "b * c - a * s").replace("- b * s", "+ b * s")
     result = judge(adapter(wrong))
@@ -77,6 +81,7 @@ def test_a_wrong_adapter_fails_and_its_mistake_is_named(judge: Judge) -> None:
     result.stdout.fnmatch_lines(["*diagnosis*", "*sign-flipped*"])
 
 
+@pytest.mark.slow
 def test_ids_select_checks_in_any_folder(judge: Judge) -> None:
     result = judge(adapter(), "-v", "rope.yaml::golden::half-d4-start")
     assert result.ret == pytest.ExitCode.OK
@@ -84,12 +89,14 @@ def test_ids_select_checks_in_any_folder(judge: Judge) -> None:
     result.stdout.fnmatch_lines(["*half-d4-start[[]float32[]] PASSED*"])
 
 
+@pytest.mark.slow
 def test_levels_and_schemes_are_markers(judge: Judge) -> None:
     both = judge(adapter(), "-q", "--strict-markers", "-m", "rope and smoke")
     both.assert_outcomes(passed=1, deselected=both.parseoutcomes()["deselected"])
     assert judge(adapter(), "-q", "-m", "alibi").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.slow
 def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
     Path(pytester.path, "mine.py").write_text(adapter("return x"), encoding="utf-8")
     first = pytester.runpytest_subprocess("--impl=mine.py", "-q")
@@ -98,12 +105,14 @@ def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
     assert "passed" not in again.parseoutcomes()
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same(judge: Judge) -> None:
     one, two = judge(adapter()), judge(adapter(), "-n", "2")
     assert one.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
     two.stdout.fnmatch_lines(["*scorecard*", "rope*half*"])
 
 
+@pytest.mark.slow
 def test_the_report_obeys_its_schema_and_adds_up(judge: Judge, pytester: pytest.Pytester) -> None:
     judge(adapter("return x"), "--posenc-report=r.json")
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
@@ -121,6 +130,7 @@ def test_the_report_obeys_its_schema_and_adds_up(judge: Judge, pytester: pytest.
     assert diagnosis["explained_by"][0]["deviation"] == "unrotated"
 
 
+@pytest.mark.slow
 def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.Pytester) -> None:
     """Of a scheme of which something was selected, as by its path."""
     counts = []
@@ -140,6 +150,7 @@ def pytest_sessionfinish(session):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [RIGHT, "return -x"])
 def test_nothing_is_kept_of_a_scheme_that_is_through(
     body: str, judge: Judge, pytester: pytest.Pytester
@@ -148,6 +159,7 @@ def test_nothing_is_kept_of_a_scheme_that_is_through(
     judge(adapter(body), "-s").stdout.fnmatch_lines(["*kept: 0 of 1"])
 
 
+@pytest.mark.slow
 def test_smoke_blocks_the_rest(judge: Judge, pytester: pytest.Pytester) -> None:
     result = judge(adapter("raise RuntimeError('no kernel')"), "--posenc-report=r.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -156,6 +168,7 @@ def test_smoke_blocks_the_rest(judge: Judge, pytester: pytest.Pytester) -> None:
     assert summary["blocked"] > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -181,6 +194,7 @@ def test_bad_results_are_explained_without_the_kits_insides(
     assert "posenc_conformance/subject.py" not in result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "impl", "words"),
     [
@@ -224,6 +238,7 @@ def test_bad_adapters_are_refused_before_work_starts(
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "words"),
     [
@@ -240,6 +255,7 @@ def test_bad_options_are_refused_before_work_starts(
     result.stderr.fnmatch_lines(words)
 
 
+@pytest.mark.slow
 def test_silence_on_bad_input_is_a_level_of_its_own(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -264,6 +280,7 @@ failures:
 """
 
 
+@pytest.mark.slow
 def test_known_failures_are_shown_and_do_not_fail_the_run(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -283,6 +300,7 @@ def test_known_failures_are_shown_and_do_not_fail_the_run(
     shown.stdout.fnmatch_lines(["known failures", "*the one pair is left alone*"])
 
 
+@pytest.mark.slow
 def test_a_known_failure_that_passes_fails_the_run(judge: Judge, pytester: pytest.Pytester) -> None:
     Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
     result = judge(adapter(), "--posenc-known=known.yaml")
@@ -291,6 +309,7 @@ def test_a_known_failure_that_passes_fails_the_run(judge: Judge, pytester: pytes
     result.stdout.fnmatch_lines(["*passes, but is known to fail: the one pair is left alone*"])
 
 
+@pytest.mark.slow
 def test_a_known_failure_that_is_blocked_fails_the_run(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -301,6 +320,7 @@ def test_a_known_failure_that_is_blocked_fails_the_run(
     result.stdout.fnmatch_lines(["*is blocked, but is known to fail: the one pair is left alone*"])
 
 
+@pytest.mark.slow
 def test_known_silence_is_known_with_and_without_robust(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -317,6 +337,7 @@ def test_known_silence_is_known_with_and_without_robust(
         assert some.parseoutcomes()["known"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -341,6 +362,7 @@ def test_a_bad_file_of_known_failures_is_refused(
     result.stderr.fnmatch_lines([words, "hint: *"])
 
 
+@pytest.mark.slow
 def test_known_failures_are_written_from_a_report(
     judge: Judge,
     pytester: pytest.Pytester,
@@ -361,11 +383,13 @@ def test_known_failures_are_written_from_a_report(
     assert not Path("other.yaml").exists()
 
 
+@pytest.mark.slow
 def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge: Judge) -> None:
     result = judge(adapter(), "-q", "--posenc-seed=7", "--posenc-examples=40", "-m", "invariant")
     assert result.ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.Pytester) -> None:
     from posenc_conformance.scheme_file.read import spec_folder
 
@@ -380,6 +404,7 @@ def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.P
     result.stderr.fnmatch_lines([f"*rope.yaml:{first_golden}: goldens.0*"])
 
 
+@pytest.mark.slow
 def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
     Path(tmp_path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     code = (
@@ -401,12 +426,14 @@ def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
     assert not any(name in loaded for name in ("numpy", "yaml", "posenc_conformance.pytest_run"))
 
 
+@pytest.mark.slow
 def test_other_tests_and_yaml_files_are_left_alone(judge: Judge, pytester: pytest.Pytester) -> None:
     Path(pytester.path, "config.yaml").write_text("posenc: [unclosed", encoding="utf-8")
     Path(pytester.path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     judge(adapter(), "rope.yaml::smoke", ".").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
@@ -423,6 +450,7 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
     assert summary["checks"] == sum(summary.values()) - summary["checks"]
 
 
+@pytest.mark.slow
 def test_what_the_memory_of_a_call_leaves_out_is_said(judge: Judge) -> None:
     """Here of code that is wrong from 65,536 numbers on, which nothing else would tell."""
     wrong = "x = x if x.size < 2**16 else 2 * x\n        " + RIGHT.strip()
@@ -435,6 +463,7 @@ def test_what_the_memory_of_a_call_leaves_out_is_said(judge: Judge) -> None:
     judge(adapter()).stdout.no_fnmatch_line("*posenc-largest*")
 
 
+@pytest.mark.slow
 def test_precision_shows_how_the_error_grows(judge: Judge, pytester: pytest.Pytester) -> None:
     options = ("-m", "precision", "--posenc-precision", "--posenc-report=r.json")
     found = judge(adapter(), *options)

@@ -8,6 +8,7 @@ from posenc_lab.judging import schemes
 from posenc_lab.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("practice", [*USUAL, *LIBRARIES], ids=lambda each: each.name)
 def test_the_reference_is_accepted(practice: Practice) -> None:
     asked = 0

@@ -115,6 +115,7 @@ def test_questions_are_small() -> None:
     assert {each.integer(10, 11) for each in drawn} == {10, 11}
 
 
+@pytest.mark.slow
 def test_no_question_is_asked_that_no_claim_covers() -> None:
     asked = []
 

@@ -225,6 +225,7 @@ def test_what_ends_a_program_is_told(provoke: Provoke, name: str) -> None:
     assert "call       alibi_slopes(heads=8" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mischief",
     ["import time; time.sleep(60)", "while True: print('working', file=sys.stderr)"],
@@ -444,6 +445,7 @@ def test_amounts_of_memory(text: str, size: float) -> None:
     assert amount_of(text, "it") == size
 
 
+@pytest.mark.slow
 def test_a_right_program_passes() -> None:
     there = load(ROTATE, How(), schemes())
     verdicts = judge(there.adapter)
@@ -495,6 +497,7 @@ def test_frames_keep_the_layout_of_arrays() -> None:
     assert os.name == "posix"
 
 
+@pytest.mark.slow
 def test_the_harness_for_python_speaks_the_protocol(capfd: pytest.CaptureFixture[str]) -> None:
     there = load(f"{sys.executable} {CHECKOUT / 'tests/programs/turning.py'}", How(), schemes())
     verdicts = judge(there.adapter)
@@ -505,6 +508,7 @@ def test_the_harness_for_python_speaks_the_protocol(capfd: pytest.CaptureFixture
     assert "turning (" in capfd.readouterr().err  # printed to its standard output
 
 
+@pytest.mark.slow
 def test_a_failure_of_a_program_is_asked_again_in_a_shell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

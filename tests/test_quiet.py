@@ -33,6 +33,7 @@ def test_only_what_is_asked_warns() -> None:
             HUGE * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "result", "warned"),
     [

@@ -200,6 +200,7 @@ def test_a_scaling_is_recovered(steps: type[Mistake], changed: dict[str, Any], w
     assert words in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "changed", "words"), CASES)
 def test_a_formula_is_recovered(steps: type[Mistake], changed: dict[str, Any], words: str) -> None:
     assert said(made(steps, **changed)) == {words}
@@ -226,6 +227,7 @@ def half_precision(out: Array) -> None:
     out[...] = out.astype(np.float16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoiled", "words"),
     [
@@ -276,6 +278,7 @@ def test_what_turns_too_fast_to_be_seen_gets_no_number() -> None:
     assert said(made(timestep.Times, **changed)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [10000.0, None])
 def test_another_combination_is_told_by_its_name(base: float | None) -> None:
     """A table as Whisper has it, claimed as the paper's; with a base that is fixed besides."""

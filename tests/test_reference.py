@@ -102,6 +102,7 @@ def worst_error(scheme: KnownScheme, call: str, name: str, arguments: dict[str, 
     return worst
 
 
+@pytest.mark.always
 @pytest.mark.remembered
 @pytest.mark.parametrize(("scheme", "call", "name", "arguments"), list(cases()))
 def test_at_most_one_ulp(
@@ -112,6 +113,7 @@ def test_at_most_one_ulp(
     assert worst <= 1, f"{call} {name}: {worst} ulp"
 
 
+@pytest.mark.always
 @pytest.mark.remembered
 @pytest.mark.parametrize(
     "subject", SUBJECTS, ids=[f"{each.call.name}-{each.label}" for each in SUBJECTS]

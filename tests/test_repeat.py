@@ -22,6 +22,7 @@ class Adapter:
 """
 
 
+@pytest.mark.slow
 def test_a_wrong_adapter_is_judged_the_same_in_every_way(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
     every = {way.name: way for way in islice(ways(), 6)}
@@ -30,6 +31,7 @@ def test_a_wrong_adapter_is_judged_the_same_in_every_way(tmp_path: Path) -> None
     assert [(way.name, lines) for way, lines in found] == [(way.name, []) for way in chosen[1:]]
 
 
+@pytest.mark.slow
 def test_what_answers_otherwise_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "restless.py").write_text(RESTLESS, encoding="utf-8")
     chosen = [Way(n, environment={"TIMES": n}) for n in ("1", "2")]

@@ -280,6 +280,7 @@ def words(reported: Reported) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_a_reported_engine_is_rejected_and_named(name: str) -> None:
     said = words(REPORTED[name])
@@ -289,6 +290,7 @@ def test_a_reported_engine_is_rejected_and_named(name: str) -> None:
     assert REPORTED[name].said in best, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [Engine, Images])
 def test_the_right_engines_beside_them_pass(made: type[Engine]) -> None:
     asked = {model for each in REPORTED.values() if each.right is made for model in each.models}

@@ -249,6 +249,7 @@ def test_most_are_named() -> None:
     assert sum(each.said is not None for each in REPORTED.values()) >= len(REPORTED) - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", dict.fromkeys(each.right for each in REPORTED.values()))
 def test_the_right_ones_beside_them_pass(made: type) -> None:
     scheme = next(each.scheme for each in REPORTED.values() if each.right is made)

@@ -139,6 +139,7 @@ def shows_a_failure(said: str) -> bool:
     return too_large or differing or any(words in said for words in WORDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "body"), [(id, body) for id, bodies in MISTAKES.items() for body in bodies]
 )
@@ -187,6 +188,7 @@ def test_tensors_that_require_grad(
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "implementation"),
     [
@@ -223,6 +225,7 @@ def test_a_snippet_loads_what_impl_names(
         sys.modules.pop(module, None)
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_only_after_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,6 +240,7 @@ def test_a_check_that_fails_only_after_others(
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
 
 
+@pytest.mark.slow
 def test_calls_without_arrays_and_with_a_dtype(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

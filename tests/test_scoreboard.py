@@ -148,6 +148,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
         kept.read_kept(tmp_path / "r.json.gz")
 
 
+@pytest.mark.slow
 def test_what_unpacks_without_end_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
     bomb, pipe = tmp_path / "r.json.gz", tmp_path / "s.json.gz"
     bomb.write_bytes(gzip.compress(b" " * (LARGEST_DOCUMENT + 1)))
@@ -180,6 +181,7 @@ def test_what_changed_is_judged_again(
     assert bool(found) == bool(reason)
 
 
+@pytest.mark.slow
 def test_a_scheme_that_asks_for_something_else_is_left_out_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +320,7 @@ def test_a_finding_explains_its_own_checks_alone() -> None:
     assert cells(shown(*checks), [other])["rope"][ALL] == Counts(0, 2, 0, None)
 
 
+@pytest.mark.slow
 def test_every_finding_is_shown_by_a_report_and_can_be_run() -> None:
     reports = {each.adapter.name: each for each in kept.all_kept(table.libraries())[0]}
     known = {adapter.name for library in table.libraries() for adapter in library.adapters}
@@ -385,6 +388,7 @@ def test_without_a_gpu_it_is_said_once_what_is_needed(
     assert capsys.readouterr().err.count("there is no GPU here") == 1
 
 
+@pytest.mark.slow
 def test_what_needs_a_gpu_is_judged_when_it_is_asked_for_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -411,6 +415,7 @@ def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) ->
             assert (f"--posenc-known={known}" in told) == known.is_file()
 
 
+@pytest.mark.slow
 def test_the_strip_of_a_library_has_a_piece_for_each_scheme_that_was_measured() -> None:
     page = scoreboard_blocks.table()
     reports = kept.all_kept(table.libraries())[0]
@@ -445,6 +450,7 @@ def test_a_piece_has_the_colour_of_the_worst(counts: Counts, state: str, words: 
     assert (scoreboard_blocks.state(counts), scoreboard_blocks.words(counts)) == (state, words)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed() -> None:
     pages = library_pages.pages()
     every = {each.library.name: each.library for each in kept.all_kept(table.libraries())[0]}
@@ -512,6 +518,7 @@ def action(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 def test_the_action_judges_and_leaves_report_and_badges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -532,6 +539,7 @@ def test_the_action_judges_and_leaves_report_and_badges(
         assert "scheme  conventions" in summary.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_action_tells_nothing_old_as_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

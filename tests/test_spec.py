@@ -27,6 +27,7 @@ from posenc_lab.judging import schemes as all_schemes
 NAMES = [path.stem for path in scheme_paths()]
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("name", NAMES)
 def test_scheme_files_obey_the_published_schema(name: str) -> None:
     schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
@@ -140,6 +141,7 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert said == 1 or abs(said - changed) <= 5
 
 
+@pytest.mark.slow
 def test_check_finds_a_value_changed_by_hand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +165,7 @@ def test_check_knows_truncated_from_rounded(tmp_path: Path) -> None:
     assert main(["goldens", "--check", str(path)]) == 1
 
 
+@pytest.mark.slow
 def test_write_restores_values_and_keeps_everything_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,6 +208,7 @@ published:
     assert load_scheme(path).goldens[-1].values == [3, 0]
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("name", NAMES)
 def test_goldens_stand_as_they_are_written(name: str) -> None:
     path = spec_folder() / f"{name}.yaml"

@@ -75,6 +75,7 @@ NOTHING = (
 """What may be said without changing anything, in types that read the fields."""
 
 
+@pytest.mark.slow
 def test_what_is_read_is_not_ignored() -> None:
     """Of each change, some type that reads it means something else with it."""
     names = {name for type in TYPES for name, _ in changed(type)}

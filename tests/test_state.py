@@ -112,6 +112,7 @@ def test_what_is_kept_for_a_size_is_no_other_base() -> None:
     assert any(said in line for line in first_lines(verdicts))
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_the_last_call_is_no_other_base() -> None:
     verdicts = judge(KeepsTheLast())
     assert diagnoses(verdicts) == []
@@ -267,6 +268,7 @@ class OfLength8192:
         return posenc.llama3(x, positions, **given | {"original_max_position_embeddings": 8192})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [

@@ -20,6 +20,7 @@ from posenc_lab.miniatures.switches import Chunked, Right, SayingChunks, SayingW
 pytestmark = pytest.mark.remembered(shipped=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("silent", "saying"), [(Chunked, SayingChunks), (Warps, SayingWarps)])
 def test_a_switch_that_is_said_is_asked(silent: type, saying: type) -> None:
     assert not failed(judge(silent(), ["behaviour"]))
@@ -27,6 +28,7 @@ def test_a_switch_that_is_said_is_asked(silent: type, saying: type) -> None:
     assert found == {"sizes"}
 
 
+@pytest.mark.slow
 def test_it_is_asked_in_a_process_of_its_own() -> None:
     there = load(f"{SayingChunks.__module__}:SayingChunks", How(Isolation.APART), schemes())
     try:

@@ -40,6 +40,7 @@ def told(folder: Path, *options: str) -> str:
     return subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_each_cause_is_shown_once_and_counted(tmp_path: Path) -> None:
     text = told(tmp_path)
     shown, _, card = text.partition("FAILURES")[2].partition("scorecard")
@@ -52,11 +53,13 @@ def test_each_cause_is_shown_once_and_counted(tmp_path: Path) -> None:
     assert every.count("\ncheck ") == failed - 1
 
 
+@pytest.mark.slow
 def test_the_summary_names_the_mistake(tmp_path: Path) -> None:
     summary = told(tmp_path, "-vv").partition("short test summary")[2]
     assert "[layout-swapped; " in summary
 
 
+@pytest.mark.slow
 def test_the_card_has_a_line_for_each_call_and_in_detail_for_each_convention(
     tmp_path: Path,
 ) -> None:
@@ -69,6 +72,7 @@ def test_the_card_has_a_line_for_each_call_and_in_detail_for_each_convention(
     assert len([row for row in rows("-v") if row.startswith("rope")]) == 4
 
 
+@pytest.mark.slow
 def test_the_card_of_everything_fits_a_screen() -> None:
     command = [sys.executable, "-m", "pytest", "--impl=reference", "-m", "smoke"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -44,6 +44,7 @@ class Named(NamedTuple):
     subject: Subject
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
@@ -59,6 +60,7 @@ def test_goldens_tell_mistakes_apart(scheme: KnownScheme) -> None:
                     pytest.fail(f"{call}, {label}: no golden tells {' from '.join(names)}")
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")

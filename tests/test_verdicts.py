@@ -28,6 +28,7 @@ FIRST = {each.call: each for each in reversed(WRONG)}
 SOME = sorted(FIRST)[::12]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", SOME)
 def test_nothing_runs_that_a_verdict_does_not_hang_on(call: str) -> None:
     mistake = FIRST[call]

@@ -55,6 +55,7 @@ def deploy(clone: Path, reference: str) -> None:
     said(["make", "-o", ".venv/dev", "versions", f"REF={reference}", "PUSH=--push"], clone)
 
 
+@pytest.mark.slow
 def test_versions_stand_side_by_side(clone: Path) -> None:
     public = clone / "site-versions"
     deploy(clone, "main")
@@ -87,6 +88,7 @@ def test_versions_stand_side_by_side(clone: Path) -> None:
         assert f'<link rel="canonical" href="https://example.org/posenc/{name}/">' in pages[name]
 
 
+@pytest.mark.slow
 def test_a_site_of_one_version_asks_for_no_list(clone: Path) -> None:
     said([".venv/bin/mkdocs", "build", "-q"], clone)
     page = (clone / "site" / "index.html").read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
     subprocess.run([*build, str(ROOT)], check=True, capture_output=True)

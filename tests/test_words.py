@@ -136,6 +136,7 @@ DESCRIBED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "said"),
     [("result", DESCRIBED), ("error", {"type": ODD, "message": ODD}), ("result", {ODD: ODD})],

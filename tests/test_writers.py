@@ -267,6 +267,7 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_refused(writing: Writing, 
         assert writing.run(force) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", [0, -1], ids=["first", "last"])
 @all_writers()
 def test_a_full_disk_leaves_what_was_there_and_no_draft(
@@ -294,6 +295,7 @@ def test_a_full_disk_leaves_what_was_there_and_no_draft(
     assert contents() == before
 
 
+@pytest.mark.slow
 @all_writers()
 def test_a_write_protected_file_is_not_replaced(
     writing: Writing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -572,6 +574,7 @@ def _opens(node: ast.Call, owner: str, name: str) -> bool:
     return any(not isinstance(each, ast.Constant) or each.value not in READING for each in given)
 
 
+@pytest.mark.slow
 def test_one_room_writes_all_files() -> None:
     found = {
         each
