@@ -1,11 +1,11 @@
 """Run a share of the long lists of tests, drawn by the commit, and all that a change touched.
 
 With ``POSENC_SHARE=n``, of the tests marked ``draws`` and of the lists that go through ``drawn``
-every n-th runs, and of those marked ``slow`` every 2n-th. What is of a scheme whose files are not
-as ``tests/judged.json`` has them runs whole. ``POSENC_DRAW`` draws again what another commit has
-drawn. Without ``POSENC_SHARE`` everything runs.
+every n-th runs, and of those marked ``slow`` every 2n-th. Of a scheme or a door of the kit whose
+files are not as ``tests/judged.json`` has them, everything runs. ``POSENC_DRAW`` draws again what
+another commit has drawn. Without ``POSENC_SHARE`` everything runs.
 
-``python -m tests.shares`` runs everything of the changed schemes, and then writes the file anew.
+``python -m tests.shares`` runs everything of what has changed, and then writes the file anew.
 """
 
 import hashlib
@@ -36,6 +36,26 @@ HOMES = (
     "lab/posenc_lab/miniatures/wrong/{}.py",
 )
 """Where the files of a scheme are; those of the spec have hyphens in their names."""
+KIT = "conformance/posenc_conformance"
+DOORS = {
+    "adapters": "arrays broadcast limits masked one_line quiet",
+    "commands": "badge cli named naming",
+    "commands/export": "export export_command",
+    "commands/identify": "damaged_data identify pickles",
+    "commands/init": "init",
+    "commands/new": "new own_schemes",
+    "commands/repro": "repro",
+    "deployed": "deployed deployed_board reported_engines",
+    "files.py": "writers",
+    "door.py": "damaged_data door fuzzing",
+    "models": "engines models spellings",
+    "pytest_run": "apart hostile in_tests other_plugins outcomes plugin telling words writers",
+    "remote": "apart circumstances hostile limits memory programs",
+    "report": "badge plugin scoreboard telling words",
+    "scheme_file": "damaged_data new own_schemes spec versions",
+    "testing": "check one_result practices",
+}
+"""What of the kit is met from outside, and the files of tests that try it."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -81,21 +101,38 @@ def draw() -> str:
 
 @cache
 def changed() -> frozenset[str]:
-    """Return the modules' names of schemes whose files are not as they were judged last."""
+    """Return the names of schemes' modules, and the doors, whose files have changed since."""
     judged = json.loads(JUDGED.read_text(encoding="utf-8"))
     return frozenset(name for name, digest in digests().items() if judged.get(name) != digest)
 
 
 def digests() -> dict[str, str]:
-    """Return a digest of the files of each scheme, by the name of its modules."""
+    """Return a digest of the files of each scheme, by the name of its modules, and of each door."""
     names = sorted(path.stem for path in (CHECKOUT / "spec").glob("*.yaml"))
-    return {name.replace("-", "_"): _digest(name) for name in names}
+    schemes = {name.replace("-", "_"): _digest(_files_of_scheme(name)) for name in names}
+    return schemes | {door: _digest(_files_of_door(door)) for door in DOORS}
 
 
-def _digest(name: str) -> str:
+def _files_of_scheme(name: str) -> list[Path]:
+    module = name.replace("-", "_")
+    return [CHECKOUT / home.format(name if home.endswith("yaml") else module) for home in HOMES]
+
+
+def _files_of_door(door: str) -> list[Path]:
+    """Return its files without those of the doors within it."""
+    place = CHECKOUT / KIT / door
+    within = [CHECKOUT / KIT / each for each in DOORS if each.startswith(f"{door}/")]
+    found = sorted(place.rglob("*")) if place.is_dir() else [place]
+    return [
+        path
+        for path in found
+        if path.suffix in (".py", ".json", ".txt") and not {*within} & {*path.parents}
+    ]
+
+
+def _digest(paths: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for home in HOMES:
-        path = CHECKOUT / home.format(name if home.endswith("yaml") else name.replace("-", "_"))
+    for path in paths:
         if path.exists():
             found.update(path.read_bytes())
     return found.hexdigest()[:16]
@@ -103,7 +140,15 @@ def _digest(name: str) -> str:
 
 def _runs(item: pytest.Item) -> bool:
     share = _share_of(item)
-    return share == 1 or _scheme_of(item) in changed() or is_drawn(_name_of(item), share)
+    return share == 1 or _has_changed(item) or is_drawn(_name_of(item), share)
+
+
+def _has_changed(item: pytest.Item) -> bool:
+    """Return whether a test is of a changed scheme, or tries a changed door."""
+    file = item.path.stem.removeprefix("test_")
+    return _scheme_of(item) in changed() or any(
+        file in DOORS[each].split() for each in changed() & DOORS.keys()
+    )
 
 
 def _name_of(item: pytest.Item) -> str:
@@ -141,11 +186,11 @@ def _scheme_of_call(call: str) -> str | None:
 
 
 def main() -> int:
-    """Run everything of the changed schemes; if all passes, write their digests."""
+    """Run everything of what has changed; if all passes, write the digests."""
     found = digests()
     print(f"changed: {', '.join(sorted(changed())) or 'nothing'}")
     if changed():
-        # A share that hardly anything is part of but the changed schemes.
+        # A share that hardly anything is part of but what has changed.
         done = subprocess.run(["make", "test", f"SHARE={2**62}"], cwd=CHECKOUT, check=False)
         if done.returncode:
             return done.returncode

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_check(layout: str, code: int, mistake: str) -> None:
     exec(ADAPTER.format(layout=layout), scope)
     x = np.random.default_rng(0).standard_normal((2, 8, 64, 32)).astype(np.float32)
     out = scope["Adapter"]().rope(x, np.arange(64))
-    asked = {"x": x, "positions": np.arange(64), "base": 10_000.0, "layout": layout}
+    asked: dict[str, Any] = {"x": x, "positions": np.arange(64), "base": 10_000.0, "layout": layout}
     if code == 0:
         check(out, "rope", **asked)
     else:
@@ -105,7 +106,7 @@ def test_program(claimed: str, code: int, tmp_path: Path) -> None:
 def test_engine_over_http(engine: type, code: int, mistake: str, tmp_path: Path) -> None:
     model = folder_of("llama") / "config.json"
     options = (f"--posenc-model={model}", "--posenc-dtype=float32", "--posenc-context=512")
-    with serving(made(Case(engine, "llama", mistake or None))) as url:
+    with serving(made(Case(engine, "llama", mistake))) as url:
         exit, said = judged(tmp_path, f"--impl={url}", *options)
     assert exit == code, said
     assert mistake in said

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests import costs, shares
+from tests.building import CHECKOUT
 
 TESTS = """
 import time
@@ -104,10 +105,10 @@ def test_each_file_of_a_scheme_is_part_of_its_digest(
     for home in shares.HOMES:
         path = tmp_path / home.format("xpos")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((shares.CHECKOUT / home.format("xpos")).read_bytes())
+        path.write_bytes((CHECKOUT / home.format("xpos")).read_bytes())
     expected = shares.digests()["xpos"]
     monkeypatch.setattr(shares, "CHECKOUT", tmp_path)
-    assert shares.digests() == {"xpos": expected}
+    assert shares.digests()["xpos"] == expected
     for home in shares.HOMES:
         path = tmp_path / home.format("xpos")
         content = path.read_bytes()
@@ -116,7 +117,30 @@ def test_each_file_of_a_scheme_is_part_of_its_digest(
         path.write_bytes(content)
 
 
-def test_every_scheme_was_judged_once() -> None:
+def test_what_tries_a_changed_door_runs_whole(ran: Any, pytester: pytest.Pytester) -> None:
+    name = "test_what_tries_a_changed_door_runs_whole"  # pytester names the file so
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shares, "DOORS", {"remote": name.removeprefix("test_"), "report": "other"})
+        assert ran(8, "a", frozenset({"remote"}))["slow"] == 400
+        assert ran(8, "a", frozenset({"report"}))["slow"] < 50
+
+
+def test_doors_are_there_and_so_is_what_tries_them() -> None:
+    rooms = {path.name for path in (CHECKOUT / shares.KIT).glob("[a-z]*") if path.is_dir()}
+    judging = {"checks", "diagnose", "families", "implementations", "judge", "oracle", "schemes"}
+    assert rooms - judging <= shares.DOORS.keys()
+    assert all((CHECKOUT / shares.KIT / door).exists() for door in shares.DOORS)
+    tried = {name for names in shares.DOORS.values() for name in names.split()}
+    assert [each for each in tried if not (CHECKOUT / f"tests/test_{each}.py").is_file()] == []
+
+
+def test_a_door_has_its_files_without_those_of_doors_within() -> None:
+    commands = shares._files_of_door("commands")
+    assert commands
+    assert not {*commands} & {*shares._files_of_door("commands/init")}
+
+
+def test_everything_was_judged_once() -> None:
     judged = json.loads(shares.JUDGED.read_text("utf-8"))
     assert judged.keys() == shares.digests().keys()
 
