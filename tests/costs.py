@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.building import CHECKOUT
 from tests.shares import SHARE
 
 MOST = 1.0
@@ -23,6 +24,8 @@ MOST = 1.0
 USUAL = 0.07
 """Seconds that ``_sample`` takes on the machine on which tests were marked."""
 EXEMPT = ("slow", "draws", "always")
+QUICK = CHECKOUT / "tests"
+"""The folder whose tests are quick; those in folders within are run by other targets."""
 COST = "posenc cost"
 
 
@@ -39,13 +42,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     result = yield
     cost = spent() - begin
     item.user_properties.append((COST, cost))
-    if SHARE > 1 and cost > MOST and not any(map(item.get_closest_marker, EXEMPT)):
+    if SHARE > 1 and cost > MOST and _must_be_quick(item):
         most = limit(_sample())
         assert cost <= most, (
             f"it took {cost:.2f} s of processor time, and {most:.2f} s is the most here: "
             "make it quicker, or mark it as slow"
         )
     return result
+
+
+def _must_be_quick(item: pytest.Item) -> bool:
+    return item.path.parent == QUICK and not any(map(item.get_closest_marker, EXEMPT))
 
 
 def limit(sample: float) -> float:

@@ -109,6 +109,7 @@ def key_of_page(site: Path, page: str, *words: object) -> str:
     return hashlib.sha256(html + repr(words).encode()).hexdigest()
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
 def test_page_as_a_reader_sees_it(
     page: str, visitor: Visitor, address: str, site: Path, browser_key: str
@@ -122,6 +123,7 @@ def test_page_as_a_reader_sees_it(
     once(key_of_page(site, page, "as a reader sees it", by_axe, browser_key), look)
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
 def test_page_with_wide_letters(
     page: str, wide_visitor: Visitor, address: str, site: Path, browser_key: str
