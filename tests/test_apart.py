@@ -230,6 +230,7 @@ AT_LOAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AT_LOAD)
 def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None:
     source, words = AT_LOAD[name]

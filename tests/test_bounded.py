@@ -137,6 +137,7 @@ def holds(found: list[Fraction]) -> bool:
     return all(0 <= each <= 1 for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operation", "makes"), CASES)
 def test_errors_fill_the_bound_and_stay_within_it(operation: Operation, makes: Makes) -> None:
     found = ratios(operation, makes)

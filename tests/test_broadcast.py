@@ -67,6 +67,7 @@ def test_what_does_not_repeat_may_not(name: str) -> None:
     assert failed(judge(adapter(*WRONG[name])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "every row"])
 def test_without_the_claim_every_number_is_asked_for(name: str) -> None:
     assert any(

@@ -80,6 +80,7 @@ def test_every_mistake_is_planted() -> None:
     assert known == WRONG.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "said"),
     [(OriginalContext, "get their last row"), (OriginalContextAnew, "start anew")],

@@ -146,6 +146,7 @@ def test_one_wrong_dtype_leaves_the_others_to_be_judged() -> None:
     assert "failed" in {str(each.verdict) for each in drawn}
 
 
+@pytest.mark.slow
 def test_a_wider_dtype_leaves_the_others_to_be_judged() -> None:
     assert verdicts_of(WidensBfloat16(), "bfloat16") == {"blocked"}
     for dtype in ("float32", "float16"):

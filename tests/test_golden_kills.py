@@ -23,6 +23,7 @@ WITHOUT_RESULT = {"refuse"}
 """Values of optional conventions that promise an exception, which a golden cannot show."""
 
 
+@pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:

@@ -112,6 +112,7 @@ def test_a_class_whose_static_method_is_known_is_not_said_to_fit_nothing(
     assert "nothing" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_a_call_is_not_given_is_said_to_be_not_judged(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

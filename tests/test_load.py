@@ -18,6 +18,7 @@ from posenc_conformance.remote.worker import HELD, Answering
 from posenc_lab.judging import schemes
 
 
+@pytest.mark.slow
 def test_the_reference_may_run_in_a_process_of_its_own() -> None:
     """It claims what the schemes that it is told of have, and nothing else."""
     some = [each for each in schemes() if each.id in ("integer", "binary")]

@@ -212,6 +212,7 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "llama-3.1-8b") -> Pa
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -95,6 +95,7 @@ def change(project: Path, file: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
     new, write, *tests = commands()
     made = run(new, project)
@@ -120,6 +121,7 @@ def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
     assert "integer" in alone.stdout.partition("scorecard")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_skeleton_of_a_family_is_green(family: str, project: Path) -> None:
     names = {"log-bias": "fresh-one", "log_bias": "fresh_one", "LogBias": "FreshOne"}
@@ -167,6 +169,7 @@ def test_numbers_of_heads_are_asked_above_zero_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "said"),
     [

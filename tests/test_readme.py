@@ -9,11 +9,13 @@ from posenc_lab.readme import CODE, README, shape, table, written
 TEXT = README.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.always
 def test_the_readme_is_as_the_checkout_makes_it() -> None:
     assert shape(written(TEXT)) == shape(TEXT), "run python -m posenc_lab.readme"
 
 
+@pytest.mark.slow
 @pytest.mark.always
 def test_what_is_out_of_date_is_written_anew() -> None:
     old = TEXT.replace(table(), "| rotary | `rope` |\n")

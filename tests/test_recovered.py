@@ -194,6 +194,7 @@ SCALED: list[tuple[type[Mistake], dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "changed", "words"), SCALED)
 def test_a_scaling_is_recovered(steps: type[Mistake], changed: dict[str, Any], words: str) -> None:
     (told,) = said(made(steps, **changed))
@@ -260,6 +261,7 @@ def test_what_is_no_rotation_gets_no_formula(
     assert not words or any(said)
 
 
+@pytest.mark.slow
 def test_a_formula_of_some_calls_is_told_as_such() -> None:
     """Other answers, which are right, have another formula."""
 

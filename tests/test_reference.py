@@ -113,6 +113,7 @@ def test_at_most_one_ulp(
     assert worst <= 1, f"{call} {name}: {worst} ulp"
 
 
+@pytest.mark.slow
 @pytest.mark.always
 @pytest.mark.remembered
 @pytest.mark.parametrize(

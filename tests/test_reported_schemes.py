@@ -235,6 +235,7 @@ def verdicts(made: type, scheme: str) -> list[Verdict]:
     return judge(made(), NUMBERS, among=[each for each in schemes() if each.id == scheme])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_a_reported_implementation_is_rejected_and_named(name: str) -> None:
     reported = REPORTED[name]

@@ -465,6 +465,7 @@ def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed()
         assert all(pinned in page for pinned in library.pinned), name
 
 
+@pytest.mark.slow
 def test_every_finding_on_the_scoreboard_leads_to_where_it_is_told() -> None:
     pages = library_pages.pages()
     links = re.findall(r'href="([^"/]+)/#(finding-[^"]+)"', scoreboard_blocks.listed())
@@ -476,20 +477,22 @@ def test_every_finding_on_the_scoreboard_leads_to_where_it_is_told() -> None:
 def test_a_disputed_finding_says_so_for_as_long_as_it_is(tmp_path: Path) -> None:
     raw = yaml.safe_load((table.FOLDER / "findings.yaml").read_text(encoding="utf-8"))
     raw["findings"] = raw["findings"][:1]
-    path = tmp_path / "findings.yaml"
-    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
-    (plain,) = findings(path)
+
+    def kept(name: str) -> Path:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+        return path
+
+    (plain,) = findings(kept("plain"))
     raw["findings"][0]["disputed"] = "by its maintainers, in a thread"
-    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
-    (disputed,) = findings(path)
+    (disputed,) = findings(kept("disputed"))
     shown = [library_pages._finding(each) for each in (plain, disputed)]
     assert ["<dt>disputed</dt>" in each for each in shown] == [False, True]
     assert "in a thread" in shown[1]
     for wrong in ("", 3):
         raw["findings"][0]["disputed"] = wrong
-        path.write_text(yaml.safe_dump(raw), encoding="utf-8")
         with pytest.raises(UserError, match="disputed"):
-            findings(path)
+            findings(kept(f"wrong {wrong}"))
 
 
 def test_the_job_of_each_week_judges_the_whole_table() -> None:

@@ -208,6 +208,7 @@ published:
     assert load_scheme(path).goldens[-1].values == [3, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.always
 @pytest.mark.parametrize("name", NAMES)
 def test_goldens_stand_as_they_are_written(name: str) -> None:

@@ -93,6 +93,7 @@ class KeepsTheFirstPeriod:
         return np.concatenate([np.cos(angles), np.sin(angles), odd], axis=1).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "number"),
     [(KeepsTheFirst, "base 1428.57"), (KeepsTheFirstPeriod, "max_period 1428.57")],
@@ -105,6 +106,7 @@ def test_what_is_kept_of_the_first_call_is_told(made: type, number: str) -> None
     assert f"keeps something of the first call: matches {number} of that call" in lines[0]
 
 
+@pytest.mark.slow
 def test_what_is_kept_for_a_size_is_no_other_base() -> None:
     verdicts = judge(KeepsForSizes())
     assert diagnoses(verdicts) == []

@@ -51,6 +51,7 @@ def test_sizes_just_below_of_and_just_above_are_asked() -> None:
     assert all(x.shape[-3] > 1 for x in some if x.shape[-2] > 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call", ["alibi_bias", "sinusoidal", "t5_bucket", "rope_batched", "learned"]
 )

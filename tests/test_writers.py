@@ -154,6 +154,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return out.out + out.err
 
 
+@pytest.mark.slow
 @all_writers()
 def test_new_files_are_written_and_its_own_replaced(writing: Writing) -> None:
     assert writing.run(False) == 0
@@ -196,6 +197,7 @@ def test_what_somebody_has_changed_since_is_refused_and_stays(writing: Writing, 
     assert contents() == before
 
 
+@pytest.mark.slow
 @each_file(lambda each: each.has_force)
 def test_force_replaces_what_is_in_the_way_and_nothing_else(writing: Writing, file: str) -> None:
     assert writing.run(False) == 0
@@ -207,6 +209,7 @@ def test_force_replaces_what_is_in_the_way_and_nothing_else(writing: Writing, fi
     assert contents() == {**first, str(beside): b"mine"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dangling", [False, True], ids=["link", "dangling"])
 @each_file()
 def test_a_link_is_not_followed(
