@@ -257,7 +257,7 @@ goldens: # first
   # inside
   # behind
   - {id: one, call: a, kills: "what is folded, {and} more",
-     arguments: {x: [[1, 2.50], 'it''s # none'], y: },
+     arguments: {x: [[1, 2.50], 'it''s # none'], y: null},
      expect: {values: [[1.0, 2]]}, sha256: 0} # last
   # between
   -
@@ -289,12 +289,54 @@ def test_goldens_of_people_are_written_in_flow_style_and_keep_their_comments() -
     [
         "goldens:\n  - {id: a, arguments: &x {y: 1}}\npublished: *x\n",
         "goldens:\n  - {id: a, arguments: {x: !!float 3}}\n",
+        "goldens:\n  - &unused {id: a, arguments: {x: 3}}\n",
+        "goldens:\n  - {id: !!str a, arguments: {x: 3}}\n",
     ],
-    ids=["anchor", "tag"],
+    ids=["anchor", "tag", "unused anchor", "tag of what it is"],
 )
 def test_a_golden_that_would_mean_something_else_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="as they are meant"):
         golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+
+
+@pytest.mark.parametrize("kills", ["-x ?y", "a #b", 'it\'s "so"', "x:y", "a, b [c]", "1", "yes"])
+@pytest.mark.parametrize("is_quoted", [True, False])
+def test_a_value_of_a_block_is_quoted_where_it_must_be(kills: str, is_quoted: bool) -> None:
+    value = json.dumps(kills) if is_quoted else kills
+    text = f"goldens:\n  - id: a\n    kills: {value}\n    arguments: {{x: 1}}\n"
+    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    meant = yaml.safe_load(text)["goldens"][0]["kills"]
+    assert yaml.safe_load(found)["goldens"][0]["kills"] == meant
+    assert golden_text.rewrite(found, {0: "sha256: 1"}, goldens.PROVENANCE) == found
+
+
+def test_lines_end_as_they_did() -> None:
+    text = "goldens:\n  - {id: a, arguments: {x: 1}}\n".replace("\n", "\r\n")
+    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    assert found.count("\r\n") == found.count("\n") > 2
+    for mixed in (text + "# a\n", text.replace("\r\n", "\r"), text + "# a\r# b\r\n"):
+        with pytest.raises(UserError, match="end in different ways"):
+            golden_text.rewrite(mixed, {0: "sha256: 1"}, goldens.PROVENANCE)
+
+
+def test_what_only_some_readers_take_is_refused() -> None:
+    with pytest.raises(UserError, match="cannot be written"):
+        golden_text.rewrite(
+            "goldens:\n  - {id:\ta,\tb: 1,\n\tc: 2}\n", {0: "sha256: 1"}, goldens.PROVENANCE
+        )
+
+
+def test_comments_of_a_header_and_of_the_provenance_stay() -> None:
+    text = (
+        "provenance: # made by\n  generator: other # the generator\n"
+        "goldens:\n  - id: a\n    kills: >- # why\n      folded\n      # text\n"
+        "    arguments: {x: 1}\n"
+    )
+    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    for comment in ("# made by\n", "# the generator\n", "  # why\n"):
+        assert found.count(comment) == 1
+    assert yaml.safe_load(found)["goldens"][0]["kills"] == "folded # text"
+    assert golden_text.rewrite(found, {0: "sha256: 1"}, goldens.PROVENANCE) == found
 
 
 def test_goldens_in_a_list_in_flow_style_are_written() -> None:

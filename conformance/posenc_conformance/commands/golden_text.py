@@ -18,7 +18,8 @@ from posenc_conformance.scheme_file.strict_yaml import TEXT, load_yaml
 
 RESULT = ("expect", "sha256")
 """Fields of a golden that are computed."""
-FLOW_INDICATORS = set(",[]{}")
+WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]*")
+"""Values that are read as they are written in any style, but for numbers, dates and the like."""
 COMMENT = re.compile(r"#[^\n]*")
 RESOLVER = yaml.SafeLoader("")
 
@@ -32,17 +33,33 @@ def rewrite(text: str, results: Mapping[int, str], provenance: Mapping[str, str]
     ``results`` has, by the places of goldens among all, what came out of them. Comments stay; those
     within a golden that is written go above it. Other goldens stay as they are.
 
-    Raises UserError where a golden cannot be written as it was meant, as with an anchor in it.
+    Lines end as they did.
+
+    Raises UserError where a golden cannot be written as it was meant, as with an anchor in it, and
+    for a text that not every reader of YAML takes.
     """
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    parts = _Parts(text)
-    pieces = [_provenance_piece(parts, root, provenance)]
+    ending = _line_end(text)
+    plain = text.replace(ending, "\n")
+    try:
+        root: Any = yaml.compose(plain, Loader=yaml.SafeLoader)
+        parts = _Parts(plain)
+    except yaml.YAMLError as error:
+        raise UserError(f"the goldens cannot be written: {error}", "use no tabs") from None
+    pieces = _provenance_pieces(parts, root, provenance)
     for number, node in enumerate(_fields(root)["goldens"].value):
         if number in results:
             pieces += _golden_pieces(parts, node, results[number])
-    new = _replaced(text, pieces)
-    _demand_same(text, new)
-    return new
+    new = _replaced(plain, pieces)
+    _demand_same(plain, new)
+    return new.replace("\n", ending)
+
+
+def _line_end(text: str) -> str:
+    """Return how the lines of a text end; raise UserError if some end otherwise."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    if set("\r\n") & set(text.replace(ending, "")):
+        raise UserError("lines of the file end in different ways", "save it with one line end")
+    return ending
 
 
 def write_result(expect: Mapping[str, Any], digest: str) -> str:
@@ -56,11 +73,30 @@ class _Parts:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        tokens = [*yaml.scan(text, Loader=yaml.SafeLoader)]
         self.values = [
-            (token.start_mark.index, token.end_mark.index)
-            for token in yaml.scan(text, Loader=yaml.SafeLoader)
+            (self._content_of(token), token.end_mark.index)
+            for token in tokens
             if isinstance(token, yaml.ScalarToken)
         ]
+        self.marks = [
+            token.start_mark.index
+            for token in tokens
+            if isinstance(token, (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken))
+        ]
+
+    def _content_of(self, token: yaml.ScalarToken) -> int:
+        """Return where a value's content begins: a block's is below the line that announces it."""
+        start: int = token.start_mark.index
+        return self.text.index("\n", start) if token.style in ("|", ">") else start
+
+    def demand_plain(self, start: int, end: int) -> None:
+        """Raise UserError for an anchor, an alias or a tag between two places."""
+        if any(start <= each < end for each in self.marks):
+            raise UserError(
+                "the goldens cannot be written as they are meant",
+                "write them without anchors and tags",
+            )
 
     def end_of(self, node: Any) -> int:
         """Find where a node ends.
@@ -84,9 +120,10 @@ class _Parts:
 
 def _golden_pieces(parts: _Parts, node: yaml.Node, result: str) -> Iterator[Piece]:
     text, start, end = parts.text, node.start_mark.index, parts.end_of(node)
+    begin = start - node.start_mark.column
+    parts.demand_plain(begin, end)
     margin = ",\n" + " " * (node.start_mark.column + 1)
     yield start, end, "{" + margin.join([*_given_lines(text, node), result]) + "}"
-    begin = start - node.start_mark.column
     indent = re.match(" *", text[begin:])[0]  # type: ignore[index]  # it matches everything
     yield begin, begin, "".join(f"{indent}{each}\n" for each in parts.comments(start, end))
 
@@ -105,15 +142,17 @@ def _given_lines(text: str, node: yaml.Node) -> list[str]:
     return [", ".join(fields.values()), *own]
 
 
-def _provenance_piece(parts: _Parts, root: Any, provenance: Mapping[str, str]) -> Piece:
-    """Write what made the goldens where it stands, or above them."""
+def _provenance_pieces(parts: _Parts, root: Any, provenance: Mapping[str, str]) -> list[Piece]:
+    """Write what made the goldens where it stands, its comments above it, or above the goldens."""
     said = ", ".join(f"{name}: {_plain_or_quoted(each)}" for name, each in provenance.items())
     places = {key.value: (key.start_mark.index, value) for key, value in root.value}
     if "provenance" in places:
         start, node = places["provenance"]
-        return start, parts.end_of(node), f"provenance: {{{said}}}"
+        end = parts.end_of(node)
+        comments = "".join(f"{each}\n" for each in parts.comments(start, end))
+        return [(start, end, f"{comments}provenance: {{{said}}}")]
     start, _ = places["goldens"]
-    return start, start, f"provenance: {{{said}}}\n\n"
+    return [(start, start, f"provenance: {{{said}}}\n\n")]
 
 
 def _fields(node: Any) -> dict[str, yaml.Node]:
@@ -136,9 +175,20 @@ def _in_flow(text: str, node: Any) -> str:
 
 def _plain_or_quoted(value: str, tag: str = TEXT) -> str:
     """Write a value without quotes if it is read in a flow mapping as what it is."""
-    is_plain = not FLOW_INDICATORS & set(value) and "\n" not in value and ": " not in value
+    if not value and tag != TEXT:
+        return "null"
+    is_plain = bool(WORDS.fullmatch(value)) or _is_read_in_flow(value)
     same = RESOLVER.resolve(yaml.ScalarNode, value, (True, False)) == tag  # type: ignore[no-untyped-call]
     return value if is_plain and same else _quoted(value)
+
+
+def _is_read_in_flow(value: str) -> bool:
+    """Return whether both a mapping and a list in flow style take a plain value as it is."""
+    try:
+        read = yaml.load(f"{{a: {value}, b: [{value}, c]}}", Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        return False
+    return bool(read == {"a": value, "b": [value, "c"]})
 
 
 def _quoted(value: str) -> str:
@@ -172,12 +222,11 @@ def _demand_same(before: str, after: str) -> None:
     """Raise UserError unless two texts differ in nothing but what is computed."""
     try:
         same = dict(_givens(before)) == dict(_givens(after))
-    except UserError:
+        yaml.compose(after, Loader=yaml.SafeLoader)  # stricter than what reads scheme files
+    except (UserError, yaml.YAMLError):
         same = False
     if not same:
-        raise UserError(
-            "the goldens cannot be written as they are meant", "write them without anchors and tags"
-        )
+        raise UserError("the goldens cannot be written as they are meant", "put texts in quotes")
 
 
 def _givens(text: str) -> Iterator[tuple[str, str]]:

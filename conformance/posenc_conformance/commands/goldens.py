@@ -101,7 +101,7 @@ def write(path: Path) -> list[str]:
     Raises UserError if the oracle does not certify a value.
     """
     owner = load_model(path) if is_model(path) else load_scheme(path)
-    text = path.read_text(encoding="utf-8")
+    text = path.read_bytes().decode()
     changed, results = [], {}
     for number, (scheme, golden) in enumerate(_goldens_of(owner)):
         where = f"{path.name}::golden::{golden.id}"
@@ -119,7 +119,7 @@ def write(path: Path) -> list[str]:
             results[number] = golden_text.write_result(expect, digest)
     if changed or owner.provenance != PROVENANCE:
         writer = Writer(
-            lambda path: path.read_text(encoding="utf-8") == text,
+            lambda path: path.read_bytes().decode() == text,
             "has changed since it was read",
             hint="run it again",
         )
