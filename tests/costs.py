@@ -85,6 +85,7 @@ def pytest_sessionfinish() -> None:
     name = os.environ.get("POSENC_COSTS")
     if name and "PYTEST_XDIST_WORKER" not in os.environ:
         text = json.dumps({key: round(float(cost), 3) for key, cost in FOUND.items()}, indent=0)
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text + "\n", encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +23,20 @@ import pytest
 
 from tests.building import CHECKOUT
 
+
+def _whole_number(variable: str) -> int:
+    """Return a number above zero of the environment, or 1.
+
+    Raises UsageError, which pytest shows without a traceback.
+    """
+    given = os.environ.get(variable) or "1"
+    if not given.isdecimal() or int(given) == 0:
+        raise pytest.UsageError(f"{variable}={given} is no whole number above zero")
+    return int(given)
+
+
 Item = TypeVar("Item")
-SHARE = int(os.environ.get("POSENC_SHARE", "1"))
+SHARE = _whole_number("POSENC_SHARE")
 RARELY = 2
 """A slow test is drawn so many times less often than one that is not."""
 JUDGED = Path(__file__).with_name("judged.json")
@@ -91,12 +104,18 @@ def is_drawn(name: str, share: int, draw_by: str | None = None) -> bool:
 
 @cache
 def draw() -> str:
-    """Return what decides the draw: the commit, unless ``POSENC_DRAW`` says something else."""
+    """Return what decides the draw: the commit, unless ``POSENC_DRAW`` says something else.
+
+    Where there is no commit, it is the day.
+    """
     if "POSENC_DRAW" in os.environ:
         return os.environ["POSENC_DRAW"]
     command = ["git", "rev-parse", "--short=12", "HEAD"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    try:
+        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    except OSError:  # no git
+        return date.today().isoformat()
+    return done.stdout.strip() or date.today().isoformat()
 
 
 @cache

@@ -95,6 +95,13 @@ def test_pip_alone_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
     assert found["UV_INDEX_STRATEGY"] == "unsafe-best-match"
 
 
+def test_nothing_heavy_is_installed_to_prove_a_change() -> None:
+    extras = PROJECT["optional-dependencies"]
+    names = {canonical(line) for line in (*extras["dev"], *extras["docs"])}
+    heavy = {canonical(line) for extra in ("browser", "lab", "torch") for line in extras[extra]}
+    assert not names & (heavy | {"scipy", "tensorflow", "jaxlib", "pandas"})
+
+
 def test_every_dependency_has_a_lowest_version_and_it_is_tried() -> None:
     assert [line for line in PROJECT["dependencies"] if not re.match(r"[\w-]+>=\d", line)] == []
     assert "--resolution lowest-direct -e ." in planned("lowest")

@@ -1,6 +1,7 @@
 """What a share leaves out, what it must not, and what a test may cost."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,10 +61,12 @@ def ran(pytester: pytest.Pytester) -> Run:
     return run
 
 
+@pytest.mark.always  # each runs hundreds of tests
 def test_without_a_share_everything_runs(ran: Run) -> None:
     assert ran(1, "a") == {"long": 200, "slow": 200, "always": 20, "group": 20, "rope": 100}
 
 
+@pytest.mark.always  # each runs hundreds of tests
 def test_a_share_runs_one_of_as_many(ran: Run) -> None:
     found = ran(8, "a")
     assert found["always"] == 20
@@ -73,6 +76,7 @@ def test_a_share_runs_one_of_as_many(ran: Run) -> None:
     assert ran(8, "a") == found
 
 
+@pytest.mark.always  # each runs hundreds of tests
 def test_what_is_of_a_changed_scheme_runs_whole(ran: Run) -> None:
     found = ran(8, "a", frozenset({"rope"}))
     assert found["rope"] == 100
@@ -121,6 +125,7 @@ def test_each_file_of_a_scheme_is_part_of_its_digest(
         path.write_bytes(content)
 
 
+@pytest.mark.always  # each runs hundreds of tests
 def test_what_tries_a_changed_door_runs_whole(ran: Run) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shares, "DOORS", {"remote": "other it", "report": "other"})
@@ -189,3 +194,24 @@ def test_a_slow_machine_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = costs.limit(costs.USUAL)
     assert usual == costs.limit(costs.USUAL / 2) == costs.MOST * costs.NOISE
     assert costs.limit(3 * costs.USUAL) == 3 * usual
+
+
+@pytest.mark.parametrize("given", ["0", "-8", "x", "1.5"])
+def test_a_share_is_a_whole_number(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_SHARE", given)
+    with pytest.raises(pytest.UsageError, match=r"SOME_SHARE=.* is no whole number above zero"):
+        shares._whole_number("SOME_SHARE")
+
+
+def test_where_no_commit_is_the_day_decides(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("POSENC_DRAW", raising=False)
+    monkeypatch.setattr(shares, "CHECKOUT", tmp_path)
+    shares.draw.cache_clear()
+    with_git = shares.draw()
+    monkeypatch.setenv("PATH", "")
+    shares.draw.cache_clear()
+    assert shares.draw() == with_git
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", with_git)
+    shares.draw.cache_clear()

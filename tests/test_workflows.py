@@ -161,15 +161,69 @@ def test_a_change_is_proven_without_torch_and_browser() -> None:
     assert not re.search(r"\.\[.*browser|\.\[lab|install.* torch|chromium", plan)
 
 
-def test_what_a_change_leaves_out_is_in_the_targets_beside() -> None:
-    """Each folder and mark that `make test` leaves out."""
-    left_out = set(re.findall(r"--ignore=(\S+)", planned("test")))
-    assert left_out == {"tests/site", "tests/languages", "tests/pytorch"}
-    assert "-m 'not nightly' tests/site tests/languages" in planned("test-site")
-    assert planned("test-torch").rstrip().endswith("-m torch tests")
-    everything = planned("test-all")
-    assert re.search(r"pytest .* tests --ignore=tests/languages/test_languages.py", everything)
-    assert not re.search(r"pytest .*-m ", everything)
+RUN = ".venv/bin/pytest -n auto --dist loadgroup --durations=20"
+PROVEN = {
+    "test": f"POSENC_SHARE=8 {RUN} -m 'not torch and not nightly' --ignore=tests/site "
+    "--ignore=tests/languages --ignore=tests/pytorch",
+    "test-site": f"POSENC_SITE={CHECKOUT}/site POSENC_SHARE=1 {RUN} -m 'not nightly' tests/site "
+    "tests/languages --ignore=tests/languages/test_languages.py "
+    "--ignore=tests/languages/test_cpp.py",
+    "test-torch": f"{RUN} -m torch tests",
+    "test-all": f"POSENC_SITE={CHECKOUT}/site {RUN} tests "
+    "--ignore=tests/languages/test_languages.py --ignore=tests/languages/test_cpp.py",
+}
+"""The tests that a target runs, in so many words: nothing is left out without being seen here."""
+
+
+@pytest.mark.parametrize("target", PROVEN)
+def test_a_target_runs_its_tests_and_fails_with_them(target: str) -> None:
+    lines = planned(target).replace("\\\n", "").splitlines()
+    assert PROVEN[target] in [" ".join(line.split()) for line in lines]
+    assert not re.search(r"^\t-.*\$\((PYTEST|BOTH)\)|\$\((PYTEST|BOTH)\).*\|\|", MAKEFILE, re.M)
+
+
+def test_style_is_checked_whole() -> None:
+    assert [line.partition(" >")[0] for line in planned("lint").splitlines()] == [
+        ".venv/bin/ruff check .",
+        ".venv/bin/ruff format --check .",
+        ".venv/bin/codespell",
+        ".venv/bin/lint-imports --no-cache",
+    ]
+
+
+def test_no_job_of_a_change_is_switched_off() -> None:
+    text = (FOLDER / "test.yml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text)[True].keys() == {"push", "pull_request"}
+    assert not re.search(r"^ *(- )?(if|continue-on-error):", text, re.M)
+
+
+MAKEFILE_OF_CI = """
+%:
+	@echo $@ >>$(DONE)
+	@[ $@ != $(WRONG) ]
+"""
+
+
+@pytest.mark.parametrize(("wrong", "code"), [("none", 0), ("conformance", 2), ("test-torch", 2)])
+def test_ci_runs_each_command_and_fails_with_the_first(
+    wrong: str, code: int, tmp_path: Path
+) -> None:
+    for name in ("README.md", ".ci/run"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((CHECKOUT / name).read_bytes())
+    (tmp_path / "Makefile").write_text(MAKEFILE_OF_CI, encoding="utf-8")
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@e"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    done = tmp_path / "done"
+    environment = os.environ | {"DONE": str(done), "WRONG": wrong}
+    run = subprocess.run(
+        ["bash", ".ci/run"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == code, run.stderr
+    every = ["conformance", "test", "test-site", "test-torch"]
+    first = every[: every.index(wrong) + 1] if wrong in every else every
+    assert done.read_text(encoding="utf-8").split() == first
 
 
 def test_each_week_the_kit_is_mutated() -> None:
