@@ -37,6 +37,8 @@ def _whole_number(variable: str) -> int:
 
 Item = TypeVar("Item")
 SHARE = _whole_number("POSENC_SHARE")
+LISTED = _whole_number("POSENC_LISTS") if "POSENC_LISTS" in os.environ else SHARE
+"""The share of lists within tests, where it is another one than that of the tests."""
 RARELY = 2
 """A slow test is drawn so many times less often than one that is not."""
 JUDGED = Path(__file__).with_name("judged.json")
@@ -93,7 +95,7 @@ def drawn(
     escapes one of eight with a probability of (7/8)^50 = 0.13 %.
     """
     whole = scheme is not None and scheme in changed()
-    return [each for each in items if whole or is_drawn(name(each), SHARE)]
+    return [each for each in items if whole or is_drawn(name(each), LISTED)]
 
 
 def is_drawn(name: str, share: int, draw_by: str | None = None) -> bool:

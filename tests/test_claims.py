@@ -52,6 +52,7 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 
 
+@pytest.mark.always
 @pytest.mark.parametrize(
     "page", with_torch(WITH_CODE, lambda page: page.read_text(encoding="utf-8")), ids=name_of
 )

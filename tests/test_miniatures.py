@@ -97,6 +97,7 @@ def assert_wrong(mistake: type[Mistake]) -> None:
         assert names[:1] == [mistake.named], f"{mistake.__doc__}\n{names}\n\n{told(bad)}"
 
 
+@pytest.mark.always
 def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
     """Each combination of each call, in each dtype."""
     claimed = {

@@ -101,7 +101,7 @@ def test_a_fault_that_hits_fifty_is_seldom_missed() -> None:
 
 
 def test_drawn_gives_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "SHARE", 8)
+    monkeypatch.setattr(shares, "LISTED", 8)
     monkeypatch.setattr(shares, "changed", lambda: frozenset({"rope"}))
     assert shares.drawn(range(100), str, "rope") == [*range(100)]
     assert 0 < len(shares.drawn(range(100), str, "alibi")) < 40

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,16 +24,10 @@ from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 import posenc_conformance
-from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import WRONG
-from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.mutation import Mutant, code_of, mutants
 from posenc_lab.results import share, table
-
-assert right.__path__, wrong.__path__  # importing them fills the lists
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = Path(posenc_conformance.__path__[0])
@@ -44,22 +37,20 @@ def tests_of(*names: str) -> tuple[str, ...]:
     return tuple(f"tests/test_{name}.py" for name in names)
 
 
-MINIATURES = "miniatures"
-"""Stands for the tests of some right and wrong implementations."""
 TESTS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         *tests_of("error_model", "bounded", "truths", "subject", "asked", "process", "failures"),
         *tests_of("masked", "broadcast", "limits"),
-        *(MINIATURES, *tests_of("engines", "repro")),
+        *tests_of("miniatures", "engines", "repro"),
     ),
     "diagnose": (
         *tests_of("pattern", "recover", "explain", "mistakes", "state", "failures", "named"),
         *tests_of("naming", "recovered"),
-        *(MINIATURES, *tests_of("engines", "telling", "repro")),
+        *tests_of("miniatures", "engines", "telling", "repro"),
     ),
     "checks": (
         *tests_of("asked", "invariant", "failures", "state", "named", "limits", "memory"),
-        *(MINIATURES, *tests_of("engines", "everywhere")),
+        *tests_of("miniatures", "engines", "everywhere"),
     ),
     "deployed": tests_of("endpoint", "deployed"),
 }
@@ -73,7 +64,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
 }
 """The same of modules whose tests are in a file of another name."""
 STEP = 12
-"""One miniature in so many is judged."""
+"""Of this many miniatures one is judged, the same each time."""
 MOST = 0.1
 """Share of mutants that may survive: many of them mean the same as the true code."""
 PATIENCE = 3
@@ -183,24 +174,7 @@ def tests_for(module: str) -> list[str]:
     within = module.split(".")[1:]
     (named,) = tests_of(within[-1])
     own = OWN.get(".".join(within), (named,) if (ROOT / named).is_file() else ())
-    every = dict.fromkeys((*own, *TESTS[within[0]]))
-    return [test for each in every for test in (miniatures() if each == MINIATURES else (each,))]
-
-
-@cache
-def miniatures() -> tuple[str, ...]:
-    """Return the tests of one in STEP right and wrong implementations, the same each time."""
-    (file,) = tests_of("miniatures")
-    return (
-        *(f"{file}::test_wrong_is_rejected_and_named[{name}]" for name in _drawn(WRONG)),
-        *(f"{file}::test_right_passes[{name}]" for name in _drawn(RIGHT)),
-    )
-
-
-def _drawn(some: Iterable[Any]) -> list[str]:
-    """Return one in STEP of their names, without those that pytest changes in its ids."""
-    names = Counter(str(each.__name__).strip("_").replace(" ", "-") for each in some)
-    return sorted(name for name, n in names.items() if n == 1 and name.isascii())[::STEP]
+    return [*dict.fromkeys((*own, *TESTS[within[0]]))]
 
 
 # Running tests.
@@ -253,6 +227,8 @@ class Bench:
             "PYTHONPATH": os.pathsep.join([str(self.folder), *([before] if before else [])]),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "POSENC_LAB_STORE": "fresh",  # what a mutant was found to be says nothing of the truth
+            "POSENC_LISTS": str(STEP),
+            "POSENC_DRAW": "gate",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
