@@ -61,7 +61,7 @@ test-site: .venv/dev .venv/browser chromium
 
 # Some of what posenc init and posenc repro are tried on is written in PyTorch, as people write.
 test-torch: .venv/dev .venv/torch
-	$(PYTEST) -m torch tests
+	$(PYTEST) -m torch --ignore=tests/site --ignore=tests/languages tests
 
 # Everything, and nothing of it remembered from the last time.
 test-all: export POSENC_LAB_STORE = fresh

@@ -18,6 +18,8 @@ SITE = pytest.StashKey[Path]()
 SEARCH_INDEX = 320_000
 FIRST_VISIT = 320_000
 PAGE = 160_000
+OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PAGES", "SHARE")
+"""What a make that runs the tests hands on to one that they start."""
 SHOWING = {".css", ".js", ".mjs", ".svg", ".png", ".woff", ".woff2"}
 
 
@@ -33,6 +35,19 @@ def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
     )
+
+
+def outside_make() -> dict[str, str]:
+    """Environment without what a make that runs the tests hands on."""
+    return {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+
+
+def planned(*words: str) -> str:
+    """What make would run."""
+    command = ["make", "--dry-run", *words]
+    return subprocess.run(
+        command, cwd=CHECKOUT, env=outside_make(), capture_output=True, text=True, check=True
+    ).stdout
 
 
 def shown_by(site: Path) -> str:

