@@ -124,17 +124,19 @@ def find_fits(
     return list(_pairs(case, fits, output, only)) if output.size <= largest_paired else []
 
 
-def residual_of(case: Case, output: Floats, model: Floats, of: Case | None = None) -> float:
+def residual_of(
+    case: Case, output: Floats, model: Floats, own_bound: Floats | None = None
+) -> float:
     """Compute the largest difference of a result and a model, in units of the call's bound.
 
-    ``of`` is the call whose truth the model is, if it is one. Whoever computes that call instead
-    rounds its angles, which may be larger than those that were asked for.
+    ``own_bound`` is that of the model, if it is known. Whoever computes another call, or puts an
+    element somewhere else, rounds its angles, which may be larger than those that were asked for.
     """
     # Rounding what is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     allowed = np.maximum(case.bound, rounding * np.abs(model))
-    if of is not None and of.shape == case.shape:
-        allowed = np.maximum(allowed, of.bound)
+    if own_bound is not None and own_bound.shape == case.shape:
+        allowed = np.maximum(allowed, own_bound)
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         difference = np.where(case.judged, np.abs(output - model), 0)
         return float(error_ratio(difference, allowed).max())
@@ -148,7 +150,7 @@ def is_result_of(case: Case, output: Floats, other: Case) -> bool:
         return False
     if not is_alike or not other.has_result:
         return False
-    return residual_of(case, output, other.truth, other) <= 1
+    return residual_of(case, output, other.truth, other.bound) <= 1
 
 
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
@@ -195,7 +197,7 @@ def _fits(
     Models that leave more than ``most`` unexplained are left out.
     """
     for name, model in _models(asked, case, output, known):
-        residual = residual_of(asked, output, model.output, model.of)
+        residual = residual_of(asked, output, model.output, model.own_bound)
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
             yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)

@@ -116,7 +116,7 @@ class Probe:
         other = apply_constant(self.case, elsewhere.constants[0])
         if other is None:
             return None
-        residual = residual_of(self.case, self.output, other.truth, other)
+        residual = residual_of(self.case, self.output, other.truth, other.bound)
         if residual > 1:
             return None
         return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)

@@ -504,7 +504,8 @@ def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict class tokens at the end, or left at zero."""
     first = class_tokens(case)
     if first:
-        yield Prediction("matches class tokens at the end", np.roll(case.truth, -first, axis=0))
+        last, bound = (np.roll(each, -first, axis=0) for each in (case.truth, case.bound))
+        yield Prediction("matches class tokens at the end", last, bound=bound)
         lost = case.truth.copy()
         lost[:first] = 0
         yield Prediction("matches class tokens left at zero", lost)
