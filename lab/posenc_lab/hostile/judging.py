@@ -37,6 +37,8 @@ from posenc_lab.judging import schemes
 SECONDS = 10
 """What a case may take, of the processor's time for files and by the clock for programs."""
 WAITING = 60
+LEAVING = 10
+"""Seconds within which a process that was killed is gone."""
 MEMORY = 2**30
 NAME = "POSENC_STAGE"
 """A variable of the program's environment, which all that it starts inherits."""
@@ -268,6 +270,9 @@ class Stage:
     def end(self) -> int:
         """End the program; return how many processes are left of all that it started."""
         self.there.end()
+        until = time.monotonic() + LEAVING
+        while self.running() and time.monotonic() < until:
+            time.sleep(0.01)
         return self.running()
 
     def running(self) -> int:
