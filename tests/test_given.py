@@ -1,6 +1,7 @@
 """Right formula, wrong arguments or places: what becomes of both is read from results."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,18 @@ def test_two_arguments_that_are_exchanged() -> None:
     q, k = fine((2, 4, 8)), fine((2, 4, 8), 5)
     case = case_of("rope_query_key", "query-key-half", q=q, k=k, positions=np.arange(4), base=1e4)
     assert describe_given([(case, result_of(case, q=k, k=q))], []) == "q and k are exchanged"
+
+
+def test_a_call_without_an_argument_cannot_show_what_became_of_it() -> None:
+    given = {"x": fine((1, 4)), "positions": np.array([7]), "base": 1e4, "factor": 40.0}
+    given |= {"original_max_position_embeddings": 4096}
+    plain = case_of("yarn", "code-interleaved", **given)
+    scales = plain.with_arguments(mscale=1.0, mscale_all_dim=0.707)
+    scales = replace(scales, conventions={**plain.conventions, "attention": "mscale"})
+    wrong = scales, result_of(scales, mscale=0.707, mscale_all_dim=1.0)
+    words = "mscale and mscale_all_dim are exchanged"
+    assert describe_given([wrong], [(plain, plain.truth)]) == words
+    assert describe_given([wrong, (plain, plain.truth + 1)], []) == ""
 
 
 def test_what_a_right_answer_refutes_is_not_told() -> None:

@@ -1,5 +1,6 @@
 """What is kept of an earlier call is told as that, and what is not kept never is."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -211,6 +212,16 @@ def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
     subject, cases = opened(1000.5, 10.0, 20.0)
     subject.history.forget()
     wrong = [(case, np.asarray(case.with_arguments(base=1000.5).truth)) for case in cases]
+    assert kept_from_first(subject, wrong) == ()
+
+
+def test_what_a_call_is_not_given_is_not_kept() -> None:
+    subject, (case, plain) = opened(10.0, 10.0, 20.0)
+    partial = {**case.conventions, "rotation": "partial"}
+    opening = replace(case.with_arguments(rotary_dim=2), conventions=partial)
+    subject.history.openings["float64"] = opening
+    whole = replace(case.with_arguments(rotary_dim=4), conventions=partial)
+    wrong = [(whole, np.asarray(opening.truth)), (plain, np.asarray(plain.truth) + 1)]
     assert kept_from_first(subject, wrong) == ()
 
 

@@ -76,12 +76,13 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
 
 
 def _of_one(name: str, become: Become) -> Change:
-    """Make a change of one array, which one without the axis in question cannot show."""
+    """Make a change of one array, which a call without it, or without the axis, cannot show."""
 
     def change(case: Case) -> Mapping[str, Any]:
-        array = case.arguments[name]
+        array = case.arguments.get(name)
         with suppress(np.exceptions.AxisError):
-            return {name: become(array)} if array.size else {}
+            if isinstance(array, np.ndarray) and array.size:
+                return {name: become(array)}
         return {}
 
     return change
@@ -151,8 +152,8 @@ def _repeated(array: Array, place: int, axis: int) -> Array:
 
 
 def _may_be_exchanged(case: Case, one: str, two: str) -> bool:
-    """Return whether two arguments are of one kind, and differ."""
-    a, b = case.arguments[one], case.arguments[two]
+    """Return whether a call is given two arguments that are of one kind, and differ."""
+    a, b = case.arguments.get(one), case.arguments.get(two)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and not np.array_equal(a, b)
     return type(a) is type(b) and isinstance(a, int | float) and a != b

@@ -58,7 +58,7 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
         if numbers and all(
             _explains(case, output, _differing(first, case, names)) for case, output in wrong
         ):
-            asked = {tuple(case.arguments[name] for name in names) for case, _ in wrong}
+            asked = {tuple(map(case.arguments.get, names)) for case, _ in wrong}
             odd = any(first.arguments[name] % 1 for name in names)
             seen = any(_tells(*each, _differing(first, each[0], names)) for each in wrong)
             return names if seen and (odd or len(asked) > 1) else ()
@@ -237,10 +237,11 @@ def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[d
 def _differing(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the named arguments of another call that differ from those of a case.
 
-    Empty if none differs, or if one has another shape.
+    Empty if none differs, or if one has another shape. What one of both is not given cannot differ.
     """
     given: Mapping[str, Any] = other.arguments
-    taken = {name: given[name] for name in names if given.get(name) is not None}
+    both = [name for name in names if name in case.arguments]
+    taken = {name: given[name] for name in both if given.get(name) is not None}
     if any(np.shape(value) != np.shape(case.arguments[name]) for name, value in taken.items()):
         return {}
     return {n: each for n, each in taken.items() if not np.array_equal(each, case.arguments[n])}
