@@ -79,7 +79,8 @@ def lines(paths: list[Path]) -> int:
 
 def addition(id: str) -> tuple[str, str, int]:
     """When a scheme was added, minutes since the commit before, and older files changed with it."""
-    (said,) = git("log", "--diff-filter=A", "--format=%H %P", "-1", "--", f"spec/{id}.yaml")
+    file = f":(glob)spec/**/{id}.yaml"
+    (said,) = git("log", "--diff-filter=A", "--format=%H %P", "--reverse", "--", file)[:1]
     commit, parent = said.split()[:2]
     here, before = (
         datetime.fromisoformat(git("show", "-s", "--format=%aI", each)[0])
@@ -92,13 +93,13 @@ def addition(id: str) -> tuple[str, str, int]:
 
 def print_added(since: str) -> None:
     """Files, lines and time of the schemes that a revision does not have."""
-    old = {Path(path).stem for path in git("ls-tree", "--name-only", since, "spec/")}
+    old = {Path(path).stem for path in git("ls-tree", "-r", "--name-only", since, "spec/")}
     tracked = [Path(path) for path in git("ls-files")]
     rows: list[tuple[object, ...]] = []
     for scheme in load_all():
         if scheme.id not in old:
             every = files_of(scheme.id, tracked)
-            five = [path for path in every if str(path.parent) in FIVE]
+            five = [path for path in every if any(map(path.is_relative_to, FIVE))]
             added, minutes, others = addition(scheme.id)
             rows.append((scheme.id, len(every), lines(every), lines(five), others, added, minutes))
     head = ["scheme", "files", "lines", "lines of the five", "others", "added", "minutes"]

@@ -51,11 +51,17 @@ REFUSALS = {
     "imports-the-reference": ("import posenc", "posenc contains the right answers"),
     "imports-from-the-reference": ("from posenc import rope", "posenc contains the right answers"),
     "imports-within-the-reference": (
-        "import posenc.schemes.rope",
+        "import posenc.schemes.rotary.rope",
         "posenc contains the right answers",
     ),
-    "imports-the-oracle": ("import posenc_conformance.oracle.rope", "contains the right answers"),
-    "imports-a-scheme": ("import posenc_conformance.schemes.rope", "contains the right answers"),
+    "imports-the-oracle": (
+        "import posenc_conformance.oracle.rotary.rope",
+        "contains the right answers",
+    ),
+    "imports-a-scheme": (
+        "import posenc_conformance.schemes.rotary.rope",
+        "contains the right answers",
+    ),
     "imports-the-judge": (
         "from posenc_conformance.judge import case",
         "contains the right answers",

@@ -160,7 +160,7 @@ def _key(
         return dependencies.digest([module], [], item.nodeid, *there, shown)
     scheme = _scheme(item.callspec.params)
     beside = (dependencies.digest_of_files(also),) if also else ()
-    oracle = f"posenc_conformance.oracle.{scheme.module_name}"
+    oracle = f"posenc_conformance.oracle.{scheme.package_name}.{scheme.module_name}"
     more = modules_of_miniatures(scheme) if miniatures else ()
     return dependencies.digest([module, JUDGE, oracle, *more], [scheme], item.nodeid, *beside)
 

@@ -43,14 +43,13 @@ RARELY = 2
 """A slow test is drawn so many times less often than one that is not."""
 JUDGED = Path(__file__).with_name("judged.json")
 HOMES = (
-    "spec/{}.yaml",
-    "reference/posenc/schemes/{}.py",
-    "conformance/posenc_conformance/schemes/{}.py",
-    "conformance/posenc_conformance/oracle/{}.py",
-    "lab/posenc_lab/miniatures/right/{}.py",
-    "lab/posenc_lab/miniatures/wrong/{}.py",
+    "reference/posenc/schemes",
+    "conformance/posenc_conformance/schemes",
+    "conformance/posenc_conformance/oracle",
+    "lab/posenc_lab/miniatures/right",
+    "lab/posenc_lab/miniatures/wrong",
 )
-"""Where the files of a scheme are; those of the spec have hyphens in their names."""
+"""Where the modules of a scheme are, in the folder of its family."""
 KIT = "conformance/posenc_conformance"
 DOORS = {
     "adapters": "arrays broadcast limits masked one_line quiet",
@@ -129,14 +128,16 @@ def changed() -> frozenset[str]:
 
 def digests() -> dict[str, str]:
     """Return a digest of the files of each scheme, by the name of its modules, and of each door."""
-    names = sorted(path.stem for path in (CHECKOUT / "spec").glob("*.yaml"))
-    schemes = {name.replace("-", "_"): _digest(_files_of_scheme(name)) for name in names}
+    paths = sorted(
+        each for each in (CHECKOUT / "spec").glob("*/*.yaml") if each.parent.name != "models"
+    )
+    schemes = {path.stem.replace("-", "_"): _digest(_files_of_scheme(path)) for path in paths}
     return schemes | {door: _digest(_files_of_door(door)) for door in DOORS}
 
 
-def _files_of_scheme(name: str) -> list[Path]:
-    module = name.replace("-", "_")
-    return [CHECKOUT / home.format(name if home.endswith("yaml") else module) for home in HOMES]
+def _files_of_scheme(path: Path) -> list[Path]:
+    name = f"{path.parent.name}/{path.stem}.py".replace("-", "_")
+    return [path, *(CHECKOUT / home / name for home in HOMES)]
 
 
 def _files_of_door(door: str) -> list[Path]:

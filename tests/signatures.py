@@ -4,7 +4,7 @@
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import posenc
 from posenc import schemes
@@ -16,7 +16,9 @@ STUB = CHECKOUT / "reference" / "posenc" / "__init__.pyi"
 def stub() -> str:
     """The stub as it should be."""
     lines = ["# Written by `make records`: every name that a module of posenc.schemes offers.", ""]
-    for found in iter_modules(schemes.__path__, f"{schemes.__name__}."):
+    for found in walk_packages(schemes.__path__, f"{schemes.__name__}."):
+        if found.ispkg:
+            continue
         names = sorted(import_module(found.name).__all__)
         lines += [f"from {found.name} import (", *(f"    {name}," for name in names), ")"]
     lines += ["", "__version__: str", "__all__ = ["]

@@ -23,19 +23,19 @@ PACKAGES = (
 )
 FORBIDDEN = {
     "the oracle imports a function of the reference": (
-        "conformance/posenc_conformance/oracle/alibi.py",
+        "conformance/posenc_conformance/oracle/bias/alibi.py",
         "from posenc import alibi_slopes",
     ),
     "the oracle imports NumPy": (
-        "conformance/posenc_conformance/oracle/rope.py",
+        "conformance/posenc_conformance/oracle/rotary/rope.py",
         "import numpy as np",
     ),
     "the oracle imports the kit": (
-        "conformance/posenc_conformance/oracle/alibi.py",
+        "conformance/posenc_conformance/oracle/bias/alibi.py",
         "from posenc_conformance.judge.case import Case",
     ),
     "the reference imports the kit": (
-        "reference/posenc/schemes/rope.py",
+        "reference/posenc/schemes/rotary/rope.py",
         "from posenc_conformance.errors import UserError",
     ),
     "judging knows a scheme": (
@@ -55,11 +55,11 @@ FORBIDDEN = {
         "from posenc_lab.miniatures.mistakes import WRONG",
     ),
     "a right miniature asks the reference": (
-        "lab/posenc_lab/miniatures/right/mla.py",
+        "lab/posenc_lab/miniatures/right/attention/mla.py",
         "import posenc",
     ),
     "a wrong miniature asks the reference": (
-        "lab/posenc_lab/miniatures/wrong/layout_2d.py",
+        "lab/posenc_lab/miniatures/wrong/absolute/layout_2d.py",
         "from posenc import t5_bucket",
     ),
     "the laboratory knows a test": (

@@ -17,8 +17,7 @@ NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
 
 
 def test_every_file_is_shown() -> None:
-    files = {path.name for path in code.FOLDER.glob("*.py")}
-    assert files == {code.path(*each).name for each in SHOWN}
+    assert {*code.FOLDER.rglob("*.py")} == {code.path(*each) for each in SHOWN}
 
 
 @pytest.mark.draws
@@ -54,10 +53,11 @@ def test_wrong_code_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     text = code.path("rope", "numpy").read_text(encoding="utf-8")
     wrong = text.replace("first * cos - second * sin", "first * cos + second * sin")
     assert wrong != text
-    (tmp_path / "rope_numpy.py").write_text(wrong, encoding="utf-8")
     claims: dict[str, Any] = {"rope": {"rope": "interleaved"}}
     (tmp_path / "claims.yaml").write_text(json.dumps(claims), encoding="utf-8")
     monkeypatch.setattr(code, "FOLDER", tmp_path)
+    code.path("rope", "numpy").parent.mkdir(parents=True)
+    code.path("rope", "numpy").write_text(wrong, encoding="utf-8")
     monkeypatch.setattr(code, "RECORD", tmp_path / "code.json")
     with pytest.raises(SystemExit, match="is wrong"):
         code.update([("rope", "numpy")])

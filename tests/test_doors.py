@@ -150,7 +150,10 @@ def test_command(
 ) -> None:
     monkeypatch.chdir(folder)
     before = {path: path.read_bytes() for path in folder.glob("*.*")}
-    words = [str(CHECKOUT / "spec/rope.yaml") if each == "ROPE" else each for each in typed.split()]
+    words = [
+        str(CHECKOUT / "spec/rotary/rope.yaml") if each == "ROPE" else each
+        for each in typed.split()
+    ]
     assert main(words) == 0
     assert COMMANDS[typed] in capsys.readouterr().out
     assert all(path.read_bytes() == content for path, content in before.items())

@@ -28,7 +28,7 @@ WITHOUT_RESULT = {"refuse"}
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:
     """Each fails a wrong miniature, which the kit must also reject as a whole."""
-    file = f"lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py"
+    file = f"lab/posenc_lab/miniatures/wrong/{scheme.package_name}/{scheme.module_name}.py"
     missing = [
         f"{scheme.path.name}::golden::{golden.id} fails no wrong miniature. "
         f"One that is wrong there is missing in {file}: {golden.kills!r}"

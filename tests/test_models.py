@@ -26,6 +26,7 @@ from posenc_conformance.models.file import (
     load_all,
     load_model,
     load_together,
+    model_named,
     paths,
 )
 from posenc_conformance.models.frequencies import frequencies, rotated
@@ -204,7 +205,7 @@ def test_every_mistake_can_be_made_with_some_model() -> None:
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "llama-3.1-8b") -> Path:
     """A copy of a model file with the first occurrence of a text replaced."""
-    text = (spec_folder() / "models" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = model_named(name).path.read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "models" / f"{name}.yaml"
     path.parent.mkdir()
@@ -258,7 +259,7 @@ def test_a_golden_that_was_changed_is_found_and_written_again(tmp_path: Path) ->
     load_model.cache_clear()
     assert goldens.main([str(path)], writing=True) == 0
     written_again = path.read_text(encoding="utf-8")
-    assert written_again == (spec_folder() / "models" / path.name).read_text(encoding="utf-8")
+    assert written_again == model_named(path.stem).path.read_text(encoding="utf-8")
 
 
 def test_ids_and_repositories_are_given_once() -> None:

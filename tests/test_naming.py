@@ -11,7 +11,7 @@ from posenc_conformance import claims
 from posenc_conformance.judge.case import case_described_by
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name
 from posenc_conformance.testing.naming import name_mistake
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array
@@ -243,7 +243,7 @@ ROTARY = (
 
 @pytest.mark.parametrize("id", ROTARY)
 def test_that_nothing_is_rotated_is_told_of_every_scheme(id: str) -> None:
-    scheme = load_scheme(spec_folder() / f"{id}.yaml")
+    scheme = load_scheme(paths_by_name()[id])
     told = []
     for golden in scheme.goldens:
         case = case_described_by(scheme, golden, "float32")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.remembered(shipped=True, also=("CONTRIBUTING.md", "docs
 COPIED = ("spec", "reference", "conformance", "lab", "tests", "docs/data", "pyproject.toml")
 POSENC = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
 LOGARITHM = {
-    "reference/posenc/schemes/log_bias.py": {
+    "reference/posenc/schemes/bias/log_bias.py": {
         "import arguments": "import arguments, elementary",
         "-of_heads.astype(np.float64)[:, None, None] * distance\n": """-elementary.total(
         elementary.times(
@@ -28,14 +28,14 @@ LOGARITHM = {
     )
 """,
     },
-    "conformance/posenc_conformance/oracle/log_bias.py": {
+    "conformance/posenc_conformance/oracle/bias/log_bias.py": {
         "* distance": "* mpmath.log(1 + distance)",
     },
-    "conformance/posenc_conformance/schemes/log_bias.py": {
+    "conformance/posenc_conformance/schemes/bias/log_bias.py": {
         "* distance": "* np.log1p(distance)",
         "\n\nfrom": "\n\nimport numpy as np\n\nfrom",
     },
-    "lab/posenc_lab/miniatures/wrong/log_bias.py": {
+    "lab/posenc_lab/miniatures/wrong/bias/log_bias.py": {
         "* distance": "* np.log1p(distance)",
     },
 }
@@ -113,11 +113,11 @@ def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
     for line in (write, *tests):
         green(line, project)
 
-    (project / "conformance/posenc_conformance/schemes/log_bias.py").unlink()
+    (project / "conformance/posenc_conformance/schemes/bias/log_bias.py").unlink()
     alone = run("pytest --impl=reference -m 'integer or log_bias'", project)
     assert alone.returncode == 1
     assert "log-bias.yaml::unfinished" in alone.stdout
-    assert "conformance/posenc_conformance/schemes/log_bias.py" in alone.stdout
+    assert "conformance/posenc_conformance/schemes/bias/log_bias.py" in alone.stdout
     assert "integer" in alone.stdout.partition("scorecard")[2]
 
 

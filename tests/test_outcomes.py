@@ -14,7 +14,7 @@ from posenc_conformance.implementations.reference import reference_for
 from posenc_conformance.judge.misbehaviour import Breakdown
 from posenc_conformance.judge.verdict import Outcome, Verdict
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -243,7 +243,7 @@ def test_a_process_that_is_lost_in_any_check_fails_it() -> None:
     def lose(*_: object) -> Outcome:
         raise Breakdown("rope() was ended by signal 9")
 
-    known = [load_scheme(spec_folder() / "rope.yaml")]
+    known = [load_scheme(paths_by_name()["rope"])]
     subject = subjects(reference_for(known)(), known)[0]
     check = Check("behaviour", "lost", subject, None, lose)
     found = execute(check, Options(1))

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 KIT = CHECKOUT / "conformance" / "posenc_conformance"
 PARTS = {
-    "kit": KIT / "schemes" / "integer.py",
-    "oracle": KIT / "oracle" / "integer.py",
-    "reference": CHECKOUT / "reference" / "posenc" / "schemes" / "integer.py",
+    "kit": KIT / "schemes" / "absolute" / "integer.py",
+    "oracle": KIT / "oracle" / "absolute" / "integer.py",
+    "reference": CHECKOUT / "reference" / "posenc" / "schemes" / "absolute" / "integer.py",
 }
 ADAPTER = """
 import numpy as np
@@ -38,7 +38,9 @@ def own(tmp_path: Path) -> Path:
     """A folder with the scheme ``integer`` under another name and with another call."""
     folder = tmp_path / "own"
     folder.mkdir()
-    (folder / "secret.yaml").write_text(renamed(CHECKOUT / "spec" / "integer.yaml"), "utf-8")
+    (folder / "secret.yaml").write_text(
+        renamed(CHECKOUT / "spec" / "absolute" / "integer.yaml"), "utf-8"
+    )
     for part, path in PARTS.items():
         (folder / f"secret_{part}.py").write_text(renamed(path), "utf-8")
     done = posenc("goldens", "--write", "secret.yaml", folder=folder)  # the hash has the call

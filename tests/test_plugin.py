@@ -391,9 +391,9 @@ def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge: Judge) -
 
 @pytest.mark.slow
 def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.Pytester) -> None:
-    from posenc_conformance.scheme_file.read import spec_folder
+    from posenc_conformance.scheme_file.read import paths_by_name
 
-    text = spec_folder().joinpath("rope.yaml").read_text(encoding="utf-8")
+    text = paths_by_name()["rope"].read_text(encoding="utf-8")
     broken = Path(pytester.path, "rope.yaml")
     broken.write_text(text.replace("kills: ", "kill: ", 1), encoding="utf-8")
     line = 1 + text[: text.index("kills: ")].count("\n")

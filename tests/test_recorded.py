@@ -103,15 +103,15 @@ def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
 @pytest.mark.parametrize(
     ("module", "own", "hanging"),
     [
-        ("posenc_lab.miniatures.wrong.rope", True, set(LEFT_OUT)),
-        ("posenc.schemes.rope", True, set(LEFT_OUT)),
+        ("posenc_lab.miniatures.wrong.rotary.rope", True, set(LEFT_OUT)),
+        ("posenc.schemes.rotary.rope", True, set(LEFT_OUT)),
         ("posenc_conformance.families.rotary", False, set(LEFT_OUT)),
         ("posenc_conformance.judge.error_model", False, set(LEFT_OUT)),
         ("posenc_conformance.checks.behaviour", False, set(LEFT_OUT)),
         ("posenc_conformance.diagnose.recover", False, {"matrix"}),
         ("posenc_lab.today", False, {"today"}),
-        ("posenc_conformance.schemes.alibi", False, set()),
-        ("posenc_lab.miniatures.wrong.alibi", False, set()),
+        ("posenc_conformance.schemes.bias.alibi", False, set()),
+        ("posenc_lab.miniatures.wrong.bias.alibi", False, set()),
     ],
 )
 def test_what_a_record_hangs_on(

@@ -8,11 +8,11 @@ import pytest
 from posenc_conformance import claims
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array, Mistake, declared
-from posenc_lab.miniatures.wrong import (
+from posenc_lab.miniatures.wrong.absolute import sincos_2d, timestep
+from posenc_lab.miniatures.wrong.combination import concatenation, embedding_sum
+from posenc_lab.miniatures.wrong.rotary import (
     axial_rope,
-    concatenation,
     dynamic_ntk,
-    embedding_sum,
     fope,
     llama3,
     longrope,
@@ -23,8 +23,6 @@ from posenc_lab.miniatures.wrong import (
     rope,
     rope_2d,
     rope_kernel,
-    sincos_2d,
-    timestep,
     xpos,
     yarn,
 )

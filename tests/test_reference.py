@@ -18,7 +18,7 @@ from posenc_conformance.judge.arrays import lattice
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.oracle import t5_bias
+from posenc_conformance.oracle.bias import t5_bias
 from posenc_lab.judging import schemes as all_schemes
 from posenc_lab.reference_error import ELEMENTS, FAR, drawn_cases, sampled_error
 

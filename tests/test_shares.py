@@ -110,18 +110,19 @@ def test_drawn_gives_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) ->
 def test_each_file_of_a_scheme_is_part_of_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for home in shares.HOMES:
-        path = tmp_path / home.format("xpos")
+    files = ["spec/rotary/xpos.yaml", *(f"{home}/rotary/xpos.py" for home in shares.HOMES)]
+    for file in files:
+        path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((CHECKOUT / home.format("xpos")).read_bytes())
+        path.write_bytes((CHECKOUT / file).read_bytes())
     expected = shares.digests()["xpos"]
     monkeypatch.setattr(shares, "CHECKOUT", tmp_path)
     assert shares.digests()["xpos"] == expected
-    for home in shares.HOMES:
-        path = tmp_path / home.format("xpos")
+    for file in files:
+        path = tmp_path / file
         content = path.read_bytes()
         path.write_bytes(content + b"\n")
-        assert shares.digests()["xpos"] != expected, home
+        assert shares.digests()["xpos"] != expected, file
         path.write_bytes(content)
 
 

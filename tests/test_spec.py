@@ -21,7 +21,12 @@ from posenc_conformance.judge.case import case_described_by
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths, spec_folder
+from posenc_conformance.scheme_file.read import (
+    SCHEMA_NAME,
+    paths_by_name,
+    scheme_paths,
+    spec_folder,
+)
 from posenc_lab.judging import schemes as all_schemes
 
 NAMES = [path.stem for path in scheme_paths()]
@@ -32,7 +37,7 @@ NAMES = [path.stem for path in scheme_paths()]
 def test_scheme_files_obey_the_published_schema(name: str) -> None:
     schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
-    raw = yaml.safe_load((spec_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    raw = yaml.safe_load((paths_by_name()[name]).read_text(encoding="utf-8"))
     jsonschema.validate(raw, schema)
 
 
@@ -98,7 +103,7 @@ def test_every_combination_has_a_golden_of_its_own(scheme: KnownScheme) -> None:
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
     """A copy of a scheme file with its first occurrence of a text replaced."""
-    text = (spec_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (paths_by_name()[name]).read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / f"{name}.yaml"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -135,7 +140,7 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert field in cause
     assert error.value.hint
     said = int(cause.removeprefix(f"{path}:").partition(":")[0])
-    original = (spec_folder() / path.name).read_text(encoding="utf-8")
+    original = (paths_by_name()[path.stem]).read_text(encoding="utf-8")
     changed = original[: original.index(old)].count("\n") + 1
     # A missing or unknown key is reported at the mapping that should, or should not, have it.
     assert said == 1 or abs(said - changed) <= 5
@@ -170,7 +175,7 @@ def test_write_restores_values_and_keeps_everything_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "sinusoidal.yaml"
-    shutil.copy(spec_folder() / path.name, path)
+    shutil.copy(paths_by_name()[path.stem], path)
     before = path.read_text(encoding="utf-8")
     path.write_text(
         before.replace("0.8414709848078965", "0.5").replace(
@@ -212,7 +217,7 @@ published:
 @pytest.mark.always
 @pytest.mark.parametrize("name", NAMES)
 def test_goldens_stand_as_they_are_written(name: str) -> None:
-    path = spec_folder() / f"{name}.yaml"
+    path = paths_by_name()[name]
     text = path.read_text(encoding="utf-8")
     assert golden_text.rewrite(text, results_of(text), goldens.PROVENANCE) == text
 
@@ -355,7 +360,7 @@ def test_write_refuses_what_the_oracle_does_not_confirm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t5-bias.yaml"
-    shutil.copy(spec_folder() / path.name, path)
+    shutil.copy(paths_by_name()[path.stem], path)
     before = path.read_bytes()
     monkeypatch.setattr(goldens, "oracle_values", lambda _: lambda index: mpmath.mpf(99))
     assert main(["goldens", "--write", str(path)]) == 2

@@ -82,13 +82,13 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("posenc_conformance.judge.case", True),
         ("posenc_conformance.families.rotary", True),
         ("posenc.rotation", True),
-        ("posenc.schemes.rope", True),
-        ("posenc_conformance.schemes.rope", True),
+        ("posenc.schemes.rotary.rope", True),
+        ("posenc_conformance.schemes.rotary.rope", True),
         ("posenc_lab.miniatures.mistakes", True),
-        ("posenc_lab.miniatures.wrong.rope", True),
-        ("posenc_lab.miniatures.wrong.alibi", False),
-        ("posenc.schemes.alibi", False),
-        ("posenc_conformance.schemes.alibi", False),
+        ("posenc_lab.miniatures.wrong.rotary.rope", True),
+        ("posenc_lab.miniatures.wrong.bias.alibi", False),
+        ("posenc.schemes.bias.alibi", False),
+        ("posenc_conformance.schemes.bias.alibi", False),
         ("posenc_conformance.report.scorecard", False),
         ("posenc_conformance.commands.main", False),
     ],
@@ -162,12 +162,12 @@ def test_what_hypothesis_reads_of_other_tests_modules_is_not_noticed() -> None:
 def test_a_file_that_a_remembered_test_does_not_name_is_noticed() -> None:
     with remembered.files_read() as found:
         (CHECKOUT / "LICENSE").read_text(encoding="utf-8")
-        (CHECKOUT / "spec" / "rope.yaml").read_text(encoding="utf-8")
+        (CHECKOUT / "spec" / "rotary" / "rope.yaml").read_text(encoding="utf-8")
         Path("/etc/passwd").read_text(encoding="utf-8")
-    assert found == {"LICENSE", "spec/rope.yaml"}
+    assert found == {"LICENSE", "spec/rotary/rope.yaml"}
     for hanging, left in (
         ({"shipped": True}, {"LICENSE"}),
-        ({"tools": True}, {"LICENSE", "spec/rope.yaml"}),
+        ({"tools": True}, {"LICENSE", "spec/rotary/rope.yaml"}),
         ({"shipped": True, "also": ("LICENSE",)}, set()),
     ):
         assert found - remembered.known(__name__, found, hanging) == left

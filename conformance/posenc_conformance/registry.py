@@ -1,6 +1,7 @@
 """Schemes together with what the kit knows of them; every run begins here.
 
-What belongs to a scheme that comes with the kit is found in three packages by the scheme's name.
+What belongs to a scheme that comes with the kit is found in three packages by the names of its
+family and of the scheme.
 What belongs to a scheme file elsewhere stands beside it, as ``NAME_kit.py``, ``NAME_reference.py``
 and ``NAME_oracle.py``.
 """
@@ -106,7 +107,7 @@ def module_of(scheme: Scheme, part: Part) -> ModuleType:
     beside = own_file(scheme, part)
     if beside.is_file():
         return _from_file(beside)
-    name = f"{part.package}.{scheme.module_name}"
+    name = f"{part.package}.{scheme.package_name}.{scheme.module_name}"
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -122,8 +123,8 @@ def own_file(scheme: Scheme, part: Part) -> Path:
 
 def missing(scheme: Scheme, part: Part, what: str) -> UserError:
     """Make the error for something that a scheme needs, with the file in which to write it."""
-    shipped = scheme.path.parent == read.spec_folder()
-    file = f"{part.home}/{scheme.module_name}.py" if shipped else str(own_file(scheme, part))
+    own = f"{part.home}/{scheme.package_name}/{scheme.module_name}.py"
+    file = own if read.is_shipped(scheme.path) else str(own_file(scheme, part))
     return UserError(
         f"{scheme.path}: {what}", f"write it in {file}: see 'Add a scheme' in CONTRIBUTING.md"
     )

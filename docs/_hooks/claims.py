@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mkdocs.exceptions import PluginError
 
 from markup import code, fenced, heading, paragraph
-from pages import DOCS, REFERENCE, module_of, pages_with
+from pages import DOCS, REFERENCE, module_of, pages_with, path_of
 
 MARK = re.compile(r"<!--\s*claim:(?P<id>[a-z0-9-]+)\s*-->")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s", re.M)
@@ -62,7 +62,7 @@ def claims_of(page: str, markdown: str) -> list[Claim]:
     names = [mark["id"] for mark in marks]
     for name in dict.fromkeys([*names, *checks]):
         if names.count(name) != 1 or name not in checks:
-            where = f"docs/claims/{page.replace('-', '_').removesuffix('.md')}.py"
+            where = path_of("claims", page).relative_to(DOCS.parent)
             raise PluginError(
                 f"{page}: the claim {name!r} stands {names.count(name)} times on the page and "
                 f"has {'a' if name in checks else 'no'} function in {where}; both must be once"

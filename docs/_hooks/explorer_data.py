@@ -29,7 +29,9 @@ def content() -> str:
 
 def module_list() -> str:
     """List links to the modules of JavaScript, to be read."""
-    links = [f"[`{each.id}.js`]({FOLDER}/schemes/{each.id}.js)" for each in _explored()]
+    links = [
+        f"[`{each.id}.js`]({FOLDER}/schemes/{each.family}/{each.id}.js)" for each in _explored()
+    ]
     return ", ".join(links) + ".\n"
 
 
@@ -55,7 +57,7 @@ def _explored() -> list[Scheme]:
 @cache
 def _exported() -> dict[str, set[str]]:
     """Names of the functions that each scheme's module exports."""
-    modules = (DOCS / FOLDER / "schemes").glob("*.js")
+    modules = (DOCS / FOLDER / "schemes").glob("*/*.js")
     return {path.stem: set(EXPORTED.findall(path.read_text("utf-8"))) for path in modules}
 
 

@@ -19,7 +19,7 @@ from mkdocs.exceptions import PluginError
 from PIL import Image
 
 from moving import Moving, html_of
-from pages import module_of
+from pages import DOCS, module_of, path_of
 from picture import INK, SETTINGS, Picture, for_telephone
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
@@ -54,7 +54,7 @@ def _drawer(page: str, name: str) -> Callable[[], Picture | Moving]:
     module = module_of("figures", page)
     found: Callable[[], Picture | Moving] | None = getattr(module, name.replace("-", "_"), None)
     if found is None:
-        where = f"docs/figures/{page.replace('-', '_').removesuffix('.md')}.py"
+        where = path_of("figures", page).relative_to(DOCS.parent)
         raise PluginError(f"{page}: the figure {name!r} has no function in {where}")
     return found
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -248,12 +247,11 @@ def reference_api() -> str:
     What their arguments mean is said with the call of the same name on the scheme's page.
     """
     text = ""
-    package = import_module("posenc.schemes")
-    for info in iter_modules(package.__path__):
-        module = import_module(f"{package.__name__}.{info.name}")
-        scheme = schemes()[info.name.replace("_", "-")]
+    package = "posenc.schemes"
+    for scheme in schemes().values():
+        module = import_module(f"{package}.{scheme.package_name}.{scheme.module_name}")
         place = f"../schemes/{scheme.id}{REFERENCE}.md#calls"
-        text += f"\n## Module `{info.name}`\n\n[What the arguments mean]({place})\n\n"
+        text += f"\n## Module `{scheme.module_name}`\n\n[What the arguments mean]({place})\n\n"
         for name in module.__all__:
             text += (
                 f"::: {module.__name__}.{name}\n    options:\n"
@@ -336,19 +334,24 @@ def excerpt(name: str, first: str, end: str) -> str:
     They go from the first line that begins with ``first`` to before the next that begins with
     ``end``.
     """
-    lines = (read.spec_folder() / name).read_text(encoding="utf-8").splitlines()
+    lines = read.paths_by_name()[name].read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(first))
     stop = next(n for n, line in enumerate(lines) if n > start and line.startswith(end))
-    return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
+    return fenced("\n".join(lines[start:stop]), "yaml", title=_place(name))
+
+
+def _place(name: str) -> str:
+    path = read.paths_by_name()[name]
+    return path.relative_to(read.spec_folder().parent).as_posix()
 
 
 def golden_to_write(name: str) -> str:
     """Show the first golden of a scheme file as people write it, without values."""
-    raw = yaml.safe_load((read.spec_folder() / name).read_text(encoding="utf-8"))
+    raw = yaml.safe_load(read.paths_by_name()[name].read_text(encoding="utf-8"))
     golden = {**raw["goldens"][0], "expect": {"values": []}}
     del golden["sha256"]
     text = yaml.safe_dump({"goldens": [golden]}, sort_keys=False, default_flow_style=None)
-    return fenced(text.rstrip(), "yaml", title=f"spec/{name}")
+    return fenced(text.rstrip(), "yaml", title=_place(name))
 
 
 def failure(story: str) -> str:
@@ -508,8 +511,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
         f"example:vectors-{ending}": partial(example, f"vectors/rope.{ending}", f"rope.{ending}")
         for ending in ("cpp", "go", "js", "rs")
     },
-    "excerpt:integer-call": partial(excerpt, "integer.yaml", "calls:", "accuracy:"),
-    "excerpt:integer-golden": partial(golden_to_write, "integer.yaml"),
+    "excerpt:integer-call": partial(excerpt, "integer", "calls:", "accuracy:"),
+    "excerpt:integer-golden": partial(golden_to_write, "integer"),
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,

@@ -120,7 +120,8 @@ def _by_family(pages: list[str]) -> list[Any]:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Publish spec, data and notebooks; a library gets a page, and a scheme without a page too."""
     for path in (
-        *read.spec_folder().iterdir(),
+        *read.spec_folder().glob("*.json"),
+        *read.scheme_paths(),
         Path(document.__file__).with_name("report.schema.json"),
     ):
         if path.suffix in (".yaml", ".json"):

@@ -7,10 +7,20 @@ from types import ModuleType
 from mkdocs.exceptions import PluginError
 
 from posenc_conformance.files import import_file
+from posenc_conformance.scheme_file.read import paths_by_name
 
 DOCS = Path(__file__).parents[1]
 REFERENCE = "-reference"
 """Ends the name of the second page of a scheme."""
+
+
+def path_of(kind: str, page: str) -> Path:
+    """Return the path of a page's module; for a scheme's page it is in the folder of its family."""
+    *folders, name = page.removesuffix(".md").split("/")
+    if folders == ["schemes"] and name in paths_by_name():
+        folders.append(paths_by_name()[name].parent.name)
+    stem = "/".join([*folders, name]).replace("-", "_")
+    return DOCS / kind / f"{stem}.py"
 
 
 def module_of(kind: str, page: str) -> ModuleType | None:
@@ -18,8 +28,7 @@ def module_of(kind: str, page: str) -> ModuleType | None:
 
     For example, ``claims/theory/why_order.py`` is a module of ``theory/why-order.md``.
     """
-    path = DOCS / kind / page.replace("-", "_").removesuffix(".md")
-    path = path.with_suffix(".py")
+    path = path_of(kind, page)
     if not path.is_file():
         return None
     name = "_".join([kind, *path.relative_to(DOCS / kind).with_suffix("").parts])
@@ -34,9 +43,11 @@ def pages_with(kind: str) -> list[str]:
     for path in sorted((DOCS / kind).rglob("*.py")):
         if path.stem == "__init__":
             continue
-        stem = path.relative_to(DOCS / kind).with_suffix("").as_posix()
+        parts = path.relative_to(DOCS / kind).with_suffix("").parts
+        stem = "/".join(parts if parts[0] != "schemes" else (parts[0], parts[-1]))
         names = [f"{stem}.md", f"{stem.replace('_', '-')}.md"]
-        page = next((name for name in names if (DOCS / name).is_file()), None)
+        there = (name for name in names if (DOCS / name).is_file())
+        page = next((name for name in there if path_of(kind, name) == path), None)
         if page is None:
             raise PluginError(f"docs/{kind}/{stem}.py belongs to no page: there is no {names[-1]}")
         found.append(page)

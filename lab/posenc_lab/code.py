@@ -2,8 +2,8 @@
 
     python -m posenc_lab.code [--library numpy|torch|jax] [SCHEME ...]
 
-The code is in docs/examples/code, one file for each scheme and library, as a reader would paste it.
-``claims.yaml`` beside it says which conventions it has.
+The code is in docs/examples/code, one file for each scheme in a folder for each library and family,
+as a reader would paste it. ``claims.yaml`` beside them says which conventions it has.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from posenc_conformance.files import import_file
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.registry import load_all
+from posenc_conformance.scheme_file.read import paths_by_name
 from posenc_lab.first_failure import OPTIONS
 from posenc_lab.results import keep, path_of, read_record
 
@@ -54,7 +55,8 @@ def _parsed(path: Path, written: int) -> Any:
 
 def path(scheme: str, library: str) -> Path:
     """Where the code of a scheme lies, if there is any for this library."""
-    return FOLDER / f"{scheme.replace('-', '_')}_{library}.py"
+    family = paths_by_name()[scheme].parent.name.replace("-", "_")
+    return FOLDER / library / family / f"{scheme.replace('-', '_')}.py"
 
 
 def schemes_with_code() -> list[tuple[str, str]]:
@@ -65,7 +67,7 @@ def schemes_with_code() -> list[tuple[str, str]]:
 
 def adapter(scheme: str, library: str) -> object:
     """The functions of a file, claiming what ``claims.yaml`` says, given arrays of the library."""
-    module = import_file(path(scheme, library), f"shown_{path(scheme, library).stem}")
+    module = import_file(path(scheme, library), f"shown_{path(scheme, library).stem}_{library}")
     methods = {
         call: claims(combination, dtype=DTYPE)(_converting(getattr(module, call), library))
         for call, combination in claimed()[scheme].items()

@@ -164,10 +164,10 @@ def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
 
 
 def modules_of(scheme: Scheme) -> list[str]:
-    """The modules of the reference and of the kit that are found by a scheme's name."""
+    """The modules of the reference and of the kit that are found by a scheme's names."""
     names = (
-        f"posenc.schemes.{scheme.module_name}",
-        f"posenc_conformance.schemes.{scheme.module_name}",
+        f"posenc.schemes.{scheme.package_name}.{scheme.module_name}",
+        f"posenc_conformance.schemes.{scheme.package_name}.{scheme.module_name}",
     )
     return [name for name in names if name in files()]
 

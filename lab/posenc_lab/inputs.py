@@ -50,9 +50,8 @@ def everything(name: str, scheme: Scheme) -> str:
 
 def own_modules(scheme: Scheme) -> list[str]:
     """The modules of a scheme: reference, kit, right and wrong miniatures; without the oracle."""
-    miniatures = [
-        f"posenc_lab.miniatures.{side}.{scheme.module_name}" for side in ("right", "wrong")
-    ]
+    name = f"{scheme.package_name}.{scheme.module_name}"
+    miniatures = [f"posenc_lab.miniatures.{side}.{name}" for side in ("right", "wrong")]
     some = [*modules_of(scheme), *(name for name in miniatures if name in files())]
     within = tuple(f"{name}." for name in some)
     return sorted([*some, *(name for name in files() if name.startswith(within))])

@@ -10,7 +10,7 @@ from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array, lattice
 from posenc_conformance.judge.case import Case
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name
 
 
 def permuted(case: Case) -> Array:
@@ -28,7 +28,7 @@ def permuted(case: Case) -> Array:
 
 
 def asked(heads: int, key_heads: int) -> Case:
-    scheme = load_scheme(spec_folder() / "permute-qk.yaml")
+    scheme = load_scheme(paths_by_name()["permute-qk"])
     call = scheme.calls["permute_qk"]
     weights = {
         "q_weight": lattice((heads * 8, 3)),

@@ -16,7 +16,7 @@ from posenc_conformance.door import LARGEST_DOCUMENT, read_json
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.difference import require_complete
 from posenc_conformance.report.layout import Report
-from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name
 from posenc_conformance.scheme_file.strict_yaml import load_yaml
 from scoreboard.table import FOLDER, ROOT, Adapter, Library
 
@@ -199,8 +199,8 @@ def digests_of_calls(id: str) -> Mapping[str, str]:
 
     Of what the scheme has for all calls, conventions count that the call knows, and the rest whole.
     """
-    path = spec_folder() / f"{id}.yaml"
-    if not path.is_file():
+    path = paths_by_name().get(id)
+    if path is None:
         return {}
     raw = load_yaml(path, path.read_text(encoding="utf-8"))
     asked = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}

@@ -1,13 +1,13 @@
 """Positional encodings, computed as exactly as float64 allows.
 
 Every public function of every module in :mod:`posenc.schemes` is available here, so a new
-scheme is a new file in that folder and nothing else. Type checkers read their names in the
-stub beside this file, which ``make records`` writes. The modules are imported when the first of
-their functions is asked for.
+scheme is a new file in the folder of its family and nothing else. Type checkers read their names
+in the stub beside this file, which ``make records`` writes. The modules are imported when the first
+of their functions is asked for.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import iter_modules, walk_packages
 from typing import Any
 
 __version__ = "0.1.0"
@@ -36,7 +36,9 @@ def _collect() -> None:
     """Put the functions of all schemes into this module."""
     here = globals()
     names = here["__all__"] = ["__version__"]
-    for found in iter_modules(here["schemes"].__path__, f"{__name__}.schemes."):
+    for found in walk_packages(here["schemes"].__path__, f"{__name__}.schemes."):
+        if found.ispkg:
+            continue
         module = import_module(found.name)
         here |= {name: getattr(module, name) for name in module.__all__}
         names += module.__all__

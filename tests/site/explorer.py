@@ -23,8 +23,7 @@ def exported() -> dict[str, set[str]]:
     """Names of the functions that each scheme's module exports, by scheme."""
     return {
         path.stem: set(re.findall(r"^export function (\w+)", path.read_text("utf-8"), re.M))
-        for path in (MODULES / "schemes").glob("*.js")
-        if path.stem != "index"
+        for path in (MODULES / "schemes").glob("*/*.js")
     }
 
 

@@ -69,22 +69,22 @@ def test_every_export_is_claimed_and_right_in_every_combination(scheme: KnownSch
             "return angles.flatMap((_, t) => [cosines[t], sines[t]]);",
             "waves-swapped",
         ),
-        ("schemes/sinusoidal.js", "1 / pairs;", "2 / pairs;", "exponent-doubled"),
+        ("schemes/absolute/sinusoidal.js", "1 / pairs;", "2 / pairs;", "exponent-doubled"),
         (
-            "schemes/rope.js",
+            "schemes/rotary/rope.js",
             "half: [PAIR.half, PAIR.half]",
             "half: [PAIR.interleaved, PAIR.interleaved]",
             "layout-swapped",
         ),
-        ("schemes/alibi.js", "-8 * (index + 1)", "-8 * index", "slopes-spread-wrongly"),
+        ("schemes/bias/alibi.js", "-8 * (index + 1)", "-8 * index", "slopes-spread-wrongly"),
         (
-            "schemes/yarn.js",
+            "schemes/rotary/yarn.js",
             "1 - clipped((t - low)",
             "clipped((t - low)",
             "ramp-inverted",
         ),
         ("masks.js", "allowed(k_len - q_len + i, key)", "allowed(i, key)", "queries-from-zero"),
-        ("schemes/xpos.js", "(downscale ? -1 : 1)", "1", "downscale-swapped"),
+        ("schemes/rotary/xpos.js", "(downscale ? -1 : 1)", "1", "downscale-swapped"),
     ],
 )
 def test_one_broken_line_is_rejected_and_named(

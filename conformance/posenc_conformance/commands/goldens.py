@@ -22,7 +22,7 @@ from posenc_conformance.files import Writer, demand_no_links
 from posenc_conformance.judge.case import Case, case_described_by, materialise
 from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.models.file import Model, load_model
+from posenc_conformance.models.file import Model, is_model_file, load_model
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.models.meaning import scheme_of
 from posenc_conformance.registry import ORACLE, load_scheme, missing, module_of
@@ -100,7 +100,7 @@ def write(path: Path) -> list[str]:
 
     Raises UserError if the oracle does not certify a value.
     """
-    owner = load_model(path) if is_model(path) else load_scheme(path)
+    owner = load_model(path) if is_model_file(path) else load_scheme(path)
     text = path.read_bytes().decode()
     changed, results = [], {}
     for number, (scheme, golden) in enumerate(_goldens_of(owner)):
@@ -125,11 +125,6 @@ def write(path: Path) -> list[str]:
         )
         writer.write({path: golden_text.rewrite(text, results, PROVENANCE)})
     return changed
-
-
-def is_model(path: Path) -> bool:
-    """Return whether a file is one of those that say what a model does."""
-    return path.parent.name == "models"
 
 
 def _goldens_of(owner: KnownScheme | Model) -> list[tuple[KnownScheme, Golden]]:
@@ -169,7 +164,7 @@ def main(arguments: Sequence[str], writing: bool) -> int:
             print(f"{path.name}: {len(changed)} goldens written{_listed(changed)}")
             load_scheme.cache_clear()
             load_model.cache_clear()
-        if is_model(path):
+        if is_model_file(path):
             model = load_model(path)
             drifts += check_model(model)
             print(f"{path.name}: {len(model.goldens)} goldens of the model {model.id}")

@@ -84,7 +84,8 @@ class Model:
 
 def paths() -> list[Path]:
     """List the model files of the installed spec, sorted by name."""
-    return sorted((spec_folder() / "models").glob("*.yaml"))
+    found = (spec_folder() / "models").rglob("*.yaml")
+    return sorted(found, key=lambda path: path.name)
 
 
 def model_named(name: str) -> Model:

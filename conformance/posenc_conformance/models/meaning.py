@@ -11,7 +11,7 @@ from posenc_conformance.judge.case import Case, materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Call, Combination, Point
-from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name
 
 Number = int | float
 
@@ -95,7 +95,7 @@ class Meaning:
 
 def scheme_of(group: Group) -> KnownScheme:
     """Load the scheme of a group."""
-    return load_scheme(spec_folder() / f"{group.scheme}.yaml")
+    return load_scheme(paths_by_name()[group.scheme])
 
 
 def combination_of(group: Group) -> Combination:

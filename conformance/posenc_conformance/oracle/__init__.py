@@ -1,8 +1,9 @@
 """The oracle: every value from its definition in mpmath at 50 digits.
 
-One module per scheme, each with ``VALUES[call](arguments, conventions)`` returning a function from
-the index of an element to its value, ``None`` where a mask hides it. Nothing here may import
-``posenc``, NumPy or the rest of the kit: what certifies must not repeat what it certifies.
+One module per scheme, in the package of its family. Each has ``VALUES[call](arguments,
+conventions)``, which returns a function from the index of an element to its value, ``None`` where a
+mask hides it. Nothing here may import ``posenc``, NumPy or the rest of the kit: what certifies must
+not repeat what it certifies.
 """
 
 from collections.abc import Callable, Mapping

@@ -46,9 +46,9 @@ from posenc_conformance.report import known
 from posenc_conformance.report.document import Frame, not_claimed_of
 from posenc_conformance.scheme_file.read import (
     is_scheme_file,
+    is_shipped,
     scheme_files_in,
     scheme_paths,
-    spec_folder,
 )
 from posenc_conformance.testing.conformance import Conformance
 
@@ -238,7 +238,7 @@ class Plan:
         if scheme.path not in self._problems:
             try:
                 require_complete(scheme)
-                if scheme.path.parent != spec_folder():
+                if not is_shipped(scheme.path):
                     require_small(scheme)
                 self._problems[scheme.path] = None
             except UserError as error:

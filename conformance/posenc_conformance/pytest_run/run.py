@@ -70,7 +70,7 @@ class Run:
         """What is judged, by what stands before the ids of its checks: nothing for ``--impl``, the
         id of a ``conformance(...)`` for one in a test file."""
         self._collecting = False
-        self._folders = (spec_folder(), spec_folder() / "models")
+        self._spec = spec_folder()
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
         self._written: set[Path] = set()
@@ -109,7 +109,7 @@ class Run:
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
         """Collect a folder of the spec, when everything is asked for."""
         given = self.config.args_source is pytest.Config.ArgsSource.ARGS
-        if self._plan is None or given or path not in self._folders:
+        if self._plan is None or given or self._spec not in (path, *path.parents):
             return None
         return SpecFolder.from_parent(parent, path=path)
 

@@ -199,3 +199,8 @@ class Scheme:
     def module_name(self) -> str:
         """Name of the scheme's modules in the reference, the kit and the oracle."""
         return self.id.replace("-", "_")
+
+    @property
+    def package_name(self) -> str:
+        """Name of the packages in which the modules of the scheme's family are."""
+        return self.family.replace("-", "_")

@@ -3,7 +3,7 @@
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -47,7 +47,22 @@ GROUP = "posenc.schemes"
 def scheme_paths() -> list[Path]:
     """List the scheme files of the installed spec, sorted by name, then those of other packages."""
     own = (each for home in _homes() for each in scheme_files(home))
-    return [*sorted(spec_folder().glob("*.yaml")), *own]
+    return [*paths_by_name().values(), *own]
+
+
+@lru_cache(maxsize=1)
+def paths_by_name() -> Mapping[str, Path]:
+    """Return the scheme files of the installed spec by the names of the schemes, in their order.
+
+    Each is in the folder of its family.
+    """
+    found = (path for path in spec_folder().glob("*/*.yaml") if path.parent.name != "models")
+    return {path.stem: path for path in sorted(found, key=lambda path: path.name)}
+
+
+def is_shipped(path: Path) -> bool:
+    """Return whether a scheme file belongs to the installed spec."""
+    return path.parents[1] == spec_folder()
 
 
 def scheme_files(place: Path) -> list[Path]:

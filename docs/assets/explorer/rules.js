@@ -1,6 +1,6 @@
 /** Rotary frequencies found from numbers where no released model and no usual base has them. */
-import { llama3_frequencies } from "./schemes/llama3.js";
-import { yarn_frequencies } from "./schemes/yarn.js";
+import { llama3_frequencies } from "./schemes/rotary/llama3.js";
+import { yarn_frequencies } from "./schemes/rotary/yarn.js";
 import { rotaryFrequencies } from "./waves.js";
 
 /** Bases that are tried first where an estimate is not far, and those that scaling starts from. */

@@ -40,7 +40,7 @@ from posenc_conformance.remote.wire import Lines, Malformed, value
 from posenc_conformance.report.difference import difference, read_report
 from posenc_conformance.report.document import VERDICTS
 from posenc_conformance.report.known import read_known
-from posenc_conformance.scheme_file.read import read_scheme, spec_folder
+from posenc_conformance.scheme_file.read import paths_by_name, read_scheme
 from posenc_lab.deployed.server import talking
 from posenc_lab.fuzzing.calls import make_call, mutated_call, right_call
 from posenc_lab.fuzzing.mutators import mutated, mutated_document
@@ -261,7 +261,7 @@ def _read_known(path: Path) -> None:
 
 @cache
 def schemes() -> list[bytes]:
-    return [(spec_folder() / "alibi.yaml").read_bytes(), (spec_folder() / "nope.yaml").read_bytes()]
+    return [(paths_by_name()["alibi"]).read_bytes(), (paths_by_name()["nope"]).read_bytes()]
 
 
 # Reports.

@@ -93,7 +93,7 @@ class Bench:
         """
         with TemporaryDirectory(prefix="deployed-") as folder:
             report = Path(folder) / "report.json"
-            told = [str(ROOT / "spec" / "models" / f"{model}.yaml") for model in models]
+            told = [str(model_named(model).path) for model in models]
             told += [f"--posenc-python={self.home}", f"--posenc-timeout={STARTING}"]
             places, seconds = {"root": str(ROOT)}, JUDGING * len(models)
             words = self._run(places, told, report, Path(folder), seconds)

@@ -29,7 +29,9 @@ def new(name: str, family: str, to: str | None, *, force: bool = False) -> Itera
     """
     module = name.replace("-", "_")
     _demand_free(name, module)
-    files = _in_folder(Path(to), name, module) if to is not None else _in_checkout(name, module)
+    files = (
+        _in_folder(Path(to), name, module) if to is not None else _in_checkout(name, module, family)
+    )
     title = name.replace("-", " ")
     words = {"NAME": name, "CALL": module, "TITLE": title.capitalize()}
     words["CLASS"] = title.title().replace(" ", "")
@@ -73,7 +75,7 @@ def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
     return {home / f"{name}.yaml": "scheme.yaml", **parts}
 
 
-def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
+def _in_checkout(name: str, module: str, family: str) -> Mapping[Path, str]:
     """Return the files of a scheme of the kit's own, and their templates."""
     root = spec_folder().parent
     if not (root / MINIATURES).is_dir():
@@ -82,12 +84,13 @@ def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
             "say in which folder the scheme's files should be: --to FOLDER",
         )
     parts = {
-        root / part.home / f"{module}.py": f"{part.name}.py" for part in (REFERENCE, ORACLE, KIT)
+        root / part.home / family / f"{module}.py": f"{part.name}.py"
+        for part in (REFERENCE, ORACLE, KIT)
     }
     return {
-        root / "spec" / f"{name}.yaml": "scheme.yaml",
+        root / "spec" / family / f"{name}.yaml": "scheme.yaml",
         **parts,
-        root / MINIATURES / f"{module}.py": "miniatures.py",
+        root / MINIATURES / family / f"{module}.py": "miniatures.py",
     }
 
 

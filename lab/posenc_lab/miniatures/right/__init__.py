@@ -1,7 +1,10 @@
-"""Right implementations in many styles and precisions, one module per scheme: all must pass."""
+"""Right implementations in many styles and precisions, by family and scheme: all must pass."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+for _name in sorted(
+    (each.name for each in walk_packages(__path__, f"{__name__}.")),
+    key=lambda name: name.rpartition(".")[2],
+):
+    import_module(_name)

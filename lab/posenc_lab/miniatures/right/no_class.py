@@ -5,7 +5,7 @@ from types import ModuleType
 import numpy as np
 
 from posenc_conformance import claims
-from posenc_lab.miniatures.right.alibi import halving
+from posenc_lab.miniatures.right.bias.alibi import halving
 from posenc_lab.miniatures.styles import RIGHT, Array
 
 

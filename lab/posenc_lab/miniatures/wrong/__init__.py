@@ -1,10 +1,13 @@
-"""Wrong implementations, one module per scheme: the kit must reject every one.
+"""Wrong implementations, by family and scheme: the kit must reject every one.
 
 It must also name the mistake, where the spec knows it.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+for _name in sorted(
+    (each.name for each in walk_packages(__path__, f"{__name__}.")),
+    key=lambda name: name.rpartition(".")[2],
+):
+    import_module(_name)
