@@ -111,7 +111,7 @@ pins: .venv/dev
 lowest: $(LOWEST)/kit
 	rm -rf $(LOWEST)/cache
 	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest --impl=reference -q -n auto
-	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest -q -n auto tests/test_plugin.py tests/test_cli.py
+	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest -q -n auto tests/runs/test_plugin.py tests/commands/test_cli.py
 
 goldens: .venv/dev
 	$(BIN)/posenc goldens --check
@@ -178,7 +178,7 @@ COVERED := adapters arrays asked badge bounded cli damaged_data difference docum
 coverage: export POSENC_LAB_STORE = fresh
 coverage: .venv/dev
 	rm -f .coverage .coverage.*
-	$(BIN)/pytest -q -n auto --cov --cov-report= --cov-fail-under=0 $(COVERED:%=tests/test_%.py)
+	$(BIN)/pytest -q -n auto --cov --cov-report= --cov-fail-under=0 $(foreach each,$(COVERED),$(wildcard tests/*/test_$(each).py))
 	$(BIN)/pytest -q -n auto --cov --cov-append --impl=reference
 
 site: .venv/dev

@@ -26,8 +26,8 @@ USUAL = 0.07
 NOISE = 2.0
 """How many times as long a test takes at most while the other core is busy: 1.9 was seen."""
 EXEMPT = ("slow", "draws", "always")
-QUICK = CHECKOUT / "tests"
-"""The folder whose tests are quick; those in folders within are run by other targets."""
+BESIDE = tuple(CHECKOUT / "tests" / name for name in ("languages", "pytorch", "site"))
+"""Folders whose tests other targets run than `make test`."""
 COST = "posenc cost"
 
 
@@ -54,7 +54,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def _must_be_quick(item: pytest.Item) -> bool:
-    return item.path.parent == QUICK and not any(map(item.get_closest_marker, EXEMPT))
+    is_beside = any(each in item.path.parents for each in BESIDE)
+    return not is_beside and not any(map(item.get_closest_marker, EXEMPT))
 
 
 def limit(sample: float) -> float:

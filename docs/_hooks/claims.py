@@ -41,7 +41,8 @@ class Claim:
     @property
     def test(self) -> str:
         """Id of the test that runs it."""
-        return f"tests/test_claims.py::test_claim_holds[{self.page.removesuffix('.md')}::{self.id}]"
+        claim = f"{self.page.removesuffix('.md')}::{self.id}"
+        return f"tests/pages/test_claims.py::test_claim_holds[{claim}]"
 
     def verify(self) -> None:
         """Run the check; raises AssertionError if it fails or the text prints something else."""

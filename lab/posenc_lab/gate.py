@@ -34,7 +34,10 @@ KIT = Path(posenc_conformance.__path__[0])
 
 
 def tests_of(*names: str) -> tuple[str, ...]:
-    return tuple(f"tests/test_{name}.py" for name in names)
+    """Name files of tests, each in the folder of a room."""
+    found = {path.stem: path for path in ROOT.glob("tests/*/test_*.py")}
+    paths = (found.get(f"test_{name}") for name in names)
+    return tuple(path.relative_to(ROOT).as_posix() for path in paths if path)
 
 
 TESTS: Mapping[str, tuple[str, ...]] = {
@@ -172,8 +175,7 @@ def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject
 def tests_for(module: str) -> list[str]:
     """Return the tests that judge a mutant of a module, those that know most about it first."""
     within = module.split(".")[1:]
-    (named,) = tests_of(within[-1])
-    own = OWN.get(".".join(within), (named,) if (ROOT / named).is_file() else ())
+    own = OWN.get(".".join(within), tests_of(within[-1]))
     return [*dict.fromkeys((*own, *TESTS[within[0]]))]
 
 

@@ -41,11 +41,10 @@ from posenc_lab.miniatures.engines import (
     OriginalContext,
     OriginalContextAnew,
 )
+from tests.building import CHECKOUT
 from tests.engines import failures, judged, models
 
 pytestmark = pytest.mark.remembered(shipped=True)
-
-HERE = Path(__file__).parent
 
 
 @pytest.mark.slow
@@ -199,7 +198,7 @@ OWN = {
 @pytest.fixture
 def judge(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Write an adapter of a miniature, and a configuration, and judge it."""
-    monkeypatch.setenv("PYTHONPATH", str(HERE.parent), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=":")
     pytester.path.joinpath("config.json").write_text(json.dumps(OWN), encoding="utf-8")
 
     def run(name: str, *options: str) -> pytest.RunResult:
@@ -256,7 +255,7 @@ def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
 def test_what_cannot_be_judged_is_said(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, impl: str, model: str, said: str
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE.parent), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=":")
     scaling = {"type": "linear", "factor": 4.0, "factr": 8.0}
     broken = {**OWN, "rope_scaling": scaling}
     pytester.path.joinpath("broken.json").write_text(json.dumps(broken), encoding="utf-8")

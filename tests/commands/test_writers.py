@@ -602,6 +602,6 @@ def test_one_room_writes_all_files() -> None:
     ],
 )
 def test_a_new_place_that_writes_is_found(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.test_writers.KIT", Path())
+    monkeypatch.setattr("tests.commands.test_writers.KIT", Path())
     Path("new.py").write_text(line, encoding="utf-8")
     assert writes(Path("new.py"))

@@ -179,7 +179,6 @@ def test_what_takes_long_without_a_mark_fails(pytester: pytest.Pytester) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(costs, "SHARE", 8)
         patch.setattr(costs, "MOST", 0.1)
-        patch.setattr(costs, "QUICK", pytester.path)
         patch.setattr(costs, "_sample", lambda: costs.USUAL)
         patch.setattr(costs, "FOUND", {})
         patch.setenv("POSENC_COSTS", str(pytester.path / "costs.json"))

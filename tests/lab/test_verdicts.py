@@ -105,8 +105,8 @@ def test_a_remembered_test_of_a_scheme_hangs_on_its_oracle(
     changed: Any, scheme: str, matters: bool
 ) -> None:
     item: Any = SimpleNamespace(
-        module=SimpleNamespace(__name__="tests.test_reference"),
-        nodeid="tests/test_reference.py::test_every_call_at_most_one_ulp[rope]",
+        module=SimpleNamespace(__name__="tests.spec.test_reference"),
+        nodeid="tests/spec/test_reference.py::test_every_call_at_most_one_ulp[rope]",
         callspec=SimpleNamespace(params={"call": "rope"}),
     )
     before = remembered._key(item)

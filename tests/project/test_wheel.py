@@ -10,14 +10,13 @@ import pytest
 from posenc_conformance.commands.export.command import SCHEMA as VECTORS_SCHEMA
 from posenc_conformance.commands.init.languages import LANGUAGES
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths
-
-ROOT = Path(__file__).parents[1]
+from tests.building import CHECKOUT
 
 
 @pytest.mark.slow
 def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
-    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+    subprocess.run([*build, str(CHECKOUT)], check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     unpacked = tmp_path / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
@@ -28,7 +27,7 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     for name in [
         SCHEMA_NAME,
         VECTORS_SCHEMA,
-        *(path.relative_to(ROOT / "spec") for path in scheme_paths()),
+        *(path.relative_to(CHECKOUT / "spec") for path in scheme_paths()),
     ]:
         assert (kit / "spec" / name).is_file(), name
     for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):

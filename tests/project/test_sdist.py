@@ -36,7 +36,7 @@ def test_it_holds_what_its_texts_name(unpacked: Path) -> None:
         for name in named_files()
         if (CHECKOUT / name).is_file() and not name.startswith((".venv", ".coverage"))
     }
-    assert {".ci/pinned.txt", ".ci/uv.py", "CONTRIBUTING.md", "tests/test_spec.py"} <= named
+    assert {".ci/pinned.txt", ".ci/uv.py", "CONTRIBUTING.md", "tests/spec/test_spec.py"} <= named
     assert [name for name in sorted(named) if not (unpacked / name).is_file()] == []
 
 
