@@ -1,9 +1,10 @@
 """Run a share of the long lists of tests, drawn by the commit, and all that a change touched.
 
 With ``POSENC_SHARE=n``, of the tests marked ``draws`` and of the lists that go through ``drawn``
-every n-th runs, and of those marked ``slow`` every 2n-th. Of a scheme or a door of the kit whose
-files are not as ``tests/judged.json`` has them, everything runs. ``POSENC_DRAW`` draws again what
-another commit has drawn. Without ``POSENC_SHARE`` everything runs.
+every n-th runs, and of those marked ``slow`` every 2n-th; none of a scheme whose file says that it
+has no known use. Of a scheme or a door of the kit whose files are not as ``tests/judged.json`` has
+them, everything runs. ``POSENC_DRAW`` draws again what another commit has drawn. Without
+``POSENC_SHARE`` everything runs.
 
 ``python -m tests.shares`` runs everything of what has changed, and then writes the file anew.
 """
@@ -94,6 +95,8 @@ def drawn(
     escapes one of eight with a probability of (7/8)^50 = 0.13 %.
     """
     whole = scheme is not None and scheme in changed()
+    if LISTED > 1 and scheme in without_use() and not whole:
+        return []
     return [each for each in items if whole or is_drawn(name(each), LISTED)]
 
 
@@ -124,6 +127,16 @@ def changed() -> frozenset[str]:
     """Return the names of schemes' modules, and the doors, whose files have changed since."""
     judged = json.loads(JUDGED.read_text(encoding="utf-8"))
     return frozenset(name for name, digest in digests().items() if judged.get(name) != digest)
+
+
+@cache
+def without_use() -> frozenset[str]:
+    """Return the names of the modules of schemes that no judged library and no model has."""
+    return frozenset(
+        path.stem.replace("-", "_")
+        for path in (CHECKOUT / "spec").glob("*/*.yaml")
+        if "\nknown-use: none\n" in path.read_text(encoding="utf-8")
+    )
 
 
 def digests() -> dict[str, str]:
@@ -162,7 +175,9 @@ def _digest(paths: Iterable[Path]) -> str:
 
 def _runs(item: pytest.Item) -> bool:
     share = _share_of(item)
-    return share == 1 or _has_changed(item) or is_drawn(_name_of(item), share)
+    if SHARE == 1 or _has_changed(item):
+        return True
+    return _scheme_of(item) not in without_use() and is_drawn(_name_of(item), share)
 
 
 def _has_changed(item: pytest.Item) -> bool:

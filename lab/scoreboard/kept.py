@@ -23,7 +23,16 @@ from scoreboard.table import FOLDER, ROOT, Adapter, Library
 FORMAT = 1
 MARK = "posenc-scoreboard"
 REPORTS = Path(os.environ.get("SCOREBOARD_REPORTS", FOLDER / "reports"))
-PROSE = {"title", "summary", "sources", "provenance", "desiderata", "deviations", "published"}
+PROSE = {
+    "known-use",
+    "title",
+    "summary",
+    "sources",
+    "provenance",
+    "desiderata",
+    "deviations",
+    "published",
+}
 WORDS = {"used_by", "description", "kills", "note", "source", "why"}
 FIELDS = {
     MARK: int,

@@ -20,11 +20,14 @@ import yaml
 from posenc_conformance import __version__
 from posenc_conformance.door import LARGEST_DOCUMENT
 from posenc_conformance.errors import UserError
+from posenc_conformance.models.file import load_all
+from posenc_lab.judging import schemes
 from scoreboard import environments, judging, kept, table
 from scoreboard.__main__ import main as command
 from scoreboard.cells import ALL, Counts, cells, findings
 from scoreboard.releases import of_release
 from tests.building import CHECKOUT
+from tests.shares import without_use
 
 BOARD = (".ci", ".github", "LICENSE", "Makefile", "action.yml", "docs", "lab/scoreboard")
 """What it reads beside the kit."""
@@ -582,3 +585,16 @@ def test_the_action_passes_on_what_it_is_given() -> None:
     assert set(raw["inputs"]) == {*told, "artifact"}
     for name in step["env"]:
         assert name in script
+
+
+SERVING = {"rope_cache", "serving_ids", "vision_order"}
+"""What engines do that serve; no library offers it by itself."""
+
+
+def test_schemes_without_a_known_use_are_those_that_say_so() -> None:
+    boards, _ = kept.all_kept(table.libraries())
+    judged = {row["scheme"] for each in boards for row in each.content["report"]["rows"]}
+    modelled = {group.scheme for model in load_all() for group in model.meaning.groups}
+    known = {id.replace("-", "_") for id in judged | modelled}
+    found = {each.module_name for each in schemes()} - known
+    assert without_use() == found - SERVING

@@ -107,6 +107,18 @@ def test_drawn_gives_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) ->
     assert 0 < len(shares.drawn(range(100), str, "alibi")) < 40
 
 
+def test_a_scheme_without_a_known_use_is_drawn_when_it_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shares, "changed", lambda: frozenset())
+    monkeypatch.setattr(shares, "LISTED", 1)
+    assert shares.drawn(range(100), str, "fire") == [*range(100)]
+    monkeypatch.setattr(shares, "LISTED", 8)
+    assert shares.drawn(range(100), str, "fire") == []
+    monkeypatch.setattr(shares, "changed", lambda: frozenset({"fire"}))
+    assert shares.drawn(range(100), str, "fire") == [*range(100)]
+
+
 def test_each_file_of_a_scheme_is_part_of_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +152,7 @@ def test_doors_are_there_and_so_is_what_tries_them() -> None:
     assert rooms - judging <= shares.DOORS.keys()
     assert all((CHECKOUT / shares.KIT / door).exists() for door in shares.DOORS)
     tried = {name for names in shares.DOORS.values() for name in names.split()}
-    assert [each for each in tried if not (CHECKOUT / f"tests/test_{each}.py").is_file()] == []
+    assert [each for each in tried if not [*CHECKOUT.glob(f"tests/*/test_{each}.py")]] == []
 
 
 def test_a_door_has_its_files_without_those_of_doors_within() -> None:
