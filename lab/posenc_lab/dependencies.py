@@ -65,7 +65,9 @@ def files() -> dict[str, Path]:
 def source(module: str) -> Source:
     """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
     data = files()[module].read_bytes()
-    key = hashlib.sha256(b"what its code does: " + module.encode() + data).hexdigest()
+    key = hashlib.sha256(
+        b"what its code does, wherever it is: " + module.encode() + data
+    ).hexdigest()
     if known := STORE.text(key):
         digest, imports, offers = json.loads(known)
         return Source(digest, tuple(imports), tuple(offers))
@@ -85,7 +87,8 @@ def _parsed(module: str, data: bytes) -> Source:
 def shape(node: object) -> Iterator[str]:
     """Yield a tree without comments, texts that document, and fields that are empty.
 
-    Empty fields differ between versions of Python.
+    Empty fields differ between versions of Python. Of an import of our own it has the names, not
+    the module: ``closure`` finds that, and a module that is moved does what it did.
     """
     if isinstance(node, list):
         for each in node:
@@ -95,6 +98,8 @@ def shape(node: object) -> Iterator[str]:
         for name, value in ast.iter_fields(node):
             if name == "body" and isinstance(value, list):
                 value = [each for each in value if not _is_documentation(each)]
+            if name == "module" and str(value).partition(".")[0] in PACKAGES:
+                value = None
             if value not in (None, []):
                 yield f" {name}="
                 yield from shape(value)

@@ -8,7 +8,7 @@ change no count.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,15 +37,16 @@ def inputs(name: str, scheme: Scheme) -> Inputs:
 
 @cache
 def own(scheme: Scheme) -> str:
-    """Digest of the files of a scheme alone."""
-    return _digest(scheme, own_modules(scheme))
+    """Digest of the files of a scheme alone, wherever they are."""
+    return _digest(scheme, (source(each).digest for each in own_modules(scheme)))
 
 
 @cache
 def everything(name: str, scheme: Scheme) -> str:
     """Digest of all code by which a record measures a scheme."""
     roots = [f"posenc_lab.{name}", *own_modules(scheme)]
-    return _digest(scheme, closure(roots, LEFT_OUT[name]))
+    modules = closure(roots, LEFT_OUT[name])
+    return _digest(scheme, (f"{each} {source(each).digest}" for each in modules))
 
 
 def own_modules(scheme: Scheme) -> list[str]:
@@ -71,7 +72,6 @@ def older(name: str, record: Record, schemes: Sequence[Scheme]) -> list[str]:
     ]
 
 
-def _digest(scheme: Scheme, modules: Sequence[str]) -> str:
-    code = [f"{module} {source(module).digest}" for module in modules]
-    text = json.dumps([digest_of_spec(scheme.path), code])
+def _digest(scheme: Scheme, code: Iterable[str]) -> str:
+    text = json.dumps([digest_of_spec(scheme.path), [*code]])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
