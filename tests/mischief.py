@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc_conformance.checks.smoke import smallest_case
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.subject import Subject
 
 HEAD = "import functools, sys\nimport numpy as np\nimport pytest\n"

@@ -21,7 +21,7 @@ import pytest
 from tests.building import CHECKOUT, SITE
 
 if TYPE_CHECKING:
-    from posenc_conformance.scheme_file.model import Scheme
+    from posenc_conformance.scheme_file.scheme import Scheme
 
 BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
 """What tests of the kit read beside it."""

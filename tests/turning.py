@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from posenc_lab.judging import Verdict, failed
-from posenc_lab.miniatures.mistakes import Array
+from posenc_lab.miniatures.base import Array
 from posenc_lab.miniatures.styles import rotate_half
 
 

@@ -19,7 +19,7 @@ from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.files import import_file
 from posenc_conformance.judge.knowledge import CallKnowledge, Knowledge, KnownScheme, Reference
 from posenc_conformance.scheme_file import read
-from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from mkdocs.structure.pages import Page
 
 from markup import prose
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from search_index import Section
 
 LONGEST = 200

@@ -13,7 +13,7 @@ from markup import code, fenced, paragraph, prose, table
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import model_named
-from strips import STATES, Piece, strip, worst
+from sparklines import STATES, Piece, strip, worst
 
 TITLES = dict(zip(SPELLINGS, ("as released", "as transformers 5 saves it"), strict=True))
 

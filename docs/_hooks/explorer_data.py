@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import posenc
-from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Call, Golden, Parameter, Scheme
+from posenc_conformance.scheme_file.scheme import Call, Golden, Parameter, Scheme
 
 FOLDER = "assets/explorer"
 ADDRESS = f"{FOLDER}/schemes.json"

@@ -18,7 +18,7 @@ import numpy as np
 from mkdocs.exceptions import PluginError
 from PIL import Image
 
-from moving import Moving, html_of
+from animations import Moving, html_of
 from pages import DOCS, module_of, path_of
 from picture import INK, SETTINGS, Picture, for_telephone
 

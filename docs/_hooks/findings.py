@@ -15,7 +15,7 @@ from mkdocs.exceptions import PluginError
 from markup import code, paragraph, prose, thread
 from pages import DOCS
 from posenc_conformance.checks import LEVELS
-from posenc_conformance.checks.model import LEVEL as MODEL
+from posenc_conformance.checks.model_adapter import LEVEL as MODEL
 
 FOLDER = DOCS.parent / "tests" / "known"
 COMMENT = re.compile(r"\A(?:#.*\n)*")

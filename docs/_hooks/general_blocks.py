@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import yaml
 from mkdocs.exceptions import PluginError
-from posenc_lab.families import FAMILIES, by_family
+from posenc_lab.scheme_families import FAMILIES, by_family
 
 import architecture
 import claims
@@ -30,7 +30,7 @@ from pages import REFERENCE
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.commands.export import command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
-from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
 from scheme_blocks import DESIDERATA, check_ids, schemes

@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from posenc_lab import families
+from posenc_lab import scheme_families
 
 import accessible
 import cards
@@ -28,10 +28,12 @@ import explorer_data
 import facts
 import feed
 import figures
+import fonts
 import formulas
 import general_blocks
 import lessons
 import library_pages
+import lookalikes  # noqa: F401  # asked by a claim, when this folder is no longer on the path
 import measured_blocks
 import model_blocks
 import model_data
@@ -46,16 +48,14 @@ import search_index
 import sections
 import site_blocks
 import symptom_blocks
-import telling_apart  # noqa: F401  # asked by a claim, when this folder is no longer on the path
 import type_blocks
-import typeface
 import vectors
 import versions
 import word_count
 from posenc_conformance.models import file as models
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 
 COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
 PLAIN = (
@@ -107,13 +107,13 @@ def _expanded(docs: Path, entry: Any) -> Any:
 
 def _by_family(pages: list[str]) -> list[Any]:
     """Pages of schemes in a group for each family, after the others."""
-    found = families.by_family()
+    found = scheme_families.by_family()
     pages_of = {
         family: [page for page in (f"schemes/{scheme.id}.md" for scheme in some) if page in pages]
         for family, some in found.items()
     }
     grouped = {page for some in pages_of.values() for page in some}
-    groups = [{families.FAMILIES[name]: some} for name, some in pages_of.items() if some]
+    groups = [{scheme_families.FAMILIES[name]: some} for name, some in pages_of.items() if some]
     return [page for page in pages if page not in grouped] + groups
 
 
@@ -233,7 +233,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
-    typeface.write(Path(config.site_dir))
+    fonts.write(Path(config.site_dir))
     write_licences(Path(config.site_dir))
 
 

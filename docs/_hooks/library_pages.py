@@ -12,7 +12,7 @@ import findings
 from markup import code, fenced, heading, paragraph, prose
 from posenc_conformance.report.difference import difference
 from scoreboard_blocks import by_library, counted, libraries_of, state, words
-from strips import SIGNS, worst
+from sparklines import SIGNS, worst
 
 FOLDER = "scoreboard"
 

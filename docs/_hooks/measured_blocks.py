@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from posenc_lab import results
-from posenc_lab.families import FAMILIES
 from posenc_lab.field import said
+from posenc_lab.scheme_families import FAMILIES
 
 from markup import code, link, prose, table
 from posenc_conformance.checks import LEVELS

@@ -6,7 +6,7 @@ from typing import Any
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import frequencies, rotated
 from posenc_conformance.models.meaning import Group
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 
 ADDRESS = "assets/explorer/models.json"
 

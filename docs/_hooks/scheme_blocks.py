@@ -15,10 +15,11 @@ from pages import REFERENCE
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import (
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, spec_folder
+from posenc_conformance.scheme_file.scheme import (
     Call,
     Desideratum,
     Golden,
@@ -26,7 +27,6 @@ from posenc_conformance.scheme_file.model import (
     Parameter,
     Scheme,
 )
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, spec_folder
 from scoreboard_blocks import judged_schemes, who_is_right
 
 

@@ -11,7 +11,7 @@ from scoreboard.table import Library, libraries
 
 import engine_blocks
 from markup import code, paragraph, prose
-from strips import FAILED, KNOWN, PASSED, Piece, legend, strip
+from sparklines import FAILED, KNOWN, PASSED, Piece, legend, strip
 
 EXAMPLE = "example-"
 """How the names of the kit's own programs begin, which are on the board too."""

@@ -11,7 +11,7 @@ import re
 
 from code_blocks import has_code
 from pages import REFERENCE
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from scoreboard_blocks import judged_schemes
 
 SECTIONS = {

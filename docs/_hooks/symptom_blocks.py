@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 
 from markup import heading, paragraph, prose
 from pages import DOCS
-from posenc_conformance.scheme_file.model import Deviation, Scheme
+from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 from scheme_blocks import schemes
 
 FILE = DOCS / "symptoms.yaml"

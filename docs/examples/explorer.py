@@ -16,7 +16,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE.parent / "assets" / "explorer"

@@ -21,7 +21,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from posenc_conformance.report.machine import cpu_features
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from posenc_conformance.scheme_file.strict_yaml import load_yaml
 from posenc_lab.store import STORE
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from posenc_lab.dependencies import closure, digest_of_spec, files, modules_of, source
 
 WRITING = "posenc_lab.results"

@@ -9,7 +9,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.judge.truths import TRUTHS
+from posenc_conformance.judge.truth_cache import TRUTHS
 from posenc_conformance.judge.verdict import Outcome
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.document import explained

@@ -16,9 +16,9 @@ from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Call, Golden, Value
+from posenc_conformance.scheme_file.scheme import Call, Golden, Value
 from posenc_lab.miniatures import wrong
-from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.base import WRONG, Mistake
 
 assert wrong.__path__  # importing it fills the list
 

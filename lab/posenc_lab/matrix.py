@@ -24,7 +24,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS
 from posenc_lab.judging import diagnoses, failed, judge, schemes
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.base import WRONG, Mistake
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.results import table, write
 

@@ -26,7 +26,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed
 from posenc_conformance.registry import load_all
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.base import WRONG, Mistake
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.results import table
 

@@ -21,7 +21,7 @@ from posenc_conformance.judge.arrays import DTYPES, dtype_name
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
-from posenc_conformance.scheme_file.model import Published
+from posenc_conformance.scheme_file.scheme import Published
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")

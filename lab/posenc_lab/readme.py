@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from posenc_lab.families import FAMILIES, by_family
+from posenc_lab.scheme_families import FAMILIES, by_family
 
 ADAPTER = "mylib_adapter.py"
 """What the README calls the file of its adapter."""

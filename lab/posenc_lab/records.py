@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from posenc_lab.inputs import Record, inputs, older, stale
 from posenc_lab.matrix import with_sums
 from posenc_lab.results import keep, path_of, read_record

@@ -25,7 +25,7 @@ from posenc_conformance.judge.arrays import DTYPES, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Call, Combination
+from posenc_conformance.scheme_file.scheme import Call, Combination
 from posenc_lab.first_failure import first_failure, without_diagnosis
 from posenc_lab.results import table, write
 

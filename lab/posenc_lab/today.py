@@ -22,7 +22,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import first_failure, without_diagnosis
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.base import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 from posenc_lab.results import share, table, write

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from posenc_lab.dependencies import digest
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import STEPS, WRONG
+from posenc_lab.miniatures.base import STEPS, WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.store import STORE
 

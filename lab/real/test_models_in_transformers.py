@@ -18,7 +18,7 @@ from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
 from posenc_conformance.models.layers import KINDS_BY_NAME, LAYER_KINDS
 from posenc_conformance.models.meaning import Group, case_of
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 
 POSITIONS = [0, 1, 77]
 NAMES = {kind: name for name, kind in LAYER_KINDS.items()} | {"two-sided": "sliding_attention"}

@@ -12,9 +12,9 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.commands.main import main
-from posenc_conformance.deployed.encoders import ENCODERS
+from posenc_conformance.deployed.architectures.decoders import FAMILIES
+from posenc_conformance.deployed.architectures.encoders import ENCODERS
 from posenc_conformance.deployed.engine import find_deployed
-from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import Model, load_all, with_configuration
 from posenc_lab.deployed.cases import CONFIGS

@@ -12,7 +12,7 @@ from transformers import CONFIG_MAPPING, AttentionInterface
 from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import checks, subjects_of
+from posenc_conformance.checks.model_adapter import checks, subjects_of
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import model_named
 

@@ -9,7 +9,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.remote import load as loading
 from posenc_conformance.remote.command import Manifest
 from posenc_conformance.remote.load import How, Isolation, load

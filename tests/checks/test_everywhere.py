@@ -12,7 +12,7 @@ import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import Options, checks_of
-from posenc_conformance.checks.axes import reshaped
+from posenc_conformance.checks.call_sizes import reshaped
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import (
@@ -27,11 +27,11 @@ from posenc_conformance.judge import case as judge_case
 from posenc_conformance.judge.history import History
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.truths import Truths
+from posenc_conformance.judge.truth_cache import Truths
 from posenc_conformance.judge.verdict import Verdict
 from posenc_lab.judging import failed, judge, schemes
 from posenc_lab.miniatures import everywhere, wrong
-from posenc_lab.miniatures.mistakes import STEPS, Array, declared
+from posenc_lab.miniatures.base import STEPS, Array, declared
 
 assert wrong.__path__  # importing them fills the list
 

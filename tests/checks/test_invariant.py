@@ -14,7 +14,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.judge.verdict import Declined, NotClaimed, Outcome, Wrong
 from posenc_lab.judging import schemes
-from posenc_lab.miniatures.mistakes import Array
+from posenc_lab.miniatures.base import Array
 
 
 class Turning:

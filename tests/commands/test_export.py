@@ -30,8 +30,8 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.read import spec_folder
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.base import STEPS, WRONG
 from posenc_lab.miniatures.everywhere import whole
-from posenc_lab.miniatures.mistakes import STEPS, WRONG
 from posenc_lab.miniatures.styles import RIGHT
 
 assert right.__path__, wrong.__path__  # importing them fills the lists

@@ -541,7 +541,7 @@ ALLOWED = {
     ("scheme_file/cache.py", "unlink"): "old entries of the kit's own cache",
     ("commands/export/binary.py", "savez_compressed"): "into memory",
     ("commands/identify/archives.py", "open"): "an entry of an archive, to read it",
-    ("deployed/exchange.py", "open"): "an address",
+    ("deployed/http/exchange.py", "open"): "an address",
 }
 
 

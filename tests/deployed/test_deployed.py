@@ -23,16 +23,16 @@ import pytest
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import execute
-from posenc_conformance.checks.situations import Situations
+from posenc_conformance.checks.request_patterns import Situations
 from posenc_conformance.commands.main import main
-from posenc_conformance.deployed import gguf_file
-from posenc_conformance.deployed.asked import prompt_for, scores_of
-from posenc_conformance.deployed.bucketed import described, right_buckets
+from posenc_conformance.deployed.architectures.decoders import FAMILIES
 from posenc_conformance.deployed.callables import Kind, load_folder
-from posenc_conformance.deployed.checkpoint import files_of
+from posenc_conformance.deployed.checkpoint import gguf_file
+from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of
+from posenc_conformance.deployed.checkpoint.spelling import as_saved_by_transformers_5
+from posenc_conformance.deployed.checkpoint.weights import tensors
+from posenc_conformance.deployed.checkpoint.writing import files_of
 from posenc_conformance.deployed.engine import Deployed, has_probe, probe_for, with_cache
-from posenc_conformance.deployed.families import FAMILIES
-from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.instrument import (
     CHANNELS_A_TOKEN,
     FOLLOWING,
@@ -40,12 +40,12 @@ from posenc_conformance.deployed.instrument import (
     LARGEST_READ,
     Bucketed,
 )
-from posenc_conformance.deployed.kept import CACHES
+from posenc_conformance.deployed.instruments.t5_instrument import described, right_buckets
+from posenc_conformance.deployed.kv_cache import CACHES
+from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
 from posenc_conformance.deployed.measure import Measured, keys_seen, measure, shares_of
 from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED
-from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
-from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration, read_configuration
@@ -54,10 +54,10 @@ from posenc_conformance.models.file import load_all, model_named, with_configura
 from posenc_conformance.models.frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
-from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made, model_of
 from posenc_lab.deployed.right import Plain
 from posenc_lab.deployed.server import serving
+from posenc_lab.deployed.wrong import NoScaling
 
 pytestmark = pytest.mark.remembered(shipped=True)
 

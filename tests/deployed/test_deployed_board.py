@@ -30,12 +30,12 @@ SERVER = """
 import sys
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from posenc_lab.deployed import engines, right
+from posenc_lab.deployed import right, wrong
 from posenc_lab.deployed.engine import read_checkpoint
 from posenc_lab.deployed.server import Handler
 
 kind, probe, port = sys.argv[1:]
-kinds = {**vars(engines), **vars(right)}
+kinds = {**vars(wrong), **vars(right)}
 Handler.engine = kinds[kind](*read_checkpoint(Path(probe)))
 ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 """

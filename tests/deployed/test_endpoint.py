@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from posenc_conformance.deployed import endpoint
-from posenc_conformance.deployed.address import Address, Secrets
-from posenc_conformance.deployed.client import KEY, Client, NoAnswer, Refused, TooLate
-from posenc_conformance.deployed.endpoint import Endpoint, FormRefused, Gone, connect
+from posenc_conformance.deployed.http import endpoint
+from posenc_conformance.deployed.http.address import Address, Secrets
+from posenc_conformance.deployed.http.client import KEY, Client, NoAnswer, Refused, TooLate
+from posenc_conformance.deployed.http.endpoint import Endpoint, FormRefused, Gone, connect
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_lab.deployed.server import handled, talking

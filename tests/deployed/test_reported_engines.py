@@ -14,9 +14,9 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.judge.arrays import Array
-from posenc_lab.miniatures import engines as known
-from posenc_lab.miniatures.engines import FLOATS, Engine
-from tests.engines import failures, judged
+from posenc_lab.miniatures import model_adapters as known
+from posenc_lab.miniatures.model_adapters import FLOATS, Engine
+from tests.model_adapters import failures, judged
 
 pytestmark = pytest.mark.remembered(shipped=True)
 

@@ -7,8 +7,8 @@ import posenc
 from posenc_conformance import claims
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.kinds import KINDS
 from posenc_lab.judging import Verdict, failed, judge, schemes
 
 pytestmark = pytest.mark.remembered(shipped=True)

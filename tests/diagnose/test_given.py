@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posenc_conformance.diagnose.axes import describe_axes
 from posenc_conformance.diagnose.given import describe_given
 from posenc_conformance.diagnose.heads import describe_heads
 from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.turning import describe_turning

@@ -7,7 +7,7 @@ import pytest
 
 from posenc_lab.judging import diagnoses, failed, judge_until_named
 from posenc_lab.miniatures import wrong
-from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.base import WRONG, Mistake
 
 assert wrong.__path__  # importing them fills the list
 

@@ -14,7 +14,7 @@ from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file.read import paths_by_name
 from posenc_conformance.testing.naming import name_mistake
 from posenc_lab.judging import diagnoses, failed, judge
-from posenc_lab.miniatures.mistakes import Array
+from posenc_lab.miniatures.base import Array
 from tests.turning import first_lines, halves, omega
 
 pytestmark = pytest.mark.remembered(shipped=True)

@@ -6,8 +6,8 @@ import pytest
 from posenc_conformance.diagnose import pattern as diagnosis
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.kinds import KINDS
 from posenc_lab.judging import schemes
 
 FAR = 2.0 ** np.arange(13)

@@ -7,7 +7,7 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_lab.judging import diagnoses, failed, judge
-from posenc_lab.miniatures.mistakes import Array, Mistake, declared
+from posenc_lab.miniatures.base import Array, Mistake, declared
 from posenc_lab.miniatures.wrong.absolute import sincos_2d, timestep
 from posenc_lab.miniatures.wrong.combination import concatenation, embedding_sum
 from posenc_lab.miniatures.wrong.rotary import (

@@ -19,7 +19,7 @@ from posenc_conformance.diagnose.state import (
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
 from posenc_lab.judging import diagnoses, failed, judge, schemes
-from posenc_lab.miniatures.mistakes import Array
+from posenc_lab.miniatures.base import Array
 from tests.turning import first_lines, halves, omega
 
 pytestmark = pytest.mark.remembered(shipped=True)

@@ -20,7 +20,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 from posenc_conformance.registry import load_all
 from posenc_lab.killing import widest, wrong_subjects
-from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.base import WRONG
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 NAMES = {made.__name__: made.named for made in WRONG if made.named and "+" not in made.named}

@@ -12,8 +12,8 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.held import Held, Spread, broadcast_result
 from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.in_memory import Held, Spread, broadcast_result
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed

@@ -89,7 +89,7 @@ def test_every_mutant_is_python_and_leaves_no_trace() -> None:
 
 
 def test_a_sample_is_drawn_from_its_seed() -> None:
-    modules = [MODULE, "posenc_conformance.deployed.slopes"]
+    modules = [MODULE, "posenc_conformance.deployed.instruments.alibi_slopes"]
     one, again, other = (gate.subjects(modules, 20, seed) for seed in "aab")
     assert one == again != other
     assert len(one) == len(set(one)) == 20

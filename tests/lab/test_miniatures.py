@@ -8,8 +8,8 @@ import pytest
 from posenc_conformance.judge.form import EXACT
 from posenc_lab.judging import Verdict, diagnoses, failed, judge, judge_until_named, schemes
 from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.base import STEPS, WRONG, Mistake
 from posenc_lab.miniatures.everywhere import whole
-from posenc_lab.miniatures.mistakes import STEPS, WRONG, Mistake
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import key_of, once

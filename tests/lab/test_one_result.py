@@ -4,7 +4,7 @@ import pytest
 
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_lab.judging import schemes
-from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.base import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.one_result import of_scheme, scheme_ids
 

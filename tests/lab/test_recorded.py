@@ -17,7 +17,7 @@ from posenc_lab.first_failure import without_diagnosis
 from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
 from posenc_lab.miniatures import right, wrong
-from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.base import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.records import by_name, by_row, of_matrix
 from posenc_lab.results import keep, path_of, read_record

@@ -14,7 +14,7 @@ from posenc_lab import dependencies, verdicts
 from posenc_lab.dependencies import closure, files, modules_of, source
 from posenc_lab.judging import judge, schemes
 from posenc_lab.miniatures import wrong
-from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.base import WRONG, Mistake
 from posenc_lab.store import Store
 from posenc_lab.verdicts import JUDGE, key_of, once
 from tests import building, remembered
@@ -84,7 +84,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("posenc.rotation", True),
         ("posenc.schemes.rotary.rope", True),
         ("posenc_conformance.schemes.rotary.rope", True),
-        ("posenc_lab.miniatures.mistakes", True),
+        ("posenc_lab.miniatures.base", True),
         ("posenc_lab.miniatures.wrong.rotary.rope", True),
         ("posenc_lab.miniatures.wrong.bias.alibi", False),
         ("posenc.schemes.bias.alibi", False),

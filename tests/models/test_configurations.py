@@ -16,7 +16,7 @@ from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import model_file, model_named
 from posenc_conformance.models.frequencies import frequencies
 from posenc_conformance.models.meaning import Meaning, written
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
 from posenc_lab.configurations import TYPES, small
 

@@ -13,7 +13,7 @@ from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.engine_questions import questions
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import (
+from posenc_conformance.checks.model_adapter import (
     checks,
     ids_of,
     require_engine,
@@ -22,9 +22,9 @@ from posenc_conformance.checks.model import (
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.models.file import with_configuration
-from posenc_conformance.models.mistakes import (
+from posenc_conformance.models.misreadings import (
     BIAS_MISSING,
     EARLY,
     MISREAD,
@@ -33,8 +33,8 @@ from posenc_conformance.models.mistakes import (
     SHORT_TABLES,
     UNROTATED,
 )
-from posenc_lab.miniatures.engines import MODELS as CLAIMED
-from posenc_lab.miniatures.engines import (
+from posenc_lab.miniatures.model_adapters import MODELS as CLAIMED
+from posenc_lab.miniatures.model_adapters import (
     RIGHT,
     WRONG,
     Engine,
@@ -42,7 +42,7 @@ from posenc_lab.miniatures.engines import (
     OriginalContextAnew,
 )
 from tests.building import CHECKOUT
-from tests.engines import failures, judged, models
+from tests.model_adapters import failures, judged, models
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -183,7 +183,7 @@ def test_a_method_that_wants_more_is_refused() -> None:
         subjects_of(Mine(), models())
 
 
-MINE = "from posenc_lab.miniatures.engines import {} as Mine\nclass Adapter(Mine): pass\n"
+MINE = "from posenc_lab.miniatures.model_adapters import {} as Mine\nclass Adapter(Mine): pass\n"
 OWN = {
     "model_type": "llama",
     "hidden_size": 512,
@@ -260,7 +260,7 @@ def test_what_cannot_be_judged_is_said(
     broken = {**OWN, "rope_scaling": scaling}
     pytester.path.joinpath("broken.json").write_text(json.dumps(broken), encoding="utf-8")
     pytester.path.joinpath("mine.py").write_text(
-        "from posenc_lab.miniatures.engines import Engine\nclass Adapter(Engine): pass\n",
+        "from posenc_lab.miniatures.model_adapters import Engine\nclass Adapter(Engine): pass\n",
         encoding="utf-8",
     )
     result = pytester.runpytest_subprocess(f"--impl={impl}", f"--posenc-model={model}")

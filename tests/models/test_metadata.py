@@ -21,7 +21,7 @@ from posenc_conformance.models.metadata import (
     NEEDED,
     to_config,
 )
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 
 PLAIN: dict[str, Any] = {
     "block_count": 32,

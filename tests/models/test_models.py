@@ -39,7 +39,7 @@ from posenc_conformance.models.meaning import (
     unwritten,
     written,
 )
-from posenc_conformance.models.mistakes import MISTAKES, applicable, longer
+from posenc_conformance.models.misreadings import MISTAKES, applicable, longer
 from posenc_conformance.scheme_file.read import spec_folder
 
 pytestmark = pytest.mark.remembered(shipped=True)

@@ -52,7 +52,7 @@ FORBIDDEN = {
     ),
     "the kit knows a miniature": (
         "conformance/posenc_conformance/checks/golden.py",
-        "from posenc_lab.miniatures.mistakes import WRONG",
+        "from posenc_lab.miniatures.base import WRONG",
     ),
     "a right miniature asks the reference": (
         "lab/posenc_lab/miniatures/right/attention/mla.py",

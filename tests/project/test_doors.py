@@ -13,9 +13,9 @@ from posenc_conformance import check
 from posenc_conformance.commands.main import main
 from posenc_lab.deployed.cases import Case
 from posenc_lab.deployed.engine import Engine
-from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import folder_of, made
 from posenc_lab.deployed.server import serving
+from posenc_lab.deployed.wrong import NoScaling
 from tests.building import CHECKOUT
 
 pytestmark = pytest.mark.always

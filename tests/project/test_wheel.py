@@ -24,11 +24,8 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
         # No clock, so whoever builds it again gets the same bytes.
         assert {each.date_time[:3] for each in archive.infolist()} == {(2020, 2, 2)}
     kit = unpacked / "posenc_conformance"
-    for name in [
-        SCHEMA_NAME,
-        VECTORS_SCHEMA,
-        *(path.relative_to(CHECKOUT / "spec") for path in scheme_paths()),
-    ]:
+    schemes = (str(path.relative_to(CHECKOUT / "spec")) for path in scheme_paths())
+    for name in (SCHEMA_NAME, VECTORS_SCHEMA, *schemes):
         assert (kit / "spec" / name).is_file(), name
     for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
         assert (kit / name).is_file(), name

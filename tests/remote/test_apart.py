@@ -15,7 +15,7 @@ import pytest
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.verdict import NO_VERDICT, TookTooLong
 from posenc_conformance.remote.load import How, Isolation, load

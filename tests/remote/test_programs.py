@@ -17,7 +17,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.misbehaviour import Breakdown, Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TookTooLong

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.remote import descendants, process
+from posenc_conformance.remote import process, process_tree
 from posenc_conformance.remote.process import Process, ProcessDied, amount, spare
 
 HOLDS = "import time; held = b'x' * 200_000_000; print('ready', flush=True); time.sleep(60)"
@@ -44,7 +44,7 @@ def test_the_memory_of_a_process_is_that_which_it_uses(
         (tmp_path / "ps").write_text(PS)
         (tmp_path / "ps").chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-        monkeypatch.setattr(descendants, "Path", Nowhere)
+        monkeypatch.setattr(process_tree, "Path", Nowhere)
     it = started(HOLDS)
     try:
         it.exchange(b"", line, 30, 0)

@@ -7,7 +7,7 @@ import pytest
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.implementations.reference import reference_for
-from posenc_conformance.judge.scope import Engine
+from posenc_conformance.judge.claim_scope import Engine
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome
 from posenc_conformance.report import announcement

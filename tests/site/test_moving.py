@@ -10,12 +10,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import moving
+import animations
 import numpy as np
 import pytest
-from pages import module_of, pages_with
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from pages import module_of, pages_with
 from tests.building import CHECKOUT
 from tests.site.browsing import DESK, PATIENCE, chromium, context, served
 from tests.site.explorer import NODE
@@ -32,12 +32,12 @@ BEHIND = ("docs/_hooks", "docs/figures", "reference")
 expect.set_options(timeout=PATIENCE)
 
 
-def _figures() -> dict[str, moving.Moving]:
+def _figures() -> dict[str, animations.Moving]:
     """Every figure with sliders, by the address of its page and its name."""
     found = {}
     for page in pages_with("figures"):
         for name, make in inspect.getmembers(module_of("figures", page), inspect.isfunction):
-            if inspect.signature(make).return_annotation is moving.Moving:
+            if inspect.signature(make).return_annotation is animations.Moving:
                 place = page.removesuffix(".md").removesuffix("index").removesuffix("/")
                 found[f"{place}/#figure-{name.replace('_', '-')}"] = make()
     return found
@@ -46,7 +46,7 @@ def _figures() -> dict[str, moving.Moving]:
 FIGURES = _figures()
 
 
-def settings(figure: moving.Moving) -> list[dict[str, float]]:
+def settings(figure: animations.Moving) -> list[dict[str, float]]:
     """Each slider at each of its values, the others as at first; and all of them at their ends."""
     start = {each.name: each.start for each in figure.sliders}
     alone = [start | {each.name: value} for each in figure.sliders for value in each.values]
@@ -54,7 +54,7 @@ def settings(figure: moving.Moving) -> list[dict[str, float]]:
     return alone + [dict(zip(start, some, strict=True)) for some in ends]
 
 
-def answers(figure: moving.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
+def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
     """What the figure's module shows for some settings."""
     question = {
         "module": figure.module,
@@ -72,7 +72,7 @@ def answers(figure: moving.Moving, some: list[dict[str, float]], assets: Path) -
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
-def differences(figure: moving.Moving, assets: Path = ASSETS) -> list[str]:
+def differences(figure: animations.Moving, assets: Path = ASSETS) -> list[str]:
     """Where the module and the reference do not agree."""
     some = settings(figure)
     found = []
@@ -86,7 +86,7 @@ def differences(figure: moving.Moving, assets: Path = ASSETS) -> list[str]:
             strokes = wanted.strokes[each.name]
             if not near(numbers(answer["strokes"][each.name]), numbers(strokes), 1e-9):
                 found.append(f"{setting}: {each.name} is elsewhere")
-            drawn = moving.path(strokes, figure, each.form)
+            drawn = animations.path(strokes, figure, each.form)
             if not same_path(answer["paths"][each.name], drawn):
                 found.append(f"{setting}: {each.name} is drawn elsewhere")
     return found
@@ -132,10 +132,10 @@ def test_everything_stays_between_the_axes(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_letters_fit_and_can_be_read_on_a_telephone(name: str) -> None:
     figure = FIGURES[name]
-    assert moving.LETTER * 358 / moving.WIDTH >= 9
+    assert animations.LETTER * 358 / animations.WIDTH >= 9
     left, _, right, _ = figure.frame
     for axis in (figure.x, figure.y):
-        assert 0.55 * moving.LETTER * len(axis.words) <= right - left, axis.words
+        assert 0.55 * animations.LETTER * len(axis.words) <= right - left, axis.words
 
 
 BROKEN = {
@@ -228,7 +228,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
         expect(found).to_have_attribute("aria-valuetext", f"{value:,}")
         shown = paths(page, id)
         for each in figure.series:
-            drawn = moving.path(wanted.strokes[each.name], figure, each.form)
+            drawn = animations.path(wanted.strokes[each.name], figure, each.form)
             assert same_path(shown[each.name], drawn)
         seen.append(shown)
         found.press("ArrowLeft" if step > 0 else "ArrowRight")

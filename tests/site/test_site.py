@@ -32,11 +32,11 @@ import symptom_blocks
 import word_count
 import yaml
 from mkdocs.exceptions import PluginError
-from pages import REFERENCE
 from references import arxiv_id, references
 
+from pages import REFERENCE
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from scoreboard.cells import findings as board_findings
 from tests.building import CHECKOUT, FIRST_VISIT, PAGE, SEARCH_INDEX
 

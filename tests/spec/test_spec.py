@@ -17,8 +17,8 @@ from posenc_conformance.commands import golden_text, goldens
 from posenc_conformance.commands.describe import details
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import case_described_by
-from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file.read import (

@@ -10,11 +10,11 @@ from posenc_conformance.adapters.claims import Claim, claims_on, method_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.errors import location_of as _where
 from posenc_conformance.judge.arrays import DTYPES
-from posenc_conformance.judge.kinds import ENGINE, KINDS
+from posenc_conformance.judge.call_kinds import ENGINE, KINDS
+from posenc_conformance.judge.claim_scope import SWITCHES, Condition, Scope
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.judge.scope import SWITCHES, Condition, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
-from posenc_conformance.scheme_file.model import Call, Combination, Convention, Parameter, Value
+from posenc_conformance.scheme_file.scheme import Call, Combination, Convention, Parameter, Value
 
 FARTHEST = 2**53
 """Up to here float64 holds every whole number."""

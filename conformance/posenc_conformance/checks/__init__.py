@@ -7,7 +7,7 @@ from importlib import import_module
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 
 LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.checks import Check, Options, variant
-from posenc_conformance.checks.axes import reshaped
 from posenc_conformance.checks.bench import Bench, optional_cases
+from posenc_conformance.checks.call_sizes import reshaped
+from posenc_conformance.checks.interleaving import require_same, require_same_again, take_in_turn
 from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
-from posenc_conformance.checks.turns import require_same, require_same_again, take_in_turn
 from posenc_conformance.checks.variations import (
     COUNTS,
     at,
@@ -37,12 +37,12 @@ from posenc_conformance.checks.views import (
 )
 from posenc_conformance.diagnose.state import describe_repeats
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Silent, Wrong
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 Behaviour = Callable[[Bench, Case], None]
 LARGE: Mapping[str, float] = {"float16": 2.0**5}

@@ -9,17 +9,17 @@ from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import amount_of, draw_cases
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.diagnose.explain import Explain, require_agreement
-from posenc_conformance.diagnose.probes import describe_unsteady
+from posenc_conformance.diagnose.followups import describe_unsteady
 from posenc_conformance.judge.arrays import Array, Floats
-from posenc_conformance.judge.asking import ask, find_changes, hold
+from posenc_conformance.judge.calling import ask, find_changes, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.in_memory import Held
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, TookTooLong
-from posenc_conformance.scheme_file.model import Arguments, Value
+from posenc_conformance.scheme_file.scheme import Arguments, Value
 
 ELSEWHERE = ("domain", "odd_dim")
 """Optional conventions that have checks of their own: where positions lie, odd channels."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
-from posenc_conformance.checks.asked import CAUSAL, FEW
-from posenc_conformance.checks.model import page_of, turned_groups
-from posenc_conformance.checks.situations import BY_LENGTH, Situations
-from posenc_conformance.deployed.asked import scores_of
+from posenc_conformance.checks.model_adapter import page_of, turned_groups
+from posenc_conformance.checks.probe_defaults import CAUSAL, FEW
+from posenc_conformance.checks.request_patterns import BY_LENGTH, Situations
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Tabled
+from posenc_conformance.deployed.layer_questions import scores_of
 from posenc_conformance.deployed.measure import (
     BEHIND,
     DIGITS,
@@ -21,7 +21,7 @@ from posenc_conformance.deployed.measure import (
     Prompt,
 )
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.scope import Engine, Scope
+from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.meaning import Group, case_of, rows_of

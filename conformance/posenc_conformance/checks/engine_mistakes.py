@@ -24,7 +24,7 @@ from posenc_conformance.diagnose.diagnosis import (
     nothing_fits,
     to_diagnosis,
 )
-from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.sample import can_be_taken_apart, sample
@@ -37,7 +37,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed
 from posenc_conformance.models.configuration import Fields
 from posenc_conformance.models.meaning import Group
-from posenc_conformance.models.mistakes import (
+from posenc_conformance.models.misreadings import (
     BIAS_MISSING,
     EARLY,
     EARLY_WORDS,

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import Array, lattice
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.knowledge import CallKnowledge, Knowledge, KnownScheme
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Context, Group, case_of, rows_of
-from posenc_conformance.models.mistakes import longer
-from posenc_conformance.scheme_file.model import Arguments, Scheme
+from posenc_conformance.models.misreadings import longer
+from posenc_conformance.scheme_file.scheme import Arguments, Scheme
 
 TURNING = ("rotary", "scores")
 """Methods that are asked about layers that turn, and layers beside them that do not."""

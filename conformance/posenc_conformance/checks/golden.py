@@ -12,13 +12,13 @@ from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
-from posenc_conformance.scheme_file.model import Golden
+from posenc_conformance.scheme_file.scheme import Golden
 
 LARGEST = 2**28
 """Values of the largest result that a golden may have; those of the spec are far smaller."""

@@ -13,10 +13,10 @@ from posenc_conformance.diagnose.explain import (
     diagnosis_lines,
     page_line,
 )
-from posenc_conformance.diagnose.probes import diagnose_subject
-from posenc_conformance.judge.asking import call_text
+from posenc_conformance.diagnose.followups import diagnose_subject
+from posenc_conformance.judge.calling import call_text
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import (
@@ -27,7 +27,7 @@ from posenc_conformance.judge.verdict import (
     TookTooLong,
     Wrong,
 )
-from posenc_conformance.scheme_file.model import Invariant
+from posenc_conformance.scheme_file.scheme import Invariant
 
 SEARCHED = 20
 """Examples among which a smallest failing one is looked for."""

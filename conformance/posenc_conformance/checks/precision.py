@@ -9,11 +9,11 @@ import numpy.typing as npt
 from posenc_conformance.checks import Check, Extent, Options, variant
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import exact_angles
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 

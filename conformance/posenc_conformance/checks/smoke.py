@@ -9,11 +9,11 @@ from posenc_conformance.checks.variations import with_other_numbers
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.errors import UserError, describe_exception, location_of
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, dtype_name
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, TookTooLong, Wrong

@@ -13,11 +13,11 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import SWITCHES, Scope
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.scope import SWITCHES, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = ("x", "q", "k", "qkv")
 """Names of arrays that have a row for each position."""

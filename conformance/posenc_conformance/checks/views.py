@@ -14,13 +14,13 @@ from posenc_conformance.checks.bench import Bench, is_right
 from posenc_conformance.checks.variations import small_and_large, with_leading
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.judge.arrays import Array, Floats, around, fine, last_of
-from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.misbehaviour import Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Wrong
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 BATCH = (2, 3)
 """Sequences and heads of a call with both."""

@@ -6,8 +6,8 @@ from textwrap import wrap
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.scheme_file.model import Call, Convention, Parameter, Point
 from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.scheme import Call, Convention, Parameter, Point
 
 WIDTH = 96
 

@@ -26,8 +26,8 @@ from posenc_conformance.models.file import Model, is_model_file, load_model
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.models.meaning import scheme_of
 from posenc_conformance.registry import ORACLE, load_scheme, missing, module_of
-from posenc_conformance.scheme_file.model import Golden, Published, Witness
 from posenc_conformance.scheme_file.read import scheme_paths
+from posenc_conformance.scheme_file.scheme import Golden, Published, Witness
 
 PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
 """What made the goldens, without a version: a release that computes the same changes no file."""

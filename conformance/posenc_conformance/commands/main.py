@@ -301,7 +301,7 @@ def _describe(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") ->
     """Yield lines on whether an implementation is installed, and what it claims."""
     from posenc_conformance.adapters.find import blank, target, versions
     from posenc_conformance.adapters.resolve import subjects
-    from posenc_conformance.checks.model import engines
+    from posenc_conformance.checks.model_adapter import engines
 
     try:
         adapter = target(name)

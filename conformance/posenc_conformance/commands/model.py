@@ -16,7 +16,7 @@ from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model, load_all, model_named
 from posenc_conformance.models.frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
-from posenc_conformance.models.mistakes import applicable
+from posenc_conformance.models.misreadings import applicable
 
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}

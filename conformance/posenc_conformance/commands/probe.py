@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
+from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of, is_probe
+from posenc_conformance.deployed.checkpoint.spelling import as_saved_by_transformers_5
+from posenc_conformance.deployed.checkpoint.writing import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import (
     has_two_texts,
     is_encoder,
@@ -11,9 +13,7 @@ from posenc_conformance.deployed.engine import (
     name_of,
     probe_for,
 )
-from posenc_conformance.deployed.gguf_file import gguf_of, is_probe
 from posenc_conformance.deployed.probe import text_of
-from posenc_conformance.deployed.spelling import as_saved_by_transformers_5
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer, shown

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.endpoint import Reading
+from posenc_conformance.deployed.http.endpoint import Reading
 from posenc_conformance.deployed.instrument import Instrument
 from posenc_conformance.door import LARGEST_CONFIGURATION, named, read_json
 from posenc_conformance.errors import UserError, describe_exception, is_refusal

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from posenc_conformance.adapters.find import registered, target
-from posenc_conformance.deployed.address import Secrets
+from posenc_conformance.deployed.architectures.decoders import family_of
 from posenc_conformance.deployed.callables import (
     Function,
     Kind,
@@ -18,9 +18,15 @@ from posenc_conformance.deployed.callables import (
     load_folder,
     name_in,
 )
-from posenc_conformance.deployed.client import Client
-from posenc_conformance.deployed.endpoint import Endpoint, Hanging, Reading, connect, is_endpoint
-from posenc_conformance.deployed.families import family_of
+from posenc_conformance.deployed.http.address import Secrets
+from posenc_conformance.deployed.http.client import Client
+from posenc_conformance.deployed.http.endpoint import (
+    Endpoint,
+    Hanging,
+    Reading,
+    connect,
+    is_endpoint,
+)
 from posenc_conformance.deployed.instrument import SPECIAL, WHO, Bucketed
 from posenc_conformance.deployed.measure import Measured, words_read
 from posenc_conformance.deployed.probe import Probe, probe_of

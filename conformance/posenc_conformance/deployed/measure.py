@@ -18,13 +18,13 @@ from posenc_conformance.deployed.instrument import (
     Instrument,
     Tabled,
 )
-from posenc_conformance.deployed.kept import CACHES
+from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.meaning import Group, case_of, rows_of
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 
 LEAST_BEFORE = 250
 """Tokens before the first query, at least: if few keys are seen, each gets much."""

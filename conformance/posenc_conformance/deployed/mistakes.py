@@ -7,8 +7,12 @@ from itertools import starmap
 
 import numpy as np
 
-from posenc_conformance.deployed import biased, bucketed, tabled
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
+from posenc_conformance.deployed.instruments import (
+    alibi_instrument,
+    learned_instrument,
+    t5_instrument,
+)
 from posenc_conformance.deployed.measure import (
     Measured,
     Prompt,
@@ -18,13 +22,13 @@ from posenc_conformance.deployed.measure import (
     noise,
     shares_of,
 )
-from posenc_conformance.deployed.places import wrong_places
+from posenc_conformance.deployed.position_errors import wrong_places
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.turning import wrong_turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group
-from posenc_conformance.models.mistakes import MISTAKES, changed_numbers
+from posenc_conformance.models.misreadings import MISTAKES, changed_numbers
 
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
 """Bases of released models, the usual ones first."""
@@ -64,13 +68,13 @@ def explain(
     Pairs of mistakes are tried if no single one does.
     """
     if isinstance(probe.plan, Tabled):
-        known = tabled.explanations(probe, group, model.meaning.context, found)
+        known = learned_instrument.explanations(probe, group, model.meaning.context, found)
         return [each for each in starmap(Explanation, known) if each.fits(found)]
     if isinstance(probe.plan, Biased):
-        wrong = biased.explanations(probe, group, found, dtype)
+        wrong = alibi_instrument.explanations(probe, group, found, dtype)
         return [each for each in starmap(Explanation, wrong) if each.fits(found)]
     if isinstance(probe.plan, Bucketed):
-        made = bucketed.explanations(probe, group, model.meaning.context, found, dtype)
+        made = t5_instrument.explanations(probe, group, model.meaning.context, found, dtype)
         return [each for each in starmap(Explanation, made) if each.fits(found)]
     own = next(each for each in model.meaning.groups if each.id == group.id)
     single = [

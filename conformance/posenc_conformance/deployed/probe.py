@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, family_of
-from posenc_conformance.deployed.family import Family, Normed
+from posenc_conformance.deployed.architectures.decoders import FAMILIES, family_of
+from posenc_conformance.deployed.architectures.latent import Latent, fields_of, latent_of
+from posenc_conformance.deployed.architectures.tensor_layout import Family, Normed
 from posenc_conformance.deployed.instrument import (
     BASES,
     CHANNELS_A_TOKEN,
@@ -30,8 +31,7 @@ from posenc_conformance.deployed.instrument import (
     power_below,
     value_of,
 )
-from posenc_conformance.deployed.latent import Latent, fields_of, latent_of
-from posenc_conformance.deployed.slopes import in_twos, slopes
+from posenc_conformance.deployed.instruments.alibi_slopes import in_twos, slopes
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import (

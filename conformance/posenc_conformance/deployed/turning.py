@@ -10,7 +10,7 @@ from posenc_conformance.deployed.measure import Turn
 from posenc_conformance.judge.arrays import Floats, Ints, round_to
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
 from posenc_conformance.models.meaning import Group
-from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.misreadings import longer
 
 Named = tuple[str, str, Turn]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from posenc_conformance.diagnose.diagnosis import is_result_of
-from posenc_conformance.diagnose.mistakes import BASES, apply_constant
+from posenc_conformance.diagnose.predictors import BASES, apply_constant
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 

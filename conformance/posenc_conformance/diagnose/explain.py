@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
+from posenc_conformance.diagnose.followups import diagnose_subject
 from posenc_conformance.diagnose.pattern import pattern
-from posenc_conformance.diagnose.probes import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
-from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.call_kinds import KINDS
+from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
-from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 

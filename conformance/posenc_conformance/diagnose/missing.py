@@ -6,9 +6,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Flags, Floats
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
-from posenc_conformance.judge.kinds import KINDS
 
 FEWEST = 4
 """Fewest values that are 0 by which it is known that they were not written."""

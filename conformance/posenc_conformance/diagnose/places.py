@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.kinds import KINDS
 
 LARGEST = 64
 """Of a longer axis it is not tried which places were taken for which."""

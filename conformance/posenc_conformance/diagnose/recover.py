@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from posenc_conformance.diagnose.axes import describe_axes
 from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.fixed import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.given import describe_given
 from posenc_conformance.diagnose.heads import describe_heads
 from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.turning import describe_turning

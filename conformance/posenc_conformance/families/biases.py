@@ -16,7 +16,7 @@ from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Sweep = Callable[[Arguments, int], ArgumentDict]
 Rows = Callable[[Case], Integers]

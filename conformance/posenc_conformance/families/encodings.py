@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import bases, predict_case
+from posenc_conformance.diagnose.predictors import bases, predict_case
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Flags, Floats
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MANY = 2**13
 """About how many elements of a saved array are looked at."""

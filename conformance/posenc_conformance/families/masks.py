@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 Bools = npt.NDArray[np.bool_]
 Saved = Iterator[tuple[ArgumentDict, Array]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_base
+from posenc_conformance.diagnose.predictors import other_base
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.families.scores import alike, dots, last_queries, root, sizes
@@ -18,7 +18,7 @@ from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Distance = Callable[[Case, Integers, Integers], Floats]
 """Computes distances of a case from the positions of its queries, a column, and of its keys."""

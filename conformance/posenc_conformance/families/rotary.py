@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import (
+from posenc_conformance.diagnose.predictors import (
     other_conventions,
     predict_case,
     rounded_angles,
@@ -25,7 +25,7 @@ from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencies
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 6
 POLAR = 3 * np.pi + 1

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
+from posenc_conformance.diagnose.predictors import (
     bases,
     negated_positions,
     rounded_base,
@@ -42,7 +42,7 @@ from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.frequencies import read_as_given
 from posenc_conformance.judge.knowledge import CallKnowledge, Identify
 from posenc_conformance.judge.trial import InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Formula = Callable[[Arguments, int], Floats]
 """Computes a number for each pair, from the arguments and the number of channels."""

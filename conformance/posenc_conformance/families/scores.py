@@ -8,7 +8,7 @@ from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Arrays = Callable[..., ArgumentDict]
 

@@ -9,7 +9,7 @@ from posenc_conformance import claims
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.registry import load_readable, load_scheme, reference_of
-from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 
 class FromReference:

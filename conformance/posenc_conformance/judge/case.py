@@ -20,10 +20,10 @@ from posenc_conformance.judge.arrays import (
     lattice,
     round_to,
 )
-from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
-from posenc_conformance.judge.truths import LARGEST_ENTRY, TRUTHS, cache_key
-from posenc_conformance.scheme_file.model import (
+from posenc_conformance.judge.truth_cache import LARGEST_ENTRY, TRUTHS, cache_key
+from posenc_conformance.scheme_file.scheme import (
     Arguments,
     Call,
     Golden,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 Waves = npt.NDArray[np.complex128]
 Index = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.scheme_file.model import ArgumentDict, Call, Scheme
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Call, Scheme
 
 if TYPE_CHECKING:  # a case has a scheme, and a scheme knows what to do with a case
     from posenc_conformance.judge.case import Case, ErrorTerms

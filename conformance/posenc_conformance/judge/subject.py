@@ -11,17 +11,17 @@ import numpy as np
 
 from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.judge.case import Case, round_arguments
+from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.form import as_array, require_form
-from posenc_conformance.judge.held import Held, Spread, broadcast_result
 from posenc_conformance.judge.history import History
-from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.in_memory import Held, Spread, broadcast_result
 from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.process import find_changes_by, preventing_exit
-from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed, TookTooLong
-from posenc_conformance.scheme_file.model import Arguments, Call, Combination, Value
+from posenc_conformance.scheme_file.scheme import Arguments, Call, Combination, Value
 
 MEMORY_OF_A_CALL = 2**29
 """Bytes that inputs and result of a call may take in float64: the default of

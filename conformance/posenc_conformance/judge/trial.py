@@ -12,17 +12,17 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.bounded import Answer
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import (
     Comparison,
     compare,
     error_ratio,
 )
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from posenc_conformance.models.layers import (
 )
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
 from posenc_conformance.models.without_turning import OWN, grid, table
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 
 def meaning(config: Configuration) -> Meaning:

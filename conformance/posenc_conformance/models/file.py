@@ -30,8 +30,8 @@ from posenc_conformance.models.meaning import (
     unwritten,
 )
 from posenc_conformance.scheme_file import cache
-from posenc_conformance.scheme_file.model import Golden
 from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
+from posenc_conformance.scheme_file.scheme import Golden
 
 SCHEMA = "model.schema.json"
 NOT_UNDERSTOOD = "compare it with the configuration of a released model of its type"

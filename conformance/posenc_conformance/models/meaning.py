@@ -10,8 +10,8 @@ from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.judge.case import Case, materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Call, Combination, Point
 from posenc_conformance.scheme_file.read import paths_by_name
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Call, Combination, Point
 
 Number = int | float
 

@@ -8,7 +8,7 @@ from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.meaning import Context, Group, Meaning
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED
 from posenc_conformance.models.unturned import jamba, kimi_linear, nemotron_h
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 # Tables.
 

@@ -17,8 +17,8 @@ from posenc_conformance.checks import LEVELS, Check, deployed
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.process import preventing_exit
-from posenc_conformance.judge.quiet import without_warnings
 from posenc_conformance.judge.verdict import Verdict, Wrong
+from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from posenc_conformance.checks import Check, deployed, model
+from posenc_conformance.checks import Check, deployed, model_adapter
 from posenc_conformance.deployed.engine import Deployed
-from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.models.file import Model
 
 
@@ -30,15 +30,15 @@ def of_adapter(adapter: object, models: Mapping[Path, Model], memory: int) -> Mo
     """
     shipped = [each for path, each in models.items() if path.suffix == ".yaml"]
     own = [each for path, each in models.items() if path.suffix != ".yaml"]
-    subjects = model.subjects_of(adapter, shipped, memory, own=own)
+    subjects = model_adapter.subjects_of(adapter, shipped, memory, own=own)
     dtypes = {call: ["float32"] for call in ENGINE}
-    for call, claims in model.engines(adapter).items():
+    for call, claims in model_adapter.engines(adapter).items():
         dtypes[call] = [*dict.fromkeys(dtype for claim in claims for dtype in claim.dtypes)]
     return ModelChecks(
-        model.LEVEL,
+        model_adapter.LEVEL,
         [*subjects],
-        lambda asked: model.checks(asked, subjects.get(asked.id, [])),
-        lambda asked: model.ids_of(asked, dtypes),
+        lambda asked: model_adapter.checks(asked, subjects.get(asked.id, [])),
+        lambda asked: model_adapter.ids_of(asked, dtypes),
     )
 
 

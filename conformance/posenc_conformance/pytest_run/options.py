@@ -8,8 +8,8 @@ import pytest
 from posenc_conformance.adapters import FLOATS
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
-from posenc_conformance.deployed.endpoint import is_endpoint
-from posenc_conformance.deployed.kept import CACHES
+from posenc_conformance.deployed.http.endpoint import is_endpoint
+from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.errors import UserError
 from posenc_conformance.remote.command import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation

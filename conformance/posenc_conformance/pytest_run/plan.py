@@ -14,7 +14,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.golden import require_small
-from posenc_conformance.checks.model import engines, require_engine
+from posenc_conformance.checks.model_adapter import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.deployed.engine import find_deployed, is_deployed
 from posenc_conformance.errors import UserError

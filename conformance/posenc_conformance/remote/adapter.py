@@ -9,7 +9,7 @@ import numpy as np
 from posenc_conformance.adapters.claims import ATTRIBUTE, Claim
 from posenc_conformance.errors import PLACE, in_line, indented
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.held import Held
+from posenc_conformance.judge.in_memory import Held
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.verdict import TookTooLong
 from posenc_conformance.remote.messages import (
@@ -22,7 +22,7 @@ from posenc_conformance.remote.messages import (
 from posenc_conformance.remote.peer import Peer
 from posenc_conformance.remote.process import GaveNoAnswer, ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, value
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 RESULT = "the result"
 """Name of the result among the arrays; the others are inputs, named by number or keyword."""

@@ -16,7 +16,7 @@ import fastjsonschema
 from posenc_conformance.adapters.claims import Claim, several
 from posenc_conformance.adapters.find import Implementation, is_reference, load_adapter, registered
 from posenc_conformance.errors import UserError, in_line, indented, printable
-from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.remote import worker
 from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
@@ -31,8 +31,8 @@ from posenc_conformance.remote.messages import (
 from posenc_conformance.remote.peer import STARTING, Command, Limits, Peer
 from posenc_conformance.remote.process import ProcessDied, amount, spare
 from posenc_conformance.remote.wire import Frames, Lines, Message
-from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import spec_folder
+from posenc_conformance.scheme_file.scheme import Scheme
 
 SECONDS = 60.0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.remote.descendants import NAME, end_family, memory_of, new_mark
+from posenc_conformance.remote.process_tree import NAME, end_family, memory_of, new_mark
 
 T = TypeVar("T")
 

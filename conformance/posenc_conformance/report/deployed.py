@@ -7,7 +7,7 @@ from posenc_conformance.checks.deployed import LEVEL
 from posenc_conformance.models.cost import POSITIONS, cost
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group, written
-from posenc_conformance.models.mistakes import MISTAKES
+from posenc_conformance.models.misreadings import MISTAKES
 from posenc_conformance.report.layout import CheckEntry, Report
 
 

@@ -16,7 +16,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.report.layout import CheckEntry, Counts, DiagnosisEntry, Report, RowEntry
 from posenc_conformance.report.result import Result
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 
 FORMAT = 1
 VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIMED)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.scheme_file.model import (
+from posenc_conformance.scheme_file.scheme import (
     Accuracy,
     BadInput,
     Call,

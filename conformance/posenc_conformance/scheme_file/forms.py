@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 """The axes of an array, as a scheme file writes them."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from posenc_conformance.scheme_file.model import Deviation, Point, Scheme
+from posenc_conformance.scheme_file.scheme import Deviation, Point, Scheme
 
 Problem = tuple[Sequence[str | int], str]
 

@@ -17,7 +17,7 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.scheme_file import cache
 from posenc_conformance.scheme_file.build import scheme_of
 from posenc_conformance.scheme_file.inconsistencies import inconsistencies
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.scheme import Scheme
 from posenc_conformance.scheme_file.strict_yaml import find_line, load_yaml
 
 MARK = "posenc-scheme:"

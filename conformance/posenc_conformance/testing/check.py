@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import DTYPES, Array
-from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.form import as_array, require_form
-from posenc_conformance.judge.held import broadcast_result
+from posenc_conformance.judge.in_memory import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.quiet import without_warnings
+from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.testing.explanation import Judged, explanation
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse

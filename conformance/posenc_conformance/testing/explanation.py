@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from posenc_conformance.diagnose.diagnosis import to_diagnosis
 from posenc_conformance.diagnose.explain import comparison_lines, diagnosis_lines, page_line
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison
 from posenc_conformance.testing.naming import name_mistake

@@ -12,12 +12,12 @@ import numpy as np
 
 from posenc_conformance.errors import UserError, describe_exception, in_line
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, round_to, to_numpy
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.kinds import KINDS
-from posenc_conformance.judge.quiet import without_warnings
+from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.remote.process import amount, spare
 from posenc_conformance.scheme_file.forms import ANY, ROWS, Form
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Parameter, Point, Value
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
 
 COMBINATION = "combination"

@@ -6,8 +6,8 @@ import numpy as np
 import sympy
 
 import posenc
+from lookalikes import told_apart
 from posenc_conformance.registry import load_all
-from telling_apart import told_apart
 
 
 def integer_lengths() -> tuple[str, str]:

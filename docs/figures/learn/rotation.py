@@ -1,4 +1,4 @@
-from moving import Moving
+from animations import Moving
 from pages import figures_of
 from picture import Picture
 

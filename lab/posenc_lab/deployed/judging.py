@@ -10,19 +10,19 @@ from pathlib import Path
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.deployed.checkpoint import write_checkpoint
-from posenc_conformance.deployed.endpoint import Reading
+from posenc_conformance.deployed.checkpoint.writing import write_checkpoint
 from posenc_conformance.deployed.engine import Deployed, probe_for, with_cache
+from posenc_conformance.deployed.http.endpoint import Reading
 from posenc_conformance.models.file import Model, with_configuration
 from posenc_lab.deployed import (
     caches,
     encoders,
-    engines,
     lengths,
     older,
     right,
     shifting,
     two_texts,
+    wrong,
 )
 from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
@@ -30,12 +30,12 @@ from posenc_lab.deployed.engine import Engine, read_checkpoint
 LISTED = (
     caches,
     encoders,
-    engines,
     lengths,
     older,
     right,
     shifting,
     two_texts,
+    wrong,
 )  # importing them fills the lists of cases
 LENGTH = 512
 """Tokens of the longest text."""

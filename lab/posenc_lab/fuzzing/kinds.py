@@ -26,8 +26,8 @@ from posenc_conformance.commands.identify.answers import told_of_file
 from posenc_conformance.commands.identify.tables import read_tables
 from posenc_conformance.commands.model import describe_model
 from posenc_conformance.commands.new.command import new
-from posenc_conformance.deployed.client import Client
-from posenc_conformance.deployed.endpoint import Endpoint, connect
+from posenc_conformance.deployed.http.client import Client
+from posenc_conformance.deployed.http.endpoint import Endpoint, connect
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.judge.misbehaviour import Misbehaviour

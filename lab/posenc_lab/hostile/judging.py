@@ -25,7 +25,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import require_computable, smallest_case
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UNSHOWN, UserError
-from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.calling import ask
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.remote.load import How, load

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
+from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 def below_zero(steps: type[Mistake], claimed: str) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 from posenc_lab.judging import schemes
-from posenc_lab.miniatures.mistakes import Array, Mistake, declared
+from posenc_lab.miniatures.base import Array, Mistake, declared
 
 Given = Mapping[str, Any]
 

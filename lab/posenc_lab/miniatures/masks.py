@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
+from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Steps:

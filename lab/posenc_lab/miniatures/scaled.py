@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import KINDS, Array, made, narrow
+from posenc_lab.miniatures.base import KINDS, Array, made, narrow
 from posenc_lab.miniatures.styles import rotate_every_two, rotate_half
 
 Formula = Callable[..., Array]

@@ -17,12 +17,12 @@ from posenc_conformance.adapters.resolve import FARTHEST
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.arrays import Flags
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import error_ratio
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
-from posenc_conformance.scheme_file.model import Call, Golden, Value
+from posenc_conformance.scheme_file.scheme import Call, Golden, Value
 
 Form = tuple[str, str]
 """A deviation's id, and the words for one of its forms."""

@@ -10,7 +10,7 @@ from posenc_conformance.commands.export.vectors import Tensor, Vector, Vectors
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 
 def vectors_of(scheme: KnownScheme, dtypes: Sequence[str]) -> Iterator[Vectors]:

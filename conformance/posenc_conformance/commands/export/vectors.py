@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from posenc_conformance.judge.arrays import Array, dtype_name
-from posenc_conformance.scheme_file.model import Point
+from posenc_conformance.scheme_file.scheme import Point
 
 FORMAT = 1
 MARK = "posenc-vectors"

@@ -16,7 +16,7 @@ from posenc_conformance.commands.identify.rules import (
     stretched,
     with_models,
 )
-from posenc_conformance.diagnose.mistakes import rounded_angles
+from posenc_conformance.diagnose.predictors import rounded_angles
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.positions import rows_to_show
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init.find import Found, quiet
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 HEAD_DIM = "HEAD_DIM"
 """The placeholder in the text for the number of channels that are rotated."""

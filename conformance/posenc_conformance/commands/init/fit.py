@@ -13,12 +13,12 @@ from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Arguments, Combination
+from posenc_conformance.scheme_file.scheme import Arguments, Combination
 
 Restrictions = dict[str, Any]
 """What a claim says beside its combination, as @claims takes it."""

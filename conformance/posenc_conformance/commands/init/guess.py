@@ -9,7 +9,7 @@ from posenc_conformance.commands.init.find import Found, Library
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 HINTS = {
     "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc_conformance.judge.arrays import fine
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 BASE = 10000.0
 HEAD_DIMS = (2, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)

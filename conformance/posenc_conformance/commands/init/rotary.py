@@ -22,7 +22,7 @@ from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Target, callables, called, maker
 from posenc_conformance.commands.init.roles import NAMES, CallText, has
 from posenc_conformance.judge.arrays import fine
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 HEADS, ROWS, DIM, BASE = 2, 9, 32, 10000.0
 ARGUMENTS: Mapping[str, Any] = {

@@ -17,7 +17,7 @@ from posenc_conformance.commands.init.draft import (
 from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Maker, callables, called, maker
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
-from posenc_conformance.scheme_file.model import Call
+from posenc_conformance.scheme_file.scheme import Call
 
 ROWS, TABLE_ROWS, DIM = 9, 64, 32
 BASES = frozenset(ROLES["base"].split())

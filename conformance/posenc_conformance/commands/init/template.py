@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 
 def text(name: str, wanted: Sequence[str]) -> str:

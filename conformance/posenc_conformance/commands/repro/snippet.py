@@ -11,8 +11,8 @@ from posenc_conformance.adapters.find import Implementation, load_adapter, regis
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import LEVEL, subjects_of
-from posenc_conformance.checks.model import checks as checks_of_model
+from posenc_conformance.checks.model_adapter import LEVEL, subjects_of
+from posenc_conformance.checks.model_adapter import checks as checks_of_model
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script

@@ -5,7 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case, shifted_positions
+from posenc_conformance.diagnose.predictors import (
+    other_conventions,
+    predict_case,
+    shifted_positions,
+)
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, exact_terms
@@ -13,7 +17,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 9
 FAR = 131_071

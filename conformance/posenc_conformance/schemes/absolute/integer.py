@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import predict_case, shifted_positions
+from posenc_conformance.diagnose.predictors import predict_case, shifted_positions
 from posenc_conformance.families.encodings import channels_alike
 from posenc_conformance.families.encodings import dot_products as dots
 from posenc_conformance.judge.arrays import Floats, round_to
@@ -13,7 +13,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 9
 LARGEST_FLOAT16 = 65504

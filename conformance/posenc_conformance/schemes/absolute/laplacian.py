@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
 from posenc_conformance.judge.bounded import Answer
@@ -12,7 +12,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 from posenc_conformance.schemes.absolute.random_walk import graph, shares
 
 TOGETHER = 1e-6

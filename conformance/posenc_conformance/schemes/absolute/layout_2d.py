@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.families.biases import heads_apart
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
@@ -16,7 +16,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 Boxes = npt.NDArray[np.int64]
 TABLES = ("x_table", "y_table", "h_table", "w_table")

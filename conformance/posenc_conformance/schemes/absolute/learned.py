@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
@@ -14,7 +14,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 ROWS = 5
 RECTANGLES = ((2, 3), (3, 2), (4, 9), (1, 4), (8, 2))

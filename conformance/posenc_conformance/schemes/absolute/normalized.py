@@ -10,7 +10,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import any_of
+from posenc_conformance.diagnose.predictors import any_of
 from posenc_conformance.families.encodings import Waves, dot_products, on_circles
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Answer
@@ -14,7 +14,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4

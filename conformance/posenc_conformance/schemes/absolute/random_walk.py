@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 COMPLETE = (5, 2, 3, 9)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case, rounded_angles
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case, rounded_angles
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer
@@ -15,7 +15,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequencies
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1

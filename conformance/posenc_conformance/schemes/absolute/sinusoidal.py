@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import (
+from posenc_conformance.diagnose.predictors import (
     bases,
     iterated,
     negated_positions,
@@ -32,7 +32,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequ
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to, rows_to_show
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 9
 SIN, COS, ZERO = 0, 1, 2

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import any_of, other_conventions
+from posenc_conformance.diagnose.predictors import any_of, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Mask = npt.NDArray[np.bool_]
 ROWS = 4

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case, rounded_angles
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case, rounded_angles
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -21,7 +21,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequ
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 7
 SCALES = (1.0, 1000.0, 0.25)

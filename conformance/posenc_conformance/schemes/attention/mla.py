@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import other_base, other_conventions
+from posenc_conformance.diagnose.predictors import other_base, other_conventions
 from posenc_conformance.families.lengths import lengths
 from posenc_conformance.families.rotary import POLAR, channels, progression
 from posenc_conformance.families.scores import alike, sizes, sweep, zeros
@@ -16,7 +16,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 YARN: Arguments = {
     "scaling": "yarn",

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Numbers = npt.NDArray[np.int64]
 Factor = Callable[[Case, Floats], Floats]

@@ -13,7 +13,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 GATES = ((4.0, 1.0), (1.0, 5.0), (80.0, -20.0), (3.0, -3.0))
 """Spread and middle of drawn gates: open and closed, nearly open as at the beginning of training,

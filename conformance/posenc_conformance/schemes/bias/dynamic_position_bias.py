@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import any_of, other_conventions
+from posenc_conformance.diagnose.predictors import any_of, other_conventions
 from posenc_conformance.families.biases import (
     distance_shifted,
     heads_apart,
@@ -20,7 +20,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Activation = Callable[[Floats], Floats]
 STEEPEST = 1.1

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, rounded_angles
+from posenc_conformance.diagnose.predictors import other_conventions, rounded_angles
 from posenc_conformance.families.biases import (
     distance_shifted,
     last_queries,
@@ -19,7 +19,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def half_of(case: Case) -> int:

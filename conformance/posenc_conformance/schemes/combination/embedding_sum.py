@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
+from posenc_conformance.diagnose.predictors import (
     bases,
     other_conventions,
     rounded_angles,
@@ -25,7 +25,7 @@ from posenc_conformance.judge.frequencies import INTERLEAVED, PairFrequencies, f
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 6
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Ids = npt.NDArray[np.int64]
 LONG = 300

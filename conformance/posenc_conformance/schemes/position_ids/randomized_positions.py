@@ -14,7 +14,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 HEADS = (8, 1, 2, 3, 6, 12)
 LONGEST = 2048

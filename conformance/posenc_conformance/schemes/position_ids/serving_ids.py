@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LONG = 300
 """More tokens than 8 bits can count."""

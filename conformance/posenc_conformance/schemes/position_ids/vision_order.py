@@ -10,7 +10,7 @@ from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Sizes = tuple[int, int, int]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.lengths import Integers, no_sweep, one_step, saved_lags
 from posenc_conformance.families.scores import (
     content_alone,
@@ -21,7 +21,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 REACH = 210
 LOOSE = ((64, 512),)

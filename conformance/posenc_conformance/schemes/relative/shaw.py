@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.lengths import lengths
 from posenc_conformance.families.scores import (
     alike,
@@ -21,7 +21,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 from posenc_conformance.schemes.bias.clipped_bias import Index, places, wrong_rows
 
 LENGTHS = (6, 1, 2, 9)

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.lengths import Integers
 from posenc_conformance.families.scores import alike, content_alone, products, sizes, toeplitz
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
+from posenc_conformance.judge.call_kinds import Shape
 from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import Prediction
-from posenc_conformance.judge.kinds import Shape
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LARGEST_SWEEP = 2300
 SCORES = (

@@ -12,7 +12,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 NUMBERS = ((8, 3), (6, 2), (5, 0), (4, 3), (16, 4), (3, 1), (64, 16))
 """Largest distances and local sizes."""

@@ -11,7 +11,7 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def grown(given: Arguments) -> float:

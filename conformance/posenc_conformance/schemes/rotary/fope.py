@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import (
+from posenc_conformance.diagnose.predictors import (
     BASES,
     negated_positions,
     other_conventions,
@@ -21,7 +21,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencie
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 5
 MATRICES = ("sin_coef", "cos_coef")

@@ -14,7 +14,7 @@ from posenc_conformance.families.rotary_scaling import (
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 
 def turns(given: Arguments, omega: Floats) -> Floats:

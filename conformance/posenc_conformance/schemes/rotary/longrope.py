@@ -5,7 +5,11 @@ from itertools import product
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import (
+    negated_positions,
+    other_conventions,
+    predict_case,
+)
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
@@ -34,7 +38,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.frequencies import read_as_given
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROOM = 640
 """How far checks may move positions from a start; the choice of factors must be the same there."""

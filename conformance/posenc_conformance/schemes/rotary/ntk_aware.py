@@ -8,7 +8,7 @@ from posenc_conformance.families.rotary import progression, rotary_dim
 from posenc_conformance.families.rotary_scaling import Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.scheme import Arguments
 
 
 def frequencies(given: Arguments, size: int) -> Floats:

@@ -18,7 +18,7 @@ from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def count(given: Arguments, size: int) -> int:

@@ -15,7 +15,7 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def frequencies(given: Arguments, size: int) -> Floats:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.judge.arrays import Floats, Ints, fine
 from posenc_conformance.judge.bounded import Exact
@@ -14,7 +14,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencie
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (6, 7, 17, 33)
 """Numbers of rows to draw from."""

@@ -13,7 +13,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 WINDOWS = (5, 2, 8, 1, 16)
 CALLS = ("rerope_scores", "leaky_rerope_scores")

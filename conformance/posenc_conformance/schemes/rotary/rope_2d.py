@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import (
+    negated_positions,
+    other_conventions,
+    predict_case,
+)
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
@@ -26,7 +30,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROW, COLUMN = 0, 1
 HEAD_DIMS = (8, 4, 12, 16, 64, 80, 128)

@@ -23,7 +23,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencie
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (6, 7, 17, 33, 65)
 """Numbers of rows to draw from. No block divides them, but for the first."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -19,7 +19,7 @@ from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencie
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 LENGTHS = (6, 7, 17, 33, 65)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.lengths import Integers, queries
 from posenc_conformance.families.remapped import Distance, Remapped, error_terms, keys, logits
 from posenc_conformance.families.scores import sweep
@@ -14,7 +14,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 NUMBERS = ((3, 6), (2, 4), (4, 4), (1, 5), (5, 10), (2, 64))
 """Sizes of groups and windows. The windows are multiples of the groups, as blocks demand."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
@@ -25,7 +25,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 FARTHEST = 4
 """Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is

@@ -6,7 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import (
+    negated_positions,
+    other_conventions,
+    predict_case,
+)
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
@@ -37,7 +41,7 @@ from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.frequencies import read_as_given
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.masks import (
     after_hops,
     inverted,
@@ -24,7 +24,7 @@ from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:

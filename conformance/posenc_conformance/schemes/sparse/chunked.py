@@ -30,7 +30,7 @@ from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MOST_SHIFTS = 64
 """Chunks that begin late are looked for if they begin before this position."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -32,7 +32,7 @@ from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 PATTERNS = ((3, 1), (4, 2), (1, 1), (5, 5), (2, 1), (40, 8))
 

@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.patches import Circle
 
 import posenc
-from moving import Axis, Moving, Series, Shown, Slider
+from animations import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, DIVERGING, INK, Picture, axes, fine_map, grid
 
 

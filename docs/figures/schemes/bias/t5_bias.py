@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from moving import Axis, Moving, Series, Shown, Slider
+from animations import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, Picture, axes
 
 

@@ -3,7 +3,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Arc
 
 import posenc
-from moving import Axis, Moving, Series, Shown, Slider
+from animations import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, INK, Picture, grid
 
 

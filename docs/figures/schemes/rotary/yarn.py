@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from moving import Axis, Moving, Series, Shown, Slider
+from animations import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, Picture, axes, legend
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions
+from posenc_conformance.diagnose.predictors import negated_positions, other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, positions_shifted
 from posenc_conformance.judge.case import exact_terms

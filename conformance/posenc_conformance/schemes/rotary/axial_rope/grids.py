@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict
+from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 IMAGES: Mapping[str, tuple[tuple[tuple[int, int, int], ...], ...]] = {
     "flux": (((1, 3, 5),), ((1, 2, 3), (1, 4, 2)), ((3, 2, 3),), ((1, 1, 2), (1, 3, 3), (1, 2, 2))),

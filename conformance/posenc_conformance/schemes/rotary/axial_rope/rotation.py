@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import predict_case
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
     ROWS,
@@ -23,7 +23,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Index = npt.NDArray[np.int64]
 

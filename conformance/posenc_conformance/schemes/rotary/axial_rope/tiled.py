@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import predict_case, rounded_angles
+from posenc_conformance.diagnose.predictors import predict_case, rounded_angles
 from posenc_conformance.families.rotary import POLAR, ROWS, far, progression
 from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
@@ -14,7 +14,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 from posenc_conformance.schemes.rotary.axial_rope.rotation import TOKENS
 
 BASE = 10000.0

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made
+from posenc_lab.miniatures.base import KINDS, Array, Mistake, made
 
 
 class Digits(Mistake, steps=True):

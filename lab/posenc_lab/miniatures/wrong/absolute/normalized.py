@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, narrow
+from posenc_lab.miniatures.base import KINDS, Array, Mistake, narrow
 
 
 class Part(Mistake, steps=True):

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 class GridWaves(Mistake, steps=True):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake
+from posenc_lab.miniatures.base import Array, Mistake
 
 
 class CausalHead(Mistake, steps=True):

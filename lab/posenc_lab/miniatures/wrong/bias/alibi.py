@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 def plain_slopes(n: int, count: int | None = None) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, narrow
+from posenc_lab.miniatures.base import Array, Mistake, narrow
 
 
 class Clipped(Mistake, steps=True):

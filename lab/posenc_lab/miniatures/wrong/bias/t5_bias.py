@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Buckets(Mistake, steps=True):

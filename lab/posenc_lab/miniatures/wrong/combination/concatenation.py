@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Beside(Mistake, steps=True):

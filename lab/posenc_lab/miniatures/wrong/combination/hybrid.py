@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, narrow
+from posenc_lab.miniatures.base import Array, Mistake, narrow
 
 
 class Hybrid(Mistake, steps=True):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
+from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 def gelu(z: Array) -> Array:

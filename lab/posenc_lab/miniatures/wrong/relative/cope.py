@@ -5,7 +5,7 @@ from typing import ClassVar
 import ml_dtypes
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake
+from posenc_lab.miniatures.base import Array, Mistake
 
 
 class Contextual(Mistake, steps=True):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 EVERY = ("transformer-xl", "xlnet", "conformer")
 TWO_SIDED = ("xlnet", "conformer")

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
+from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Axes(Mistake, steps=True):

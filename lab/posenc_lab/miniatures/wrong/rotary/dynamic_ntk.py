@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from posenc_lab.miniatures.base import Array, Mistake, made
 from posenc_lab.miniatures.below import below_zero
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
 from posenc_lab.miniatures.scaled import (
     BackwardCall,
     FrequencyCall,

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 from posenc_lab.miniatures.below import below_zero
-from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
 
 
 class LongRopeFrequencies(Mistake, steps=True):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from posenc_lab.miniatures.base import Array, Mistake
 from posenc_lab.miniatures.below import below_zero
-from posenc_lab.miniatures.mistakes import Array, Mistake
 from posenc_lab.miniatures.scaled import (
     BackwardCall,
     FrequencyCall,

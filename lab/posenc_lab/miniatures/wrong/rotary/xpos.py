@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 from posenc_lab.miniatures.below import below_zero
-from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
 
 
 class Xpos(Mistake, steps=True):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from posenc_lab.miniatures.base import Array, Mistake, made
 from posenc_lab.miniatures.masks import Steps, everyday, forgetful, zero_based
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
 
 REACHES = ("window-each-side", "window-before", "half-each-side")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from posenc_lab.miniatures.base import Array, Mistake, made
 from posenc_lab.miniatures.masks import Steps, everyday, forgetful, zero_based
-from posenc_lab.miniatures.mistakes import Array, Mistake, made
 
 PARTS = ("union", "block", "columns")
 

@@ -1,0 +1,163 @@
+"""Calls in turn: what one leaves behind for the others, in tables, caches and buffers."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from posenc_conformance.checks.bench import optional_cases, require_plainly_right
+from posenc_conformance.checks.smoke import first_answer, smallest_case
+from posenc_conformance.checks.variations import (
+    above_first,
+    large,
+    large_twins,
+    other_cases,
+    others_above,
+)
+from posenc_conformance.diagnose.diagnosis import Diagnosis
+from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.diagnose.followups import describe_unsteady
+from posenc_conformance.diagnose.state import describe_repeats, made_anew
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.judge.calling import ask, call_line, hold
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Wrong
+
+
+@dataclass(frozen=True)
+class TurnResults:
+    """What happened when the smallest call and others were made in turn."""
+
+    calls: int
+    problems: Mapping[str, Exception]
+    """The first problem that each check has with it."""
+
+
+@once_per_subject
+def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
+    """Make the smallest call before, between and after others. Done once, for three checks."""
+    case = smallest_case(subject, dtype)
+    problems: dict[str, Exception] = {}
+    first = hold(subject, case, case.inputs)
+    kept = first.result.copy()
+    with _noting(problems, "no-leak"):
+        before = first_answer(subject, dtype)
+        assert not isinstance(before, str)  # then smoke would have failed, and blocked this
+        since = "calls since the first one changed the result"
+        require_same_again(subject, case, before, kept, since)
+    some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
+    for other in some:
+        with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
+            output = ask(subject, other, other.inputs).copy()
+            with _noting(problems, "results-last"):
+                require_same(
+                    other, kept, first.now(), "computing another result changed an earlier one"
+                )
+            _note_wrong(problems, subject, other, output, "after a call with other arguments")
+            with _noting(problems, "no-leak"):
+                again = ask(subject, case)
+                between = "another call in between changed the result"
+                require_same_again(subject, case, kept, again, between, other)
+    for find, vary in ((large, large_twins), (above_first, others_above)):
+        if (wide := find(subject, case)) is not None:
+            with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
+                _vary(problems, subject, wide, vary(subject, wide))
+    with _noting(problems, "after-others"), suppress(NotClaimed):
+        _ask_short_first(subject, case)
+    return TurnResults(len(some), problems)
+
+
+def _ask_short_first(subject: Subject, case: Case) -> None:
+    """Ask a new instance in the shortest dtype first, whose tables may be kept, then in this one.
+
+    Nothing is asked if there is no class that can be made without arguments, or no shorter dtype.
+    """
+    shortest = max(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
+    if UNIT_ROUNDOFF[shortest] <= UNIT_ROUNDOFF[case.dtype]:
+        return
+    if (fresh := made_anew(subject)) is None:
+        return
+    ask(fresh, subject.case(case.arguments, shortest))
+    output = ask(fresh, case)
+    require_plainly_right(subject, case.dtype)
+    fresh.require_form(case, output)
+    kept = f"something of the first call is kept in its dtype: after one in {shortest} it is wrong"
+    require_agreement(
+        None,
+        case,
+        output,
+        f"after a first call in {shortest}",
+        lambda case, output: Diagnosis((), otherwise=kept),
+    )
+
+
+def _vary(
+    problems: dict[str, Exception], subject: Subject, wide: Case, others: Iterator[Case]
+) -> None:
+    """Make a large call, others after it, and the same again; note what goes wrong."""
+    before = ask(subject, wide).copy()
+    for other in others:
+        with suppress(NotClaimed):
+            output = ask(subject, other)
+            _note_wrong(problems, subject, other, output, "after a call of the same size")
+    with _noting(problems, "no-leak"):
+        again = ask(subject, wide)
+        others_changed = "other calls of the same size changed the result"
+        require_same_again(subject, wide, before, again, others_changed)
+
+
+def _note_wrong(
+    problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
+) -> None:
+    """Note the first wrong answer alone, with its cause: in large ones that takes long to find."""
+    if "after-others" in problems:
+        return
+    with _noting(problems, "after-others"):
+        require_plainly_right(subject, case.dtype)
+        subject.require_form(case, output)
+        if not agrees(case, output):
+            require_agreement(subject, case, output, what)
+
+
+@contextmanager
+def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
+    try:
+        yield
+    except (Wrong, Misbehaviour, Blocked) as problem:
+        for name in names:
+            problems.setdefault(name, problem)
+
+
+def require_same_again(
+    subject: Subject,
+    case: Case,
+    first: Array,
+    second: Array,
+    what: str,
+    between: Case | None = None,
+) -> None:
+    """Raise Wrong unless two results of a call are equal, or sums in an order that changes.
+
+    Such sums, as atomic additions on a GPU give them, differ by rounding, and with nothing between
+    the calls too. The words are those for what came between, which may be a call to be shown,
+    unless the implementation is right now and then.
+    """
+    if np.array_equal(first, second, equal_nan=True):
+        return
+    is_sum = case.call.kind == "gradient"  # of a table, to whose rows many places add
+    if is_sum and agrees(case, first) and agrees(case, second) and describe_repeats(subject, case):
+        return
+    said = describe_unsteady(subject, case.dtype) or what
+    require_same(between or case, first, second, said)
+
+
+def require_same(case: Case, first: Array, second: Array, what: str) -> None:
+    """Raise Wrong, with words for what happened, unless two results are equal in every value."""
+    if not np.array_equal(first, second, equal_nan=True):
+        count = f"{np.count_nonzero(first != second)} of {first.size} values differ"
+        raise Wrong(f"{what}: {count}\n{call_line(case)}")

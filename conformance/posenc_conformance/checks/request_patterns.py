@@ -1,0 +1,368 @@
+"""Situations in which a deployed engine is asked: prefill, caches, batches, texts that grow."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, permutations
+
+import numpy as np
+
+from posenc_conformance.checks.at_once import at_once
+from posenc_conformance.checks.probe_defaults import (
+    FEW,
+    GIVEN_OTHERWISE,
+    LONGER_BY,
+    MIDDLE,
+    TEXTS,
+    Asked,
+)
+from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.http.endpoint import FormRefused, Gone
+from posenc_conformance.deployed.instrument import Bucketed, Tabled
+from posenc_conformance.deployed.lengths import (
+    kept,
+    scores_at,
+    text_beyond,
+    wrong_when_shifted,
+    wrong_while_written,
+)
+from posenc_conformance.deployed.measure import (
+    DIGITS,
+    LONGEST_NEAR,
+    Measured,
+    Prompt,
+    measure,
+)
+from posenc_conformance.deployed.mistakes import explain
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
+
+BY_LENGTH = ("dynamic-ntk", "longrope")
+"""Schemes whose frequencies change with the length of a text, beyond the original context."""
+
+WRONG_IN_BATCH = (
+    "wrong-in-batch",
+    "a text is right alone, and wrong in one request with others",
+)
+EXCHANGED = (
+    "wrong-in-batch",
+    "the answers to texts in one request come in another order than the texts",
+)
+BROKEN_BY_BATCH = ("breaks-in-batch", "breaks when it is given several texts in one request")
+
+
+@dataclass(frozen=True)
+class Situations(Asked):
+    """A group of layers, and what may change between its texts."""
+
+    @property
+    def _other(self) -> Prompt:
+        """A text of another distance than the usual one."""
+        near, far = self._prompt(1), self._prompt(LONGEST_NEAR)
+        return far if self._middle == near and self._fits(far) else near
+
+    def _prefill(self) -> Outcome:
+        """Give whole chains in the prompt, so that queries are not written one by one.
+
+        Raises Wrong; under a name of its own if the written queries are right.
+        """
+        whole = self._middle
+        lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
+        found = [
+            self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
+        ]
+        wrong = [each for each in found if not self._is_right(each)]
+        when = ", its queries given in the prompt"
+        if wrong and self._is_right(self._measure(self._new(whole)), written=True):
+            known = self._explanations(found, wrong[0])
+            raise self._failure(wrong[0], known or (("given-otherwise", GIVEN_OTHERWISE),), when)
+        return self._together(found, when)
+
+    def _again(self) -> Outcome:
+        """Ask a text again, after one that begins alike.
+
+        Raises Wrong; under a name of its own if it was right the first time.
+        """
+        whole = self._new(self._middle)
+        other = replace(whole, key=whole.key - 1)
+        if isinstance(self.engine.probe.plan, Tabled):
+            other = replace(whole, first=whole.first - 1)
+        found = [self._measure(prompt) for prompt in (whole, other, whole)]
+        when = ", after texts that begin alike"
+        wrong = [each for each in found[1:] if not self._is_right(each)]
+        if wrong and self._is_right(found[0]):
+            words = "a text is right when it is new, and wrong after another that begins alike"
+            raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
+        return self._together(found, when)
+
+    def _two_at_once(self) -> Outcome:
+        """Ask two texts of different lengths at once.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone.
+        """
+        prompts = [self._new(self._middle), self._new(self._longer(self._other))]
+        found = at_once([partial(self._measure, each) for each in prompts])
+        when = ", with another text at the same time"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong with another one at the same time"
+            raise self._failure(wrong[0], (("mixed-up", words),), when)
+        return self._together(found, when)
+
+    def _one_batch(self) -> Outcome:
+        """Ask three texts of different lengths in one request.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone, and if the
+        engine breaks. Raises NotClaimed where it refuses a list of texts, and only that.
+        """
+        prompts = [self._new(each) for each in self._different()]
+        # Alone first: what cannot be read then either is not the fault of the others.
+        self._measure(self._new(prompts[0]))
+        try:
+            answers = self._asked_together(prompts, prompts[0].steps)
+        except FormRefused as problem:
+            raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
+        except Misbehaviour as problem:
+            raise self._failed_batch(prompts, problem, BROKEN_BY_BATCH) from None
+        try:
+            found = [self._read(*each) for each in zip(prompts, answers, strict=True)]
+        except Misbehaviour as problem:
+            why = EXCHANGED if self._are_exchanged(prompts, answers) else BROKEN_BY_BATCH
+            raise self._failed_batch(prompts, problem, why) from None
+        when = ", in one request with texts of other lengths"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            why = EXCHANGED if self._are_exchanged(prompts, answers) else WRONG_IN_BATCH
+            raise self._failure(wrong[0], (why,), when)
+        return self._together(found, when)
+
+    def _different(self) -> list[Prompt]:
+        """Return three texts of different lengths and few queries, each with other right answers.
+
+        Where all distances give the same scores, each has one query more in its prompt than the
+        one before, so that other words follow. Raises NotClaimed where there is no second one.
+        """
+        steps = min(FEW, self._middle.steps)
+        distances = (LONGEST_NEAR, 1, LONGEST_NEAR // 2, LONGEST_NEAR // 4, MIDDLE, 2, 3)
+        found: list[Prompt] = []
+        for known in (self._middle, *filter(self._fits, map(self._prompt, distances))):
+            ways = (
+                replace(known, given=given, steps=steps + given - 1).moved(more)
+                for given in (1, len(found) + 1)
+                for more in (0, *LONGER_BY)
+            )
+            new = (
+                each
+                for each in ways
+                if each.steps <= known.steps
+                and self._fits(each)
+                and all(self._tells_apart(each, other) for other in found)
+            )
+            found += islice(new, 1)
+            if len(found) == TEXTS:
+                break
+        if len(found) < 2:
+            raise NotClaimed(f"no two texts of up to {self.length:,} tokens can be told apart")
+        return found
+
+    def _tells_apart(self, first: Prompt, second: Prompt) -> bool:
+        """Return whether no answer can be right for both of two texts."""
+        if first.end == second.end:
+            return False
+        if first.given != second.given:
+            return not self._encoder
+        one, other = self._expected(first), self._expected(second)
+        with np.errstate(invalid="ignore"):  # of what cannot be read in either
+            return bool((abs(one.values - other.values) > one.bound + other.bound).any())
+
+    def _are_exchanged(
+        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[Mapping[str, float]]]
+    ) -> bool:
+        """Return whether all answers are right, but not each for the text that it came for."""
+        for order in permutations(answers):
+            with suppress(Misbehaviour):
+                pairs = zip(prompts, order, strict=True)
+                if all(self._is_right(self._read(prompt, answer)) for prompt, answer in pairs):
+                    return True
+        return False
+
+    def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
+        """Read an answer that has come with others."""
+        return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
+
+    def _failed_batch(
+        self, prompts: Sequence[Prompt], problem: Misbehaviour, why: tuple[str, str]
+    ) -> Wrong:
+        """Make the failure of an engine whose answers to several texts cannot be read."""
+        if isinstance(problem, Gone):
+            self.engine.gone.append(str(problem))
+        id, words = why
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(prompts[0])}, in one request with other texts",
+            f"got        {problem}",
+        ]
+        return Wrong("\n".join(text), Outcome(explanations=(why,)))
+
+    def _asked_together(
+        self, prompts: Sequence[Prompt], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Ask several texts in one request."""
+        probe = self.engine.probe
+        if isinstance(probe.plan, Bucketed):
+            texts, begun = zip(*(each.both_texts(probe) for each in prompts), strict=True)
+            return self.engine.read_after(texts, begun, steps)
+        given = [each.tokens(probe) for each in prompts]
+        if self._encoder:
+            return self.engine.read_at(given, [each.positions for each in prompts])
+        return self.engine.read_together(given, steps)
+
+    @property
+    def _grows_from(self) -> int | None:
+        """The length beyond which frequencies are others; None if they are always the same."""
+        found = self.engine.model.meaning.context.original
+        return found if self.group.scheme in BY_LENGTH else None
+
+    def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
+        """Return a text whose first query stands at a position.
+
+        Raises NotClaimed if it is too long.
+        """
+        steps = min(steps, len(self.engine.probe.plan.pairs))
+        found = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
+        if found.length > self.allowed:
+            raise NotClaimed(
+                f"texts of {self.allowed:,} tokens do not grow beyond the original context; "
+                f"--posenc-context={found.length} would do, if engine and model allow it"
+            )
+        return found
+
+    def _beyond(self, original: int) -> Outcome:
+        """Ask texts that are given, and longer than the original context."""
+        whole = self._text_beyond(original + FEW)
+        steps = range(1, whole.steps + 1)
+        texts = [replace(whole, steps=step, given=step) for step in steps]
+        found = [self._measure(self._new(text)) for text in texts]
+        return self._together(found, ", beyond the original context")
+
+    def _beyond_written(self, original: int) -> Outcome:
+        """Ask a text that grows beyond the original context while it is written.
+
+        Queries within it are not judged: an engine may turn all for the length that it allows.
+        """
+        within = FEW // 2
+        got = self._measure(self._new(self._text_beyond(original - within)))
+        prompt = replace(got.prompt, given=within + 1)
+        measured = Measured(prompt, got.values[within:])
+        probe = self.engine.probe
+        right = scores_at(probe, self.group, prompt, self.dtype)
+        if measured.agrees_with(right):
+            return Outcome(worst=float(measured.ratio(right).max()))
+        # A text that is given as long tells an engine that never changes frequencies from others.
+        given = self._text_beyond(original + FEW)
+        given = replace(given, given=given.steps)
+        evidence = [self._measure(self._new(given))]
+        evidence += [measured, self._measure(self._new(self._middle))]
+        fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
+        known = tuple({each.id: each.words for each in fits}.items()) or tuple(
+            (id, words)
+            for id, words, scores in wrong_while_written(probe, self.group, prompt, self.dtype)
+            if measured.agrees_with(scores)
+        )
+        when = ", grown beyond the original context while it was written"
+        raise self._failure(measured, known, when, right)
+
+    def _shifted(self, size: int) -> Outcome:
+        """Ask a text that outgrows the engine's context while it is written.
+
+        Raises NotClaimed if the context is too small to ask anything.
+        """
+        found = self.text_across(size)
+        if found.key - DIGITS < size // 2:
+            raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
+        got = self._measure(self._new(found))
+        right = self._expected(got.prompt)
+        if got.agrees_with(right):
+            return Outcome(worst=float(got.ratio(right).max()))
+        known = tuple(
+            (id, words)
+            for id, words, scores in wrong_when_shifted(
+                self.engine.probe, self.group, got.prompt, self.dtype, size
+            )
+            if got.agrees_with(scores)
+        )
+        when = f", grown beyond a context of {size:,} tokens that the engine shifts"
+        raise self._failure(got, known or self._explanations([got], got), when)
+
+    def text_across(self, size: int) -> Prompt:
+        """Return a text whose queries stand on both sides of the end of a context.
+
+        When half of the text has left, each key gets about twice as much.
+        """
+        probe, distance = self.engine.probe, self._middle.distances[0]
+        steps = min(2 * FEW, len(probe.plan.pairs))
+        first = size - FEW
+        found, left = (
+            text_beyond(probe, self.group, distance, place, steps)
+            for place in (first, first - size // 2)
+        )
+        return replace(found, gain=left.gain)
+
+    def _was_right(self, original: int) -> bool:
+        """Return whether some text within the original context was right before."""
+        return any(
+            self._is_right(each)
+            for each in self.engine.answered
+            if each.prompt.layer in self.group.layers and each.prompt.length <= original
+        )
+
+    def _after_longer(self, original: int) -> Outcome:
+        """Ask a short text after one that is longer than the original context."""
+        longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
+        self._measure(self._new(longer))
+        found = self._measure(self._new(self._middle))
+        when = ", after a text beyond the original context"
+        right = self._expected(found.prompt)
+        if not found.agrees_with(right):
+            id, words, scores = kept(
+                self.engine.probe, self.group, found.prompt, self.dtype, longer.first + 1
+            )
+            if found.agrees_with(scores) and self._was_right(original):
+                raise self._failure(found, ((id, words),), when)
+        return self._together([found], when)
+
+    def _longer(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with more tokens before its key, if there is room."""
+        for more in LONGER_BY:
+            found = prompt.moved(more)
+            if self._fits(found):
+                return found
+        return prompt
+
+
+@dataclass
+class _Answered:
+    """A reader that has an answer already, and asks the engine for anything else."""
+
+    answer: Sequence[Mapping[str, float]] | None
+    engine: Deployed
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if found is None else found
+
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_at(texts, places) if found is None else [found]
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read_after(texts, begun, steps) if found is None else [found]

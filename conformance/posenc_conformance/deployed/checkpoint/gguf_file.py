@@ -1,0 +1,296 @@
+"""A probe as a GGUF file, so that engines that load those are judged without their converter.
+
+The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml; the names of keys and
+tensors are those of its gguf-py/gguf/constants.py.
+"""
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from posenc_conformance.deployed.architectures.tensor_layout import Tensor
+from posenc_conformance.deployed.checkpoint.weights import tensors
+from posenc_conformance.deployed.instrument import BEGIN, STOP, UNKNOWN
+from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.door import digest_of, opened
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.meaning import Group, Meaning
+
+VERSION = 3
+ALIGNED = 32
+"""Bytes of which the place of every tensor is a multiple."""
+UNSIGNED, SIGNED, FLOAT, FLAG, TEXT, LIST = 4, 5, 6, 7, 8, 9
+"""Types of values."""
+DTYPES: Mapping[str, tuple[int, Any]] = {
+    "bfloat16": (30, ml_dtypes.bfloat16),
+    "float16": (1, np.float16),
+    "float32": (0, np.float32),
+}
+"""What the format calls a dtype of tensors, and NumPy's own."""
+KINDS = {UNKNOWN: 2, BEGIN: 3, STOP: 3}
+"""Kinds of words: unknown, control; all others are normal, which is 1."""
+WITHOUT_NORM = 1
+"""Axes of a tensor that is always float32: norms, biases, divisors."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a family is called in a GGUF file, and how its tensors lie there."""
+
+    name: str
+    turned_pairwise: bool = False
+    """Whether neighbours are turned together: queries and keys are permuted for it."""
+    centred: bool = False
+    """Whether norms take the mean away, and the key of what they add says so."""
+    window: bool = False
+    """Whether the size of a window is read."""
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "gemma": Architecture("gemma"),
+    "gpt_neox": Architecture("gptneox", centred=True),
+    "llama": Architecture("llama", turned_pairwise=True),
+    "mistral": Architecture("llama", turned_pairwise=True),
+    "phi3": Architecture("phi3", window=True),
+    "qwen2": Architecture("qwen2"),
+    "qwen3": Architecture("qwen3"),
+}
+"""Families whose tensors are written, by model_type."""
+PARTS = {
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "qkv_proj": "attn_qkv",
+    "query_key_value": "attn_qkv",
+    "dense": "attn_output",
+    "q_norm": "attn_q_norm",
+    "k_norm": "attn_k_norm",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "gate_up_proj": "ffn_up",
+    "dense_h_to_4h": "ffn_up",
+    "down_proj": "ffn_down",
+    "dense_4h_to_h": "ffn_down",
+}
+"""Names of tensors of a layer, by their last name elsewhere."""
+LAYER = re.compile(r"\.layers\.(\d+)\..*?(\w+)\.(weight|bias)$")
+COUNTED = 24
+"""Bytes before the first key."""
+DIGITS = 64
+KEY = struct.pack("<Q13sIQ", 13, b"posenc.sha256", TEXT, DIGITS)
+"""The first key, of a text of so many digits; engines pass over keys that they do not know."""
+Value = tuple[int, Any]
+
+
+def gguf_of(probe: Probe, meaning: Meaning, dtype: str) -> bytes:
+    """Return a probe in the format GGUF; the bytes hang on the probe and the dtype alone.
+
+    Raises UserError for a family, or a rotation, that is not written yet.
+    """
+    type = str(probe.config["model_type"])
+    if type not in ARCHITECTURES:
+        raise UserError(
+            f"a probe of the type {type!r} cannot be written as GGUF yet",
+            f"leave out --gguf and convert the folder; written are {', '.join(ARCHITECTURES)}",
+        )
+    (group, *others) = meaning.groups
+    if others:
+        raise UserError(
+            "a probe whose layers are turned in several ways cannot be written as GGUF yet",
+            "leave out --gguf and convert the folder",
+        )
+    found = ARCHITECTURES[type]
+    keys, divisors = _rotation(group, meaning)
+    metadata = {**_metadata(probe, found, group, meaning), **_prefixed(found, keys)}
+    named = [*divisors, *_renamed(probe, found)]
+    return _packed({**metadata, **_words(probe)}, named, dtype)
+
+
+def _metadata(
+    probe: Probe, found: Architecture, group: Group, meaning: Meaning
+) -> dict[str, Value]:
+    """Return what the file says of the sizes of a model."""
+    plan = probe.plan
+    eps = "attention.layer_norm_epsilon" if found.centred else "attention.layer_norm_rms_epsilon"
+    feed_forward = next(
+        len(values.T) for name, values in _renamed(probe, found) if "ffn_down.weight" in name
+    )
+    width = int(group.parameters.get("rotary_dim", plan.head_dim))
+    keys: dict[str, Value] = {
+        "block_count": (UNSIGNED, plan.layers),
+        "context_length": (UNSIGNED, meaning.context.extended or 2048),
+        "embedding_length": (UNSIGNED, plan.hidden),
+        "feed_forward_length": (UNSIGNED, feed_forward),
+        "attention.head_count": (UNSIGNED, plan.heads),
+        "attention.head_count_kv": (UNSIGNED, plan.kv_heads),
+        "attention.key_length": (UNSIGNED, plan.head_dim),
+        "attention.value_length": (UNSIGNED, plan.head_dim),
+        "vocab_size": (UNSIGNED, len(plan.words)),
+        "rope.dimension_count": (UNSIGNED, width),
+        "rope.freq_base": (FLOAT, float(group.parameters["base"])),
+        eps: (FLOAT, probe.eps),
+    }
+    if found.centred:
+        parallel = bool(probe.config.get("use_parallel_residual", True))
+        keys["use_parallel_residual"] = (FLAG, parallel)
+    if found.window and group.window is not None:
+        keys["attention.sliding_window"] = (UNSIGNED, group.window)
+    return {
+        "general.architecture": (TEXT, found.name),
+        # llama.cpp looks for tokens of its own in what is called like a Phi-3.
+        "general.name": (TEXT, "posenc probe"),
+        **_prefixed(found, keys),
+    }
+
+
+def _prefixed(found: Architecture, keys: Mapping[str, Value]) -> dict[str, Value]:
+    return {f"{found.name}.{name}": value for name, value in keys.items()}
+
+
+def _rotation(group: Group, meaning: Meaning) -> tuple[dict[str, Value], list[Tensor]]:
+    """Return what the file says of scaling, and the tensors that divide frequencies.
+
+    Raises UserError for a scaling that is not written yet.
+    """
+    given, scheme = group.parameters, group.scheme
+    original = "rope.scaling.original_context_length"
+    if scheme == "rope":
+        return {}, []
+    if scheme == "position-interpolation":
+        return {
+            "rope.scaling.type": (TEXT, "linear"),
+            "rope.scaling.factor": (FLOAT, float(given["factor"])),
+        }, []
+    if scheme == "llama3":
+        count = len(frequencies(group))
+        plain = float(given["base"]) ** (-np.arange(count) / count)
+        return {}, [("rope_freqs.weight", plain / frequencies(group))]
+    if scheme == "yarn" and "attention" not in group.options:
+        return {
+            "rope.scaling.type": (TEXT, "yarn"),
+            "rope.scaling.factor": (FLOAT, float(given["factor"])),
+            original: (UNSIGNED, int(given["original_max_position_embeddings"])),
+        }, []
+    raise UserError(
+        f"a probe with the scaling {scheme!r} cannot be written as GGUF yet",
+        "leave out --gguf and convert the folder",
+    )
+
+
+def _renamed(probe: Probe, found: Architecture) -> Iterator[Tensor]:
+    """Yield the tensors under their names in the file, as they lie there."""
+    names, offset = probe.family.names, probe.family.offset
+    outer = {
+        f"{names.embeddings}.weight": "token_embd.weight",
+        f"{names.logits}.weight": "output.weight",
+        f"{names.last_norm}.weight": "output_norm.weight",
+        f"{names.last_norm}.bias": "output_norm.bias",
+    }
+    for name, values in tensors(probe):
+        if name in outer:
+            own = outer[name]
+        else:
+            matched = LAYER.search(name)
+            assert matched is not None
+            number, last, kind = matched.groups()
+            own = f"blk.{number}.{PARTS[last]}.{kind}"
+        if "norm.weight" in own:
+            values = values + offset
+        yield own, _laid(probe, found, own, values)
+
+
+def _laid(probe: Probe, found: Architecture, name: str, values: Floats) -> Floats:
+    """Return a tensor as it lies in the file: permuted, or taken apart by heads."""
+    plan, head_dim = probe.plan, probe.plan.head_dim
+    if found.turned_pairwise and re.search(r"attn_[qk]\.", name):
+        halves = values.reshape(len(values) // head_dim, 2, head_dim // 2, -1)
+        return halves.swapaxes(1, 2).reshape(values.shape)
+    if found.name == "gptneox" and "attn_qkv" in name:
+        by_head = values.reshape(plan.heads, 3, head_dim, -1)
+        return by_head.swapaxes(0, 1).reshape(values.shape)
+    return values
+
+
+def _words(probe: Probe) -> dict[str, Value]:
+    """Return the tokenizer: words as SentencePiece has them."""
+    words = probe.plan.words
+    pieces = [word if token in KINDS else f"\u2581{word}" for token, word in enumerate(words)]
+    return {
+        "tokenizer.ggml.model": (TEXT, "llama"),
+        "tokenizer.ggml.pre": (TEXT, "default"),
+        "tokenizer.ggml.tokens": (LIST, (TEXT, pieces)),
+        "tokenizer.ggml.scores": (LIST, (FLOAT, [-float(token) for token in range(len(words))])),
+        "tokenizer.ggml.token_type": (
+            LIST,
+            (SIGNED, [KINDS.get(token, 1) for token in range(len(words))]),
+        ),
+        "tokenizer.ggml.bos_token_id": (UNSIGNED, BEGIN),
+        "tokenizer.ggml.eos_token_id": (UNSIGNED, STOP),
+        "tokenizer.ggml.unknown_token_id": (UNSIGNED, UNKNOWN),
+        "tokenizer.ggml.padding_token_id": (UNSIGNED, UNKNOWN),
+        "tokenizer.ggml.add_bos_token": (FLAG, False),
+    }
+
+
+def _packed(metadata: Mapping[str, Value], named: Sequence[Tensor], dtype: str) -> bytes:
+    """Return a file of keys with their values, and of tensors.
+
+    The first key has a digest of all that stands behind it.
+    """
+    before = b"GGUF" + struct.pack("<IQQ", VERSION, len(named), 1 + len(metadata)) + KEY
+    head = [
+        _text(key) + struct.pack("<I", type) + _value(type, value)
+        for key, (type, value) in metadata.items()
+    ]
+    parts, end = [], 0
+    for name, values in named:
+        code, stored = DTYPES["float32" if values.ndim == WITHOUT_NORM else dtype]
+        part = values.astype(stored).tobytes()
+        part += bytes(-len(part) % ALIGNED)
+        sizes = struct.pack(f"<{values.ndim}Q", *values.shape[::-1])
+        head.append(_text(name) + struct.pack("<I", values.ndim) + sizes)
+        head.append(struct.pack("<IQ", code, end))
+        parts.append(part)
+        end += len(part)
+    size = len(before) + DIGITS + sum(map(len, head))
+    behind = b"".join((*head, bytes(-size % ALIGNED), *parts))
+    return before + hashlib.sha256(behind).hexdigest().encode() + behind
+
+
+def is_probe(path: Path) -> bool:
+    """Return whether a file is a probe as ``gguf_of`` makes them, and nobody has changed it since.
+
+    Raises UserError for one that cannot be read.
+    """
+    with opened(path, "give a GGUF file") as stream:
+        _, key, digest = stream.read(COUNTED), stream.read(len(KEY)), stream.read(DIGITS)
+        return key == KEY and digest.decode() == digest_of(stream)
+
+
+def _value(type: int, value: Any) -> bytes:
+    """Return a value in the format."""
+    if type == TEXT:
+        return _text(value)
+    if type == LIST:
+        inner, values = value
+        listed = b"".join(_value(inner, each) for each in values)
+        return struct.pack("<IQ", inner, len(values)) + listed
+    return struct.pack({UNSIGNED: "<I", SIGNED: "<i", FLOAT: "<f", FLAG: "<?"}[type], value)
+
+
+def _text(text: str) -> bytes:
+    """Return a text in the format: its length, and itself."""
+    content = text.encode()
+    return struct.pack("<Q", len(content)) + content

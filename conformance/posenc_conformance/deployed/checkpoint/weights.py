@@ -1,0 +1,226 @@
+"""The weights of a probe, tensor by tensor."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc_conformance.deployed.architectures.tensor_layout import Layer, Normed, Tensor
+from posenc_conformance.deployed.checkpoint import bias_weights, two_texts
+from posenc_conformance.deployed.instrument import (
+    HEADS,
+    READ,
+    Biased,
+    Bucketed,
+    Rows,
+    Tabled,
+    dense,
+)
+from posenc_conformance.deployed.probe import (
+    ACTIVATING,
+    EMBEDDED,
+    GATE,
+    NORMED_IN_ENCODERS,
+    Probe,
+)
+from posenc_conformance.judge.arrays import Floats
+
+
+def tensors(probe: Probe) -> Iterator[Tensor]:
+    """Yield the name and the values of each tensor."""
+    plan, family, names = probe.plan, probe.family, probe.family.names
+    if isinstance(plan, Bucketed):
+        yield from two_texts.tensors(probe, plan)
+        return
+    shape = (len(plan.words), plan.hidden)
+    yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
+    large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED
+    if names.norm_of_embeddings:
+        yield from _norm(probe, names.norm_of_embeddings, large)
+    if isinstance(plan, Tabled):
+        yield f"{names.positions}.weight", dense((plan.rows, plan.hidden), plan.table())
+    if names.types:
+        rows = plan.types() if isinstance(plan, Tabled) else {}
+        count = int(probe.config.get("type_vocab_size", 2))
+        shape = (count, plan.hidden)
+        found = {number: row for number, row in rows.items() if number < count}
+        yield f"{names.types}.weight", dense(shape, found)
+    for number in range(plan.layers):
+        yield from _layer(probe, number)
+    if names.last_norm:
+        yield from _norm(probe, names.last_norm, large if plan.encoder else 1.0)
+    if plan.encoder:
+        yield from _head(probe)
+    elif not plan.tied:
+        yield from _with_bias(names.logits, dense(shape, plan.logits()), "logits" in family.biased)
+
+
+def _head(probe: Probe) -> Iterator[Tensor]:
+    """Yield what stands behind the last layer of an encoder: it passes what is read, and no more.
+
+    The activation there lets large positive numbers pass as they are.
+    """
+    plan, (name, norm, bias) = probe.plan, probe.family.names.head
+    if isinstance(plan, Tabled):
+        rows = {plan.ended: {plan.asking: probe.weight_of_unit}}
+        weight = 1.0
+    else:
+        rows, weight = {}, ACTIVATING
+    for channel in range(plan.read, plan.read + len(READ)):
+        rows[channel] = plan.balanced(channel, plan.share * weight)
+    matrix = dense((plan.hidden, plan.hidden), rows)
+    yield from _with_bias(name, matrix, "head" in probe.family.biased)
+    yield from _norm(probe, norm)
+    yield bias, np.zeros(len(plan.words))
+
+
+def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
+    """Yield the tensors of a layer."""
+    plan, family, names = probe.plan, probe.family, probe.family.names
+    before = names.layer.format(number)
+    for norm in names.norms:
+        if number or norm != names.not_in_first:
+            large = plan.encoder and family.bare
+            yield from _norm(probe, f"{before}.{norm}", NORMED_IN_ENCODERS if large else 1.0)
+    if probe.normed_behind:
+        yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
+    yield from _attention(probe, f"{before}.{names.attention}", number)
+    if plan.tied:
+        yield from _following(probe, before, number == plan.layers - 1)
+        return
+    for name, shape in family.feed_forward(plan.hidden):
+        yield f"{before}.{name}", np.zeros(shape)
+
+
+def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
+    """Yield the tensors of the attention of a layer."""
+    plan, family = probe.plan, probe.family
+    if probe.latent is not None:
+        weights = probe.key_weight, probe.value_weight
+        yield from probe.latent.tensors(place, plan, number, *weights)
+    else:
+        for name, values in family.attention(_projections(probe, number)):
+            yield from _with_bias(
+                f"{place}.{name}", values, "projections" in family.biased, family.transposed
+            )
+    yield from _norms_of_heads(probe, place)
+    if family.sinks:
+        yield f"{place}.sinks", np.zeros(plan.heads)
+    out = bias_weights.out(plan) if isinstance(plan, Biased) else _out(probe)
+    yield from _with_bias(f"{place}.{family.names.out}", out, "out" in family.biased)
+
+
+def _projections(probe: Probe, number: int) -> Layer:
+    """Return the projections of the attention of a layer."""
+    plan = probe.plan
+    if isinstance(plan, Biased):
+        query, key = bias_weights.query(plan), bias_weights.key(plan, probe.weight_of_looking)
+        value = bias_weights.value(plan, number, probe.value_weight)
+        return Layer(query, key, value, plan.kv_heads)
+    if isinstance(plan, Tabled):
+        wide, narrow = (heads * plan.head_dim for heads in (plan.heads, plan.kv_heads))
+        query, key = np.zeros((wide, plan.hidden)), np.zeros((narrow, plan.hidden))
+        return Layer(query, key, key, plan.kv_heads)
+    part = probe.weight_of_reading(number)
+    query, key, value = _query(probe), _key(probe), _value(probe, number)
+    return Layer(part * query, part * key, part * value, plan.kv_heads)
+
+
+def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
+    """Yield a feed-forward layer, which in the last layer adds the token that follows."""
+    plan, behind = probe.plan, probe.family.names.norm_behind_feed_forward
+    steps = plan.steps()
+    weight = probe.following_weight if last else 1.0
+    gate = {unit: {channel: GATE} for unit, (channel, _) in enumerate(steps)}
+    up = {unit: {channel: 1.0} for unit, (channel, _) in enumerate(steps)}
+    down: Rows = {}
+    for unit, (_, following) in enumerate(steps):
+        for sign, channel in zip((1.0, -1.0), plan.signs(following), strict=False):
+            down[channel] = {unit: sign * (1.0 if behind else weight)}
+    wide, narrow = (len(steps), plan.hidden), (plan.hidden, len(steps))
+    yield f"{before}.mlp.gate_proj.weight", dense(wide, gate if last else {})
+    yield f"{before}.mlp.up_proj.weight", dense(wide, up if last else {})
+    yield f"{before}.mlp.down_proj.weight", dense(narrow, down if last else {})
+    if behind:
+        yield from _norm(probe, f"{before}.{behind}", weight)
+
+
+def _norms_of_heads(probe: Probe, place: str) -> Iterator[Tensor]:
+    """Yield the norms of queries and keys, if there are any."""
+    plan, normed = probe.plan, probe.family.normed
+    if normed is Normed.NEVER:
+        return
+    heads, kv_heads = (plan.heads, plan.kv_heads) if normed is Normed.WHOLE else (1, 1)
+    yield _weights_of_norm(probe, f"{place}.q_norm", heads * plan.head_dim, 1.0)
+    yield _weights_of_norm(probe, f"{place}.k_norm", kv_heads * plan.head_dim, probe.key_weight)
+
+
+def _norm(probe: Probe, name: str, weight: float = 1.0) -> Iterator[Tensor]:
+    """Yield a norm whose weights are alike."""
+    yield _weights_of_norm(probe, name, probe.plan.hidden, weight)
+    if "norms" in probe.family.biased:
+        yield f"{name}.bias", np.zeros(probe.plan.hidden)
+
+
+def _weights_of_norm(probe: Probe, name: str, count: int, weight: float) -> Tensor:
+    """Return weights of a norm, less 1 where a model adds 1."""
+    return f"{name}.weight", np.full(count, weight - probe.family.offset)
+
+
+def _query(probe: Probe) -> Floats:
+    """Make the matrix of queries: the first channel of each pair in the first head, and so on."""
+    plan = probe.plan
+    rows: Rows = {}
+    for number, (first, second) in enumerate(plan.pairs):
+        rows[first] = {number: 1.0}
+        rows[plan.head_dim + second] = {number: 1.0}
+    return dense((plan.heads * plan.head_dim, plan.hidden), rows)
+
+
+def _key(probe: Probe) -> Floats:
+    """Make the matrix of keys: the first channel of every pair."""
+    plan = probe.plan
+    weight = probe.key_weight if probe.family.normed is Normed.NEVER else 1.0
+    rows = {
+        head * plan.head_dim + first: {plan.key: weight}
+        for head in probe.asked
+        for first, _ in plan.pairs
+    }
+    return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+
+def _value(probe: Probe, layer: int) -> Floats:
+    """Make the matrix of values: of the layer's own key, and of the neutral one."""
+    plan = probe.plan
+    rows = {
+        head * plan.head_dim + neutral: plan.balanced(
+            plan.value(layer, neutral=bool(neutral)), plan.share * probe.value_weight
+        )
+        for head in probe.asked
+        for neutral in (0, 1)
+    }
+    return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+
+def _out(probe: Probe) -> Floats:
+    """Make the matrix that adds what the two heads give to keys.
+
+    For a norm that takes the mean away, it is taken away elsewhere.
+    """
+    plan, rows = probe.plan, Rows()
+    size = plan.head_dim if probe.latent is None else probe.latent.value
+    for head in range(HEADS):
+        for neutral in (0, 1):
+            row, column = plan.read + 2 * neutral + head, head * size + neutral
+            rows[row] = {column: 1.0}
+            if plan.centred:
+                rows[plan.mirror(row)] = {column: -1.0}
+    return dense((plan.hidden, plan.heads * size), rows)
+
+
+def _with_bias(
+    name: str, values: Floats, biased: bool, transposed: bool = False
+) -> Iterator[Tensor]:
+    """Yield a matrix, and a bias of zeros if there is one."""
+    yield f"{name}.weight", values
+    if biased:
+        yield f"{name}.bias", np.zeros(values.shape[1 if transposed else 0])

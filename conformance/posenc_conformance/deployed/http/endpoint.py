@@ -1,0 +1,221 @@
+"""An engine that answers over HTTP, as OpenAI's completions are asked for."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from posenc_conformance.deployed.http.client import Client, NoAnswer, Refused, TooLate
+from posenc_conformance.errors import LONGEST_WORD, UserError, in_line
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import NotClaimed
+
+Reading = Mapping[str, float]
+"""Log-probabilities of some words, the likeliest among them."""
+ASKED = 10
+"""Likeliest words that are asked for: six are read."""
+FORM = frozenset({400, 413, 415, 422, 501})
+"""What an engine answers to a request of a form that it does not take."""
+CERTAIN = 1.0
+"""A log-probability above this is none. A right one is at most 0; in bfloat16, logits of up to 64
+and their logarithm are each off by at most an eighth, and their difference by little more."""
+LONGEST_NAME = 4096
+"""Letters of the longest name of a model, which every request repeats."""
+
+
+class Gone(Misbehaviour):
+    """The engine does not answer any more."""
+
+
+class Hanging(Gone):
+    """Its answer takes too long."""
+
+
+class FormRefused(Misbehaviour):
+    """The engine does not take requests of this form."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An engine that completes prompts over HTTP."""
+
+    client: Client
+    """Where ``/completions`` stands."""
+    model: str
+    """Name of the model, as the engine lists it."""
+    context: int | None
+    """Length of the longest text, if the engine says one."""
+    as_chat: bool = False
+    """Whether log-probabilities are asked for as in a chat: yes or no, and how many."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, for people."""
+        return self.client.shown(self.model)
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
+        """Let the engine write some words, and return what each was chosen among.
+
+        Raises Misbehaviour for an engine that answers something else, FormRefused for one that does
+        not take such a request, and Gone for one that does not answer any more.
+        """
+        (found,) = self._read(prompt if isinstance(prompt, str) else [*prompt], 1, steps)
+        return found
+
+    def read_together(
+        self, prompts: Sequence[Sequence[int] | str], steps: int
+    ) -> list[list[Reading]]:
+        """Do the same for several prompts in one request."""
+        listed = [each if isinstance(each, str) else [*each] for each in prompts]
+        return self._read(listed, len(prompts), steps)
+
+    def read_at(
+        self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a completion says nothing of what is given."""
+        raise NotClaimed("an endpoint completes a text, and says nothing of its places")
+
+    def read_after(
+        self,
+        texts: Sequence[Sequence[int] | str],
+        begun: Sequence[Sequence[int] | str],
+        steps: int,
+    ) -> list[list[Reading]]:
+        """Raise NotClaimed: a completion takes one text."""
+        raise NotClaimed("an endpoint completes a text, and takes no other one beside it")
+
+    def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
+        """Ask for one prompt, or for a list of them, and read what was chosen among."""
+        asked = {
+            "model": self.model,
+            "prompt": prompt,
+            "max_tokens": steps,
+            "temperature": 0,
+            **({"logprobs": True, "top_logprobs": ASKED} if self.as_chat else {"logprobs": ASKED}),
+        }
+        answer = self._answer(asked)
+        found = _readings(answer)
+        if len(found) != count:
+            raise Misbehaviour(f"{count} prompts were given, and {len(found)} answered")
+        for each in found:
+            if not each:
+                said = self.client.shown(json.dumps(answer))
+                raise Misbehaviour(f"the answer has no log-probabilities: {said}")
+            values = [value for reading in each for value in reading.values()]
+            if any(math.isnan(value) for value in values):
+                raise Misbehaviour("log-probabilities are no numbers (NaN)")
+            if max(values, default=0.0) > CERTAIN:
+                raise Misbehaviour(
+                    f"log-probabilities up to {max(values):.3g} cannot be: those of a word that is "
+                    "certain are 0"
+                )
+            if len(each) < steps:
+                raise Misbehaviour(f"the engine stopped after {len(each)} of {steps} words")
+        return [each[:steps] for each in found]
+
+    def _answer(self, asked: Mapping[str, Any]) -> Any:
+        """Return what the engine answers to a request for completions."""
+        try:
+            return self.client.ask("completions", asked)
+        except UserError as error:
+            kind = Misbehaviour
+            if isinstance(error, NoAnswer):
+                kind = Hanging if isinstance(error, TooLate) else Gone
+            elif isinstance(error, Refused) and error.status in FORM:
+                kind = FormRefused
+            raise kind(f"{error.cause}; {error.hint}") from None
+
+
+def is_endpoint(name: str) -> bool:
+    """Return whether what ``--impl`` names is an address."""
+    return re.match(r"\s*https?://", name, re.IGNORECASE) is not None
+
+
+def connect(client: Client) -> Endpoint:
+    """Find out which model an endpoint serves; what stands behind ``#`` is its name.
+
+    Raises UserError if there is no endpoint, or it does not serve a single model.
+    """
+    if client.address.model:
+        return Endpoint(client, client.address.model, None)
+    listed = client.ask("models")
+    models = listed.get("data") if isinstance(listed, dict) else None
+    models = models if isinstance(models, list) else []
+    models = [each for each in models if isinstance(each, dict)]
+    if len(models) != 1:
+        names = ", ".join(str(each.get("id")) for each in models)
+        raise UserError(
+            f"{client.address}/models lists {len(models)} models: {client.shown(names)}",
+            "serve a probe alone, or say what it is called there: --impl=http://…/v1#NAME",
+        )
+    name = str(models[0].get("id"))
+    if len(name) > LONGEST_NAME:
+        raise UserError(
+            f"{client.address}/models lists a model whose name has {len(name):,} letters",
+            f"serve the probe under a name of at most {LONGEST_NAME:,} letters",
+        )
+    return Endpoint(client, name, _context(models[0]))
+
+
+def _context(model: Mapping[str, Any]) -> int | None:
+    """Return the length of the longest text, where vLLM or llama.cpp says it."""
+    meta = model.get("meta")
+    said = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return said if type(said) is int and said > 0 else None
+
+
+def _readings(answer: Any) -> list[list[Reading]]:
+    """Return the log-probabilities of each choice of an answer; none of one that has none.
+
+    Raises Misbehaviour for choices whose numbers are none.
+    """
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices:
+        return [[]]
+    return [_of_choice(choice) for choice in _in_order(choices)]
+
+
+def _in_order(choices: list[Any]) -> list[Any]:
+    """Sort choices by their numbers, if they have any."""
+    given = [each.get("index") if isinstance(each, dict) else None for each in choices]
+    if all(number is None for number in given):
+        return choices
+    numbers = [number for number in given if type(number) is int]
+    if len(numbers) < len(given):
+        listed = in_line(", ".join(map(str, given)))
+        raise Misbehaviour(f"the choices of the answer are numbered {listed}")
+    order = sorted(range(len(choices)), key=numbers.__getitem__)
+    return [choices[place] for place in order]
+
+
+def _of_choice(choice: Any) -> list[Reading]:
+    """Return the log-probabilities of a choice; none if it has none.
+
+    There are two forms: a list of mappings from words, and a list of objects.
+    """
+    try:
+        found = choice["logprobs"]
+        if found.get("content") is not None:
+            steps = [
+                [(each["token"], each["logprob"]) for each in step["top_logprobs"]]
+                for step in found["content"]
+            ]
+        else:
+            steps = [step.items() for step in found["top_logprobs"]]
+        return [
+            {_word(token): float(value) for token, value in step if value is not None}
+            for step in steps
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
+        return []
+
+
+def _word(token: str) -> str:
+    """Return the word of a token, without the signs that tokenizers put where a word begins.
+
+    It may be shown; of one that is longer than any of a probe only the length is kept.
+    """
+    word = token.strip(" \u2581\u0120")
+    return in_line(word) if len(word) <= LONGEST_WORD else f"({len(word):,} letters)"

@@ -1,0 +1,183 @@
+"""Biases of distances: what is asked, what a right engine answers, and what wrong ones do."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from posenc_conformance.deployed.instrument import READ_WEIGHT
+from posenc_conformance.deployed.instruments.alibi_slopes import slopes
+from posenc_conformance.deployed.measure import (
+    DIGITS,
+    LOG_PROBABILITY,
+    ROUNDINGS_OF_A_READING,
+    Measured,
+    Prompt,
+    Scores,
+    least_read,
+    text_with,
+)
+from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, round_to
+from posenc_conformance.models.meaning import Group, case_of
+
+ROUNDINGS_OF_A_BIAS = 2
+"""What is rounded besides a bias: its sum with a score, for the key and for the neutral one."""
+FEW_DIGITS = 3 * 2.0**-25 * READ_WEIGHT
+"""What float16 adds to the error of a logit where numbers are so small that it has few digits for
+them: in the share, in what a head makes of it, and behind the last norm."""
+COUNTS = (*range(1, 33), 40, 48, 56, 64, 71, 80, 96, 112, 128)
+"""Numbers of heads of released models, and parts of them."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Biases that are slopes times distances."""
+
+    slopes: Floats
+    """[heads], or [queries, heads] where each query has its own."""
+    rounded: str = "float64"
+    """What positions of keys are rounded to."""
+    first_alone: bool = False
+    """Whether words that the engine writes have none."""
+
+    def of(self, prompt: Prompt) -> Floats:
+        """Return the slope of each query and head, [queries, heads]."""
+        found = np.tile(self.slopes, (len(prompt.positions), 1))
+        if self.first_alone:
+            found[1:] = 0
+        return found
+
+    def distances(self, prompt: Prompt) -> tuple[Floats, Floats]:
+        """Return how far the key, and the neutral one, stand behind each query, [queries, 1]."""
+        queries = np.array(prompt.positions, dtype=np.float64)[:, np.newaxis]
+        given = np.array([prompt.key, prompt.neutral], dtype=np.float64)
+        if self.rounded != "float64":
+            given = round_to(given, self.rounded)
+        return queries - given[0], queries - given[1]
+
+
+Named = tuple[str, str, Linear]
+
+
+def prompt_for(
+    probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
+) -> Prompt:
+    """Make the prompt whose first or last query stands behind a key at a distance."""
+    prompt = text_with(probe, group, distance, layer, steps, before=DIGITS)
+    bias = Linear(slopes(group))
+
+    def largest(gain: int) -> float:
+        asked = replace(prompt, gain=gain)
+        return float(probe.logits(gain, _shares(probe, asked, bias)).max())
+
+    gains = probe.plan.gains
+    fitting = [gain for gain in gains if gain == gains[0] or largest(gain) <= probe.largest_read]
+    return replace(prompt, gain=max(fitting))
+
+
+def expected(
+    probe: Probe, group: Group, prompt: Prompt, dtype: str, bias: Linear | None = None
+) -> Scores:
+    """Compute the biases of two heads in each step, the key's less the neutral key's.
+
+    ``bias`` is that of a mistake. What is too small to be read counts as the least that can be.
+    """
+    unit, all = UNIT_ROUNDOFF[dtype], slopes(group)
+    wrong = Linear(all) if bias is None else bias
+    least = least_read(probe, prompt.gain)
+    shares = np.maximum(_shares(probe, prompt, wrong), least)
+    values = np.log(shares[..., 0] / shares[..., 1])
+    last = prompt.positions[-1]
+    # Some engines count from the first key, which is the same to softmax: their numbers are large.
+    case = case_of(replace(group, combination="first-key"), {"q_len": 1, "k_len": last + 1})
+    off = 2 * case.with_fields(dtype=dtype).bound[:, 0, last]
+    off = off + ROUNDINGS_OF_A_BIAS * unit * all * last
+    if probe.family.scaled_bias:
+        off = off + UNIT_ROUNDOFF["bfloat16"] * all * abs(prompt.key - prompt.neutral)
+    off = _of_steps(probe, prompt, np.tile(off, (len(prompt.positions), 1)))
+    off_by = LOG_PROBABILITY + (FEW_DIGITS if dtype == "float16" else 0.0)
+    noise = (off_by / probe.logits(prompt.gain, shares)).sum(axis=-1)
+    bound = _factor(probe) * off + noise + ROUNDINGS_OF_A_READING * unit
+    return Scores(values, bound)
+
+
+def _factor(probe: Probe) -> float:
+    """Return what biases are multiplied by."""
+    plain = probe.family.scale(probe.config, probe.plan.head_dim)
+    return plain if probe.family.scaled_bias else 1.0
+
+
+def _of_steps(probe: Probe, prompt: Prompt, values: Floats) -> Floats:
+    """Return those of the two heads that each query asks, [queries, 2]."""
+    asked = [probe.plan.pairs[step] for step in range(prompt.given - 1, prompt.steps)]
+    return np.take_along_axis(values, np.array(asked), axis=1)
+
+
+def _shares(probe: Probe, prompt: Prompt, bias: Linear) -> Floats:
+    """Compute what the key and the neutral one get, [queries, 2 heads, 2]."""
+    steep = _factor(probe) * bias.of(prompt)
+    positions = np.array(prompt.positions)[:, np.newaxis]
+    # The sum of exp(-m j) for all distances j, and its logarithm, for slopes of either sign.
+    above = np.maximum(0, -steep * positions)
+    each = np.abs(steep)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sums = np.expm1(-each * (positions + 1)) / np.expm1(-each)
+    whole = above + np.log(np.where(each == 0, positions + 1, sums))
+    both = [np.exp(-steep * distance - whole) for distance in bias.distances(prompt)]
+    return np.stack([_of_steps(probe, prompt, each) for each in both], axis=-1)
+
+
+def explanations(
+    probe: Probe, group: Group, found: Sequence[Measured], dtype: str
+) -> Iterator[tuple[str, str, Callable[[Prompt], Scores]]]:
+    """Yield the known mistakes: an id, words, and the scores that each gives."""
+    for id, words, bias in _wrong(group):
+        yield id, f"matches {words}", partial(expected, probe, group, dtype=dtype, bias=bias)
+    got, scores = found[0].values, expected(probe, group, found[0].prompt, dtype)
+    weights = scores.bound**-2.0
+    square = float((weights * scores.values**2).sum())
+    factor = float((weights * got * scores.values).sum()) / square
+    bias = Linear(factor * slopes(group))
+    words = f"matches biases that are multiplied by {factor:.4g}"
+    scaled = partial(expected, probe, group, dtype=dtype, bias=bias)
+    yield "scores-multiplied", words, scaled
+
+
+def _wrong(group: Group) -> Iterator[Named]:
+    """Yield the known mistakes of biases."""
+    heads, own = int(group.parameters["heads"]), slopes(group)
+    yield "bias-missing", "no bias at all", Linear(0 * own)
+    yield "bias-reversed", "a bias that grows with the distance", Linear(-own)
+    if heads & (heads - 1):
+        uniform = slopes(replace(group, combination="causal-uniform"))
+        words = "slopes 2^(-8(h+1)/heads) for any number of heads"
+        yield "slopes-uniform", words, Linear(uniform)
+        words = "slopes of the next power of two, in their order"
+        yield "slopes-of-next-power", words, Linear(_slopes_of(group, 1 << heads.bit_length()))
+    # What is halved or doubled is likelier than anything else.
+    for count in (2 * heads, heads // 2, *COUNTS):
+        words = f"slopes of {count} heads; there are {heads}"
+        if count > heads or (count and count < heads and not heads % count):
+            yield "slopes-of-another-count", words, Linear(_slopes_of(group, count))
+    yield "slopes-reversed", "slopes of the heads in the other order", Linear(own[::-1])
+    words = "slopes that begin with 1"
+    yield "slopes-from-1", words, Linear(2.0 ** (-8 * np.arange(heads) / heads))
+    for most in (1, 2, 4, 16):
+        words = f"slopes down to 2^-{most}, where 2^-8 is meant"
+        yield "slopes-of-another-maximum", words, Linear(own ** (most / 8))
+    for dtype in ("bfloat16", "float16"):
+        words = f"slopes that are rounded to {dtype}"
+        yield f"slopes-in-{dtype}", words, Linear(round_to(own, dtype))
+        words = f"positions of keys that are rounded to {dtype}"
+        yield f"positions-in-{dtype}", words, Linear(own, rounded=dtype)
+    words = "no bias beside words that the engine writes"
+    yield "bias-missing-later", words, Linear(own, first_alone=True)
+
+
+def _slopes_of(group: Group, heads: int) -> Floats:
+    """Return the slopes of another number of heads: the first ones, or all again and again."""
+    asked = int(group.parameters["heads"])
+    found = slopes(replace(group, parameters={**group.parameters, "heads": heads}))
+    return np.resize(found, asked)

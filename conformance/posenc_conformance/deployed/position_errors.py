@@ -1,0 +1,61 @@
+"""Positions at which queries and keys stand by mistake."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from posenc_conformance.deployed.measure import Prompt
+from posenc_conformance.judge.arrays import Ints
+from posenc_conformance.models.meaning import Context
+from posenc_conformance.models.misreadings import SHORT_TABLES, short_tables
+
+Places = Callable[[Prompt], tuple[list[int], int]]
+"""The positions of the queries of a prompt, and of its key."""
+Named = tuple[str, str, Places]
+
+SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+"""How many tokens of a prompt an engine computes at once, if not all."""
+
+
+def wrong_places(context: Context, *, writes: bool) -> Iterator[Named]:
+    """Yield the known mistakes of positions: an id, words, and where things stand.
+
+    ``writes`` says whether the engine writes words behind the prompt, with positions of their own.
+    """
+    for id, words, wrong in WRITTEN if writes else ():
+        yield id, f"positions that {words} after the prompt", partial(_written, wrong)
+    if context.original:
+        for words, read in short_tables(context.original):
+            yield SHORT_TABLES, words, partial(_looked_up, read)
+    for size in SIZES:
+        words = f"positions that start anew every {size:,} tokens of a prompt"
+        yield "chunks-restart", words, partial(_in_chunks, size)
+
+
+WRITTEN: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
+    ("positions-restart", "count from 0 again", lambda end, since: since - 1),
+    ("positions-stand-still", "stay where they were", lambda end, since: end),
+    ("positions-ahead", "are one too large", lambda end, since: end + since + 1),
+    ("positions-behind", "are one too small", lambda end, since: end + since - 1),
+    ("positions-doubled", "grow by two", lambda end, since: end + 2 * since),
+)
+"""Positions of words that the engine writes: they hang on the last position of the prompt, and on
+how many words were written since."""
+
+
+def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int], int]:
+    end = prompt.end
+    places = [wrong(end, place - end) if place > end else place for place in prompt.positions]
+    return places, prompt.key
+
+
+def _looked_up(read: Callable[[Ints], Ints], prompt: Prompt) -> tuple[list[int], int]:
+    *queries, key = map(int, read(np.array([*prompt.positions, prompt.key])))
+    return queries, key
+
+
+def _in_chunks(size: int, prompt: Prompt) -> tuple[list[int], int]:
+    end = prompt.end
+    places = [place if place > end else place % size for place in prompt.positions]
+    return places, prompt.key % size

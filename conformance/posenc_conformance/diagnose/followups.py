@@ -1,0 +1,527 @@
+"""A name for a claim: the mistake that explains all of its wrong answers together.
+
+One wrong answer may look like several mistakes, or like one that the implementation does not make.
+So the implementation is asked further questions, of small sizes and with other parameters.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from posenc_conformance.diagnose import state
+from posenc_conformance.diagnose.diagnosis import (
+    LARGEST_PAIRED,
+    NONE,
+    Diagnosis,
+    Fit,
+    differs,
+    find_fits,
+    fits_of_deviation,
+    nothing_fits,
+    predict_wrong,
+    residual_of,
+    to_diagnosis,
+)
+from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.predictors import apply_constant
+from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
+from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
+from posenc_conformance.judge.case import Case, case_described_by
+from posenc_conformance.judge.deviation import Constant
+from posenc_conformance.judge.error_model import agrees, compare
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
+from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
+from posenc_conformance.scheme_file.forms import forms_of
+
+T = TypeVar("T")
+OTHERWISE_NOW = (
+    "the same call gives another result now: earlier calls leave something behind, or it is not "
+    "always deterministic"
+)
+SIMPLE = 5
+"""Values are drawn from so many of the first ones, which are the simplest."""
+FEW = 12
+"""Numbers are drawn at most so far above the lowest."""
+NUMBER = re.compile(r"\d")
+"""A digit in the words of a mistake. The number there may be that of one call only."""
+MORE_THAN_ANY = 10**9
+"""More models than any mistake has, so that no right answer has as many."""
+LARGEST_READ = 2**15
+"""Results of more values are not read whole."""
+SELDOM = 20
+"""So often a call is asked that gave another result than before, which may happen seldom."""
+LARGEST_PRINTED = 2**17
+"""Goldens of more values are not asked whether a name fits them as well."""
+DRAWN = 4
+"""So many calls are drawn, besides the simplest."""
+
+Answered = tuple[Case, Floats]
+"""A call and its result."""
+Name = tuple[str, tuple[Constant | None, ...]]
+"""Id of a deviation, or ids of a pair joined by ``+``; and the number that each has in every
+call."""
+
+
+class Small(Seeded):
+    """Picks drawn from a seed, but small ones: far out much looks alike."""
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """Draw one of the simpler values."""
+        return super().one_of(values[:SIMPLE])
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw a number no more than a few above the lowest."""
+        return super().integer(low, min(high, low + FEW))
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An answer to a further question."""
+
+    case: Case
+    output: Floats
+    wrong: bool
+    names: Mapping[Name, Fit] = field(default_factory=dict)
+    """The mistakes that explain the answer, if it is wrong."""
+    words: Mapping[Name, frozenset[str]] = field(default_factory=dict)
+    """All the words in which each of these mistakes explains it."""
+    excluded: frozenset[str] = frozenset()
+    """The mistakes, as they are told, that would make the answer wrong, if it is right."""
+
+    def explained(self, name: Name, elsewhere: Fit) -> Fit | None:
+        """Return the fit of a mistake found elsewhere if it is all that is wrong here, else None.
+
+        One mistake of a pair may have no effect here. A number may be hard to estimate here; then
+        the one from elsewhere is tried.
+        """
+        if name in self.names:
+            return self.names[name]
+        ids, constants = name
+        for id, each in zip(ids.split("+"), constants, strict=True):
+            if (alone := self.names.get((id, (each,)))) is not None:
+                return replace(elsewhere, explanation=elsewhere.mistake, residual=alone.residual)
+        if len(constants) > 1 or elsewhere.constants[0] is None:
+            return None
+        other = apply_constant(self.case, elsewhere.constants[0])
+        if other is None:
+            return None
+        residual = residual_of(self.case, self.output, other.truth, other.bound)
+        if residual > 1:
+            return None
+        return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
+
+    def refutes(self, fit: Fit) -> bool:
+        """Return whether a mistake, as it was found elsewhere, would make this right answer wrong.
+
+        It is recognised by its words, or by the numbers that it has in every call.
+        """
+        if fit.mistake in self.excluded:
+            return True
+        return self.shows(fit)
+
+    def shows(self, fit: Fit) -> bool:
+        """Return whether the numbers that a mistake has in every call would show in this call.
+
+        That is false for a mistake without a number.
+        """
+        others = [apply_constant(self.case, each) for each in fit.constants if each is not None]
+        return any(each is not None and differs(self.case, each.truth) for each in others)
+
+
+@dataclass(frozen=True)
+class ProbeResults:
+    """Answers to further questions."""
+
+    answers: tuple[Probe, ...]
+    stateful: bool
+    """Whether the same questions, asked once more, are answered otherwise."""
+
+    @property
+    def wrong(self) -> list[Probe]:
+        """The wrong answers."""
+        return [each for each in self.answers if each.wrong]
+
+    def by_name(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
+        """Map the name of each mistake to its first model.
+
+        If earlier calls change answers, names have no numbers: what is left of those calls is not
+        the same in all.
+        """
+        found: dict[Name, Fit] = {}
+        for fit in fits:
+            constants = [None if self.stateful else round_constant(each) for each in fit.constants]
+            found.setdefault((fit.deviation, tuple(constants)), fit)
+        return found
+
+    def by_likelihood(self, fits: Iterable[Fit]) -> list[Fit]:
+        """Put those first whose words explain the most wrong answers."""
+
+        def count(fit: Fit) -> int:
+            names = self.by_name([fit])
+            return sum(
+                fit.mistake in each.words.get(name, ()) for each in self.wrong for name in names
+            )
+
+        return sorted(fits, key=count, reverse=True)
+
+    def words_of(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
+        """Map the name of each mistake to all the words of its models."""
+        some = [(name, fit.mistake) for fit in fits for name in self.by_name([fit])]
+        return {name: frozenset(words for each, words in some if each == name) for name, _ in some}
+
+    def words_for(self, name: Name) -> frozenset[str]:
+        """Collect the words in which a mistake explains wrong answers."""
+        return frozenset().union(*(each.words.get(name, ()) for each in self.wrong))
+
+    @cached_property
+    def counts(self) -> dict[Name, int]:
+        """How many wrong answers each mistake explains."""
+        return {
+            name: sum(each.explained(name, fit) is not None for each in self.wrong)
+            for name, fit in self.first_fits.items()
+        }
+
+    @property
+    def first_fits(self) -> dict[Name, Fit]:
+        """Every mistake that explains a wrong answer, with its model of the first such answer."""
+        found: dict[Name, Fit] = {}
+        for each in self.wrong:
+            for name, fit in each.names.items():
+                found.setdefault(name, fit)
+        return found
+
+
+def round_constant(constant: Constant | None) -> Constant | None:
+    """Round an estimated number to three digits, so that estimates of several calls agree."""
+    return constant and (constant[0], float(f"{constant[1]:.3g}"))
+
+
+def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
+    """Explain a wrong result of a subject together with its other answers.
+
+    A result that the same call does not give again is explained by itself alone. Numbers that were
+    kept from the very first call are told rather than a mistake with an estimated number, if they
+    explain as much. Of an implementation that is right now and then no other mistake is told.
+    """
+    again = _answer(subject, case)
+    if again is None or not np.array_equal(again, output, equal_nan=True):
+        fits = fits_of_one(subject, case, output)
+        repeats = state.describe_repeats(subject, case, SELDOM)
+        if repeats := repeats or describe_unsteady(subject, case.dtype):
+            return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
+        otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
+        earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
+        return to_diagnosis([] if earlier else fits, otherwise)
+    seen = run_probes(subject, case.dtype)
+    if seen.stateful and (unsteady := describe_unsteady(subject, case.dtype)):
+        return to_diagnosis([], unsteady)
+    names = common_names(subject, case.dtype) if seen.wrong else []
+    estimated = all(any(constants) for _, constants in names)
+    if estimated and (kept := _kept_first(subject, case.dtype)):
+        return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
+    if not seen.wrong:
+        fits = fits_of_one(subject, case, output)
+        none = nothing_fits(output.size)
+        otherwise = none if fits else _describe_kept(subject, case, output, none)
+        said = "" if fits or otherwise != none else _describe_one(subject, case, output)
+        return to_diagnosis(fits, otherwise, said)
+    if not names:
+        if kept_here := state.describe_first_of_one(subject, case, output):
+            return to_diagnosis([], kept_here)
+        if kept_earlier := state.describe_earlier(subject, case, output):
+            return to_diagnosis([], kept_earlier)
+        otherwise = OTHERWISE_NOW if seen.stateful else NONE
+        return to_diagnosis([], otherwise, _recovered(subject, case.dtype))
+    if contradicted(subject, case.dtype, names) and (said := _recovered(subject, case.dtype)):
+        return to_diagnosis([], NONE, said)
+    ids = {id for name, _ in names for id in name.split("+")}
+    likely = seen.by_likelihood(find_fits(case, output, only=ids))
+    this = Probe(case, output, True, seen.by_name(likely))
+    fits = [fit for name in names if (fit := this.explained(name, seen.first_fits[name]))]
+    return to_diagnosis(fits[:1])
+
+
+def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
+    """Find what explains one wrong result, where small questions are answered rightly.
+
+    It must speak for the rest: no right answer refutes it, and it explains the goldens that are
+    wrong, but for large ones.
+    """
+    small = run_probes(subject, case.dtype)
+    return [
+        fit
+        for fit in find_fits(case, output)
+        if not any(each.refutes(fit) for each in small.answers)
+        and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.mistake)
+        and ("+" in fit.deviation or all(_explained_goldens(subject, case.dtype, fit)))
+    ]
+
+
+def _describe_one(subject: Subject, case: Case, output: Floats) -> str:
+    """Say in words what one result has that nothing small shows.
+
+    Of a large one, a few rows that follow each other are read. What other calls refute is told of
+    this call alone.
+    """
+    whole = case.with_fields(), output
+    small = run_probes(subject, case.dtype)
+    right = [(each.case, each.output) for each in small.answers]
+    if can_be_taken_apart(whole[0]):
+        few = neighbours(*whole, compare(*whole).index)
+        if said := recover([few], right):
+            return said
+    if output.size > LARGEST_READ:
+        if said := describe_distances([whole], right) or describe_missing([whole]):
+            return said
+    elif said := recover([whole], right):
+        return said
+    here = [fit for fit in find_fits(case, output) if fit.fits and not fit.of_state]
+    which = "this call, of one row" if _rows(case) == 1 else "this call"
+    return f"in {which}, and not in others: {here[0].explanation}" if here else ""
+
+
+def _rows(case: Case) -> int | None:
+    """Return how many rows a call has; None if its arguments have none."""
+    for name, form in forms_of(case.call).items():
+        if form.has_rows:
+            return int(case.arguments[name].shape[-2])
+    return None
+
+
+def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
+    """Say in words what a result has of an earlier call; if nothing, return ``otherwise``."""
+    return state.describe_earlier(subject, case, output) or otherwise
+
+
+@once_per_subject
+def _kept_first(subject: Subject, dtype: str) -> tuple[str, ...]:
+    """Name the numbers of the very first call that explain all wrong answers."""
+    wrong = run_probes(subject, dtype).wrong
+    return state.kept_from_first(subject, [(each.case, each.output) for each in wrong])
+
+
+@once_per_subject
+def common_names(subject: Subject, dtype: str) -> list[Name]:
+    """Find the mistakes that explain most wrong answers, and more than half of them.
+
+    A mistake that would make a right answer wrong is left out, and one of a short dtype that is not
+    that of a finer one. Of several that these answers cannot tell apart, those that explain most
+    goldens are returned.
+    """
+    seen = run_probes(subject, dtype)
+    right = [each for each in seen.answers if not each.wrong]
+    counts = {
+        name: count
+        for name, count in seen.counts.items()
+        if not any(each.shows(seen.first_fits[name]) for each in right)
+        and not all(_refuted(subject, dtype, name, words) for words in seen.words_for(name))
+        and not (right and _elsewhere(subject, dtype, seen.first_fits[name]))
+        and not (count < len(seen.wrong) and _nowhere(subject, dtype, seen.first_fits[name]))
+    }
+    if (finer := finest_wrong(subject, dtype)) is not None:
+        told = {id for id, _ in common_names(subject, finer)}
+        counts = {name: count for name, count in counts.items() if name[0] in told}
+    most = max(counts.values(), default=0)
+    equal = [name for name, count in counts.items() if count == most]
+    if 2 * most <= len(seen.wrong):
+        return []
+    if len({id for id, _ in equal}) > 1:
+        more = ask_all(subject, _goldens(subject, dtype, LARGEST_PAIRED)).counts
+        best = max(more.get(name, 0) for name in equal)
+        return [name for name in equal if more.get(name, 0) == best]
+    return equal
+
+
+def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
+    """Return whether small answers are wrong otherwise than each of some mistakes would make them.
+
+    What is read from all of them then says more. That is false of pairs, and of mistakes with a
+    number, or a number in their words, which may be hard to estimate, or that of one call only.
+    """
+    seen = run_probes(subject, dtype)
+    answers = [(each.case, each.output) for each in seen.wrong] + [
+        each for each in _printed(subject, dtype) if not agrees(*each)
+    ]
+
+    def leaves(name: Name) -> bool:
+        id, constants = name
+        if "+" in id or any(constants):
+            return False
+        models = [fits_of_deviation(*each, id) for each in answers]
+        if any(NUMBER.search(fit.mistake) for some in models for fit in some):
+            return False
+        return any(some and not any(fit.fits for fit in some) for some in models)
+
+    return all(leaves(name) for name in names)
+
+
+def finest_wrong(subject: Subject, dtype: str) -> str | None:
+    """Return the finest dtype in which answers are wrong, if a dtype is short and it is not.
+
+    A short dtype has wide bounds, so that what it supports the finer one must support too.
+    """
+    finest = min(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
+    if dtype in PRECISE or finest not in PRECISE or not run_probes(subject, finest).wrong:
+        return None
+    return finest
+
+
+@once_per_subject
+def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
+    """Ask for the results of goldens that are not large, and return those that can be judged."""
+    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
+    return [(case, output) for case, output in found if output is not None]
+
+
+def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
+    """Return whether an answer is right where a mistake, in these words, would show.
+
+    A number in the words may be that of one call only. Then a right answer counts only if the
+    mistake has as many models of it as of any wrong one. Pairs, and mistakes with a number in every
+    call, are never refuted here.
+    """
+    id, constants = name
+    if "+" in id or any(constants):
+        return False
+    seen = run_probes(subject, dtype)
+    right = [(each.case, each.output) for each in seen.answers if not each.wrong]
+    right += [each for each in _printed(subject, dtype) if agrees(*each)]
+    least = 1
+    if NUMBER.search(words):
+        models = (len(fits_of_deviation(each.case, each.output, id)) for each in seen.wrong)
+        least = max(models, default=MORE_THAN_ANY)
+    shown = (fits_of_deviation(*each, id) for each in right)
+    return any(
+        len(models) >= least and any(each.mistake == words for each in models) for models in shown
+    )
+
+
+def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
+    """Return whether more than half of the goldens that are wrong are wrong in another way.
+
+    That is false for a pair of mistakes, of which this is not asked.
+    """
+    explained = _explained_goldens(subject, dtype, fit)
+    return "+" not in fit.deviation and 2 * sum(explained) < len(explained)
+
+
+def _nowhere(subject: Subject, dtype: str, fit: Fit) -> bool:
+    """Return whether several goldens are wrong, and all of them in another way."""
+    explained = _explained_goldens(subject, dtype, fit)
+    return "+" not in fit.deviation and len(explained) > 1 and not any(explained)
+
+
+def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
+    """Return for each golden that is wrong whether a mistake explains it."""
+    name: Name = fit.deviation, fit.constants
+    explained = []
+    for case, output in _printed(subject, dtype):
+        if not agrees(case, output):
+            fits = fits_of_deviation(case, output, fit.deviation)
+            own = next((each for each in fits if each.fits), None)
+            witness = Probe(case, output, True, {name: own} if own else {})
+            explained.append(witness.explained(name, fit) is not None)
+    return explained
+
+
+@once_per_subject
+def _recovered(subject: Subject, dtype: str) -> str:
+    """Say in words what wrong answers have in common; empty if earlier calls change them."""
+    if (finer := finest_wrong(subject, dtype)) is not None:
+        return _recovered(subject, finer)
+    seen = run_probes(subject, dtype)
+    if seen.stateful:
+        return ""
+    answers = [(each.case, each.output) for each in seen.answers]
+    # Distances are read of larger results too, which tell sizes apart.
+    if said := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
+        return said
+    return recover(*_told_apart(answers))
+
+
+def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:
+    """Return the wrong ones of some answers, and the right ones."""
+    wrong = [each for each in answers if not agrees(*each)]
+    return wrong, [each for each in answers if agrees(*each)]
+
+
+@once_per_subject
+def run_probes(subject: Subject, dtype: str) -> ProbeResults:
+    """Ask small questions, drawn once for all failures of a subject in a dtype."""
+    return ask_all(subject, _probes(subject, dtype))
+
+
+def ask_all(subject: Subject, questions: Iterable[Case]) -> ProbeResults:
+    """Ask an implementation some questions, and find what explains its wrong answers."""
+    asked = [(case, _answer(subject, case)) for case in questions]
+    answered = [(case, output) for case, output in asked if output is not None]
+    stateful = not all(_answers_again(subject, case, output) for case, output in answered)
+    seen = ProbeResults((), stateful)
+    found = []
+    for case, output in answered:
+        if agrees(case, output):
+            found.append(Probe(case, output, False, excluded=predict_wrong(case, output)))
+        else:
+            fits = find_fits(case, output)
+            found.append(Probe(case, output, True, seen.by_name(fits), seen.words_of(fits)))
+    return ProbeResults(tuple(found), stateful)
+
+
+def _answer(subject: Subject, case: Case) -> Floats | None:
+    """Return the result of a call; None if it gives none that can be judged."""
+    with suppress(Misbehaviour, TookTooLong):
+        return subject.run(case).astype(np.float64)
+    return None
+
+
+@once_per_subject
+def describe_unsteady(subject: Subject, dtype: str) -> str:
+    """Say in words that a small call, asked again and again, gives several results.
+
+    Empty if each of them gives one. What comes and goes by itself is no state, and nothing else can
+    be told from a result.
+    """
+    for case in _probes(subject, dtype):
+        _answer(subject, case)  # the first answer may have something of the call before
+        if repeats := state.describe_repeats(subject, case):
+            return repeats
+    return ""
+
+
+def _answers_again(subject: Subject, case: Case, output: Floats) -> bool:
+    again = _answer(subject, case)
+    return again is not None and np.array_equal(again, output, equal_nan=True)
+
+
+def _probes(subject: Subject, dtype: str) -> Iterator[Case]:
+    drawn = subject.knowledge.arguments
+    picks: list[Pick] = [First(), *(Small(number) for number in range(DRAWN))]
+    for pick in picks:
+        scope = pick.one_of(subject.scopes)
+        if dtype not in scope.dtypes:
+            continue
+        with suppress(NotClaimed):
+            trial = Trial(subject, scope, dtype, {}, pick)
+            case = trial.case(**drawn(trial))
+            subject.require_claimed(case)
+            yield case
+
+
+def _goldens(subject: Subject, dtype: str, largest: int) -> Iterator[Case]:
+    """Yield claimed goldens whose results have no more values than the largest."""
+    for golden in subject.scheme.goldens:
+        if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
+            case = case_described_by(subject.scheme, golden, dtype)
+            if subject.covers(case) and prod(case.shape) <= largest:
+                yield case

@@ -1,0 +1,84 @@
+"""True results of calls, and their error terms, kept while there is room.
+
+Claims and diagnoses ask for the same ones again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.scheme_file.scheme import Arguments
+
+Arrays = tuple[Array, ...]
+ROOM = 8 * 2**20
+"""Bytes that may be kept in all."""
+LARGEST_ENTRY = 2**22
+"""Bytes of the largest entry that is kept."""
+LONGEST_PLAIN_KEY = 512
+"""Bytes of the longest array that is a key as it is; of a longer one it is a hash."""
+
+
+class Truths:
+    """A cache of arrays, by what they follow from; the least recently used go first."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.room = room
+        self._kept: OrderedDict[Hashable, Arrays] = OrderedDict()
+        self._size = 0
+
+    def of(self, key: Hashable, find: Callable[[], Arrays]) -> Arrays:
+        """Return what a function finds, or what is kept of it under the key; not to be written to.
+
+        Nothing is kept if the function raises.
+        """
+        if (found := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+            return found
+        found = tuple(map(_read_only, find()))
+        if _size(found) <= LARGEST_ENTRY:
+            self._keep(key, found)
+        return found
+
+    def _keep(self, key: Hashable, arrays: Arrays) -> None:
+        self._kept[key] = arrays
+        self._size += _size(arrays)
+        while self._size > self.room:
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= _size(oldest)
+
+
+def _read_only(array: Array) -> Array:
+    """Return a read-only view; what it looks into may be somebody's argument."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _size(arrays: Arrays) -> int:
+    return sum(each.nbytes for each in arrays)
+
+
+def cache_key(arguments: Arguments) -> Hashable:
+    """Turn arguments into a part of a cache key."""
+    return tuple((name, _key_of_value(value)) for name, value in sorted(arguments.items()))
+
+
+def _key_of_value(value: Any) -> Hashable:
+    """Turn one argument into a part of a cache key.
+
+    1, 1.0 and True are not the same to every function.
+    """
+    if isinstance(value, np.ndarray):
+        numbers = value.tobytes()
+        few = len(numbers) <= LONGEST_PLAIN_KEY
+        return value.shape, value.dtype.str, numbers if few else blake2b(numbers).digest()
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_key_of_value, value))
+    return type(value), repr(value) if isinstance(value, float) else value
+
+
+TRUTHS = Truths()

@@ -1,0 +1,182 @@
+"""How answers to further questions speak for a mistake and against it."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.diagnose import followups
+from posenc_conformance.diagnose.diagnosis import Fit
+from posenc_conformance.diagnose.followups import Probe, Small, round_constant
+from posenc_conformance.judge.arrays import Array, fine
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Constant
+from posenc_lab.judging import schemes
+
+OTHER: Constant = ("base", 500.0)
+WORDS = "matches base 500; 10000 was asked for"
+
+
+def rope(dim: int = 4, base: float = 10000.0) -> Case:
+    scheme = next(each for each in schemes() if each.id == "rope")
+    call = scheme.calls["rope"]
+    given = {"x": fine((4, dim)) + 1, "positions": np.arange(4), "base": base}
+    return Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+
+
+def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: float = 0.5) -> Fit:
+    return Fit(deviation, WORDS, residual, None, constants)
+
+
+def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> Probe:
+    """An answer of another base, off by so many bounds."""
+    other = case.with_arguments(base=500.0)
+    output = np.asarray(other.truth) + off * case.bound
+    return Probe(case, output, wrong, **found)
+
+
+def test_a_mistake_that_was_found_here_explains_this() -> None:
+    here = fit(OTHER)
+    name = ("wrong-base", (OTHER,))
+    assert witness(rope(), names={name: here}).explained(name, fit(OTHER, residual=0.1)) is here
+
+
+def test_a_number_from_elsewhere_explains_what_it_reproduces_within_the_bound() -> None:
+    name = ("wrong-base", (OTHER,))
+    for off, explains in ((0.0, True), (0.6, True), (1.5, False)):
+        found = witness(rope(), off).explained(name, fit(OTHER))
+        assert (found is not None) == explains
+        if found is not None:
+            assert abs(found.residual - off) < 0.1
+            assert found.explanation == WORDS.partition(";")[0]
+    assert (
+        witness(rope()).explained(("wrong-base", (("base", 400.0),)), fit(("base", 400.0))) is None
+    )
+
+
+def test_what_has_no_number_explains_only_where_it_was_found() -> None:
+    name = ("degrees", (None,))
+    assert witness(rope()).explained(name, fit(None, deviation="degrees")) is None
+
+
+def test_one_of_a_pair_may_be_all_that_shows_here() -> None:
+    pair = ("degrees+wrong-base", (None, OTHER))
+    alone = fit(OTHER, residual=0.25)
+    here = witness(rope(), names={("wrong-base", (OTHER,)): alone})
+    found = here.explained(pair, fit(None, OTHER, deviation=pair[0]))
+    assert found is not None
+    assert (found.deviation, found.residual) == (pair[0], 0.25)
+    assert witness(rope()).explained(pair, fit(None, OTHER, deviation=pair[0])) is None
+
+
+def test_a_right_answer_refutes_what_would_show_in_it() -> None:
+    right = Probe(rope(), np.asarray(rope().truth), False)
+    assert right.refutes(fit(OTHER))
+    assert not right.refutes(fit(None))
+    one_pair = rope(dim=2)  # which turns at 1, whatever the base
+    assert not Probe(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
+    told = fit(None).mistake
+    said = Probe(one_pair, one_pair.truth, False, excluded=frozenset({told}))
+    assert said.refutes(fit(None))
+
+
+def test_names_are_counted_among_wrong_answers_alone() -> None:
+    name = ("wrong-base", (OTHER,))
+    three = (
+        witness(rope(), names={name: fit(OTHER)}),
+        witness(rope(dim=6)),
+        witness(rope(dim=8), off=5.0),
+        Probe(rope(), np.asarray(rope().truth), False),
+    )
+    seen = followups.ProbeResults(three, False)
+    assert len(seen.wrong) == 3
+    assert seen.counts == {name: 2}
+
+
+def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
+    assert round_constant(("base", 499.8)) == round_constant(("base", 500.2)) == ("base", 500.0)
+    assert round_constant(("base", 502.0)) == ("base", 502.0)
+    assert round_constant(None) is None
+    one, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
+    assert followups.ProbeResults((), False).by_name([one, other]) == {
+        ("wrong-base", (OTHER,)): one
+    }
+    assert followups.ProbeResults((), True).by_name([one]) == {("wrong-base", (None,)): one}
+
+
+def test_questions_are_small() -> None:
+    drawn = [Small(seed) for seed in range(40)]
+    assert {each.one_of(range(100)) for each in drawn} == set(range(5))
+    found = {each.integer(10, 1000) for each in drawn}
+    assert min(found) >= 10
+    assert max(found) <= 22
+    assert {each.integer(10, 11) for each in drawn} == {10, 11}
+
+
+@pytest.mark.slow
+def test_no_question_is_asked_that_no_claim_covers() -> None:
+    asked = []
+
+    class Few:
+        @claims("half", dtype="float64", when=lambda head_dim: head_dim < 64)
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            asked.append(x.shape[-1])
+            return 2 * x
+
+    (subject,) = subjects(Few(), schemes())
+    seen = followups.run_probes(subject, "float64")
+    assert len(seen.answers) == len(seen.wrong) > 0
+    assert max(asked) < 64
+
+
+class Doubled:
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+        return 2 * x
+
+
+def test_goldens_are_asked_up_to_a_size() -> None:
+    (subject,) = subjects(Doubled(), schemes())
+    sizes = sorted({prod(case.shape) for case in followups._goldens(subject, "float64", 2**20)})
+    middle = sizes[len(sizes) // 2]
+    found = {prod(case.shape) for case in followups._goldens(subject, "float64", middle)}
+    assert found == {size for size in sizes if size <= middle}
+
+
+@pytest.mark.parametrize(
+    ("layout", "names"), [("half", []), ("interleaved", ["layout-swapped+sign-flipped"])]
+)
+def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> None:
+    """One that would show in small questions, too, is refuted by their answers."""
+
+    class Far:
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            if np.max(positions, initial=0) > 99:
+                return posenc.rope(x, -positions, base=base, layout=layout)
+            return posenc.rope(x, positions, base=base, layout="half")
+
+    (subject,) = subjects(Far(), schemes())
+    given = {"x": fine((4, 8)) + 1, "positions": np.arange(100, 104), "base": 10000.0}
+    case = subject.case(given, "float64")
+    found = followups.fits_of_one(subject, case, subject.run(case))
+    assert [fit.deviation for fit in found] == names
+
+
+@pytest.mark.parametrize(("wrong", "explained", "found"), [(2, 1, False), (3, 2, True)])
+def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
+    wrong: int, explained: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (subject,) = subjects(Doubled(), schemes())
+    name = ("degrees", (("base", 500.0),))
+    here: dict[str, Any] = {"names": {name: fit(OTHER)}, "words": {name: frozenset({WORDS})}}
+    some = [witness(rope(), 9.0, **here) for _ in range(explained)]
+    others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
+    seen = followups.ProbeResults((*some, *others), False)
+    monkeypatch.setattr(followups, "run_probes", lambda subject, dtype: seen)
+    monkeypatch.setattr(followups, "_printed", lambda subject, dtype: [])
+    assert followups.common_names(subject, "float64") == [name] * found

@@ -1,0 +1,30 @@
+"""What comes of the checks of engines."""
+
+from functools import cache
+
+from posenc_conformance.checks import Options
+from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.checks.model_adapter import checks, subjects_of
+from posenc_conformance.models.file import Model, load_all
+
+
+@cache
+def models() -> list[Model]:
+    """Load every model of the spec."""
+    return load_all()
+
+
+def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
+    """Return what comes of every check that an adapter's claims call for, with its id."""
+    claimed = subjects_of(adapter, models())
+    return [
+        (f"{model.id} {check.id}", execute(check, Options(1)))
+        for model in models()
+        if not names or model.id in names
+        for check in checks(model, claimed.get(model.id, []))
+    ]
+
+
+def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
+    """Return those of them that have not passed."""
+    return [each for each in judged(adapter, *names) if each[1].verdict != "passed"]
