@@ -172,9 +172,9 @@ gate: .venv/dev
 # How much of the kit and of the reference these tests reach, which take minutes; it may not fall below
 # what pyproject.toml says. A test that is left out because it has passed reaches nothing.
 COVERED := adapters arrays asked badge bounded cli damaged_data difference document elementary \
-	error_model explain export failures frequencies invariant known load mistakes models named pattern \
-	positions precision probes process programs protocol recover remote_process scorecard spec state \
-	subject truths variations
+	error_model explain export failures frequencies invariant known load predictors models named pattern \
+	positions precision followups process programs protocol recover remote_process scorecard spec state \
+	subject truth_cache variations
 coverage: export POSENC_LAB_STORE = fresh
 coverage: .venv/dev
 	rm -f .coverage .coverage.*

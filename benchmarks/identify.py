@@ -2,8 +2,8 @@
 
     python -m benchmarks.identify
 
-Needs what ``make real`` installs. The arrays are those of ``lab/posenc_lab/saved_arrays.py``,
-which demands the right name of each.
+Needs what ``make real`` installs. The arrays are those of
+``lab/posenc_lab/models/saved_arrays.py``, which demands the right name of each.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from posenc_conformance.commands.identify.answers import told_of_file
-from posenc_lab.saved_arrays import SAVED, saved
+from posenc_lab.models.saved_arrays import SAVED, saved
 
 
 def row(name: str, folder: Path) -> tuple[str, float]:

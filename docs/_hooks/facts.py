@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 
 from posenc_lab.inputs import older
 
-import length_blocks
 import vectors
-from measured_blocks import read_results, totals
+from blocks import length_blocks
+from blocks.measured_blocks import read_results, totals
+from blocks.scheme_blocks import schemes
+from blocks.scoreboard_blocks import EXAMPLE, by_library
 from pages import DOCS
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
 from posenc_conformance.models.file import load_all
-from scheme_blocks import schemes
-from scoreboard_blocks import EXAMPLE, by_library
 
 Fact = Callable[[], int | str]
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from scoreboard.cells import Finding, findings
 
-from scoreboard_blocks import by_library, libraries_of
+from blocks.scoreboard_blocks import by_library, libraries_of
 
 ADDRESS = "findings.xml"
 ATOM = "http://www.w3.org/2005/Atom"

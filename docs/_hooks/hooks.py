@@ -20,38 +20,38 @@ from mkdocs.structure.pages import Page
 from posenc_lab import scheme_families
 
 import accessible
-import cards
 import claims
-import cost_blocks
 import described
 import explorer_data
 import facts
 import feed
-import figures
-import fonts
 import formulas
-import general_blocks
 import lessons
 import library_pages
 import lookalikes  # noqa: F401  # asked by a claim, when this folder is no longer on the path
-import measured_blocks
-import model_blocks
 import model_data
 import notation
 import notebooks
 import page_foot
 import pages
 import references
-import scheme_blocks
-import scoreboard_blocks
 import search_index
-import sections
-import site_blocks
-import symptom_blocks
-import type_blocks
 import vectors
 import versions
 import word_count
+from blocks import (
+    cost_blocks,
+    general_blocks,
+    measured_blocks,
+    model_blocks,
+    scheme_blocks,
+    scoreboard_blocks,
+    sections,
+    site_blocks,
+    symptom_blocks,
+    type_blocks,
+)
+from pictures import cards, figures, fonts
 from posenc_conformance.models import file as models
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read

@@ -9,10 +9,10 @@ from scoreboard.kept import Kept, earlier
 from scoreboard.table import ROOT, Adapter, Library
 
 import findings
+from blocks.scoreboard_blocks import by_library, counted, libraries_of, state, words
 from markup import code, fenced, heading, paragraph, prose
+from pictures.sparklines import SIGNS, worst
 from posenc_conformance.report.difference import difference
-from scoreboard_blocks import by_library, counted, libraries_of, state, words
-from sparklines import SIGNS, worst
 
 FOLDER = "scoreboard"
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 import yaml
 from mkdocs.exceptions import PluginError
 
+from blocks.scheme_blocks import schemes
 from markup import link
 from pages import DOCS
-from scheme_blocks import schemes
 
 FILE = DOCS / "references.yaml"
 PAGE = "bibliography.md"

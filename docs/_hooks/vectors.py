@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from blocks.scheme_blocks import schemes
 from markup import code, fenced, table
 from posenc_conformance.commands.export.command import INDEX, Order, files_of
 from posenc_conformance.commands.export.forms import FORMS
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import Vectors
-from scheme_blocks import schemes
 
 PAGE = "vectors"
 DTYPES = ("float32", "bfloat16")

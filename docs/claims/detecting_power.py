@@ -5,8 +5,8 @@ from posenc_lab.field.implementation import SETS
 from posenc_lab.field.said import MISNAMED, REFUSED
 
 import posenc
+from blocks.measured_blocks import KIT, read_bench, read_results, totals
 from claims import rounded
-from measured_blocks import KIT, read_bench, read_results, totals
 
 
 def every_miniature() -> None:

@@ -1,7 +1,7 @@
 import vectors
+from blocks.scheme_blocks import schemes
 from posenc_conformance.commands.export.choice import Form, choices
 from posenc_conformance.judge.form import EXACT
-from scheme_blocks import schemes
 
 
 def every_form() -> None:

@@ -1,8 +1,8 @@
 from collections.abc import Mapping
 
 from architecture import arrows, rows
-from picture import Picture, axes, blank, box
-from picture import arrow as drawn
+from pictures.picture import Picture, axes, blank, box
+from pictures.picture import arrow as drawn
 
 
 def rooms() -> Picture:

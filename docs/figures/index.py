@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
+from pictures.animations import Axis, Moving, Series, Shown, Slider
 
 TRAINED = 500_000
 DIM = 128

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from pictures.picture import COLOURS, Picture, axes
 
 DIM = 64
 FREQUENCIES = 10000.0 ** -(np.arange(DIM // 2) / (DIM // 2))

@@ -31,23 +31,27 @@ from posenc_lab.results import share, table
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = Path(posenc_conformance.__path__[0])
+FILES = {
+    path.stem.removeprefix("test_"): path.relative_to(ROOT).as_posix()
+    for path in ROOT.glob("tests/*/test_*.py")
+}
 
 
 def tests_of(*names: str) -> tuple[str, ...]:
-    """Name files of tests, each in the folder of a room."""
-    found = {path.stem: path for path in ROOT.glob("tests/*/test_*.py")}
-    paths = (found.get(f"test_{name}") for name in names)
-    return tuple(path.relative_to(ROOT).as_posix() for path in paths if path)
+    """Find files of tests, each in the folder of a room."""
+    return tuple(FILES[name] for name in names)
 
 
 TESTS: Mapping[str, tuple[str, ...]] = {
     "judge": (
-        *tests_of("error_model", "bounded", "truths", "subject", "asked", "process", "failures"),
+        *tests_of(
+            "error_model", "bounded", "truth_cache", "subject", "asked", "process", "failures"
+        ),
         *tests_of("masked", "broadcast", "limits"),
         *tests_of("miniatures", "engines", "repro"),
     ),
     "diagnose": (
-        *tests_of("pattern", "recover", "explain", "mistakes", "state", "failures", "named"),
+        *tests_of("pattern", "recover", "explain", "predictors", "state", "failures", "named"),
         *tests_of("naming", "recovered"),
         *tests_of("miniatures", "engines", "telling", "repro"),
     ),
@@ -175,7 +179,7 @@ def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject
 def tests_for(module: str) -> list[str]:
     """Return the tests that judge a mutant of a module, those that know most about it first."""
     within = module.split(".")[1:]
-    own = OWN.get(".".join(within), tests_of(within[-1]))
+    own = OWN.get(".".join(within), tests_of(*FILES.keys() & {within[-1]}))
     return [*dict.fromkeys((*own, *TESTS[within[0]]))]
 
 

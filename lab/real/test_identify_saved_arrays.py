@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from posenc_conformance.commands.identify.answers import told_of_file
-from posenc_lab.saved_arrays import SAVED, saved
+from posenc_lab.models.saved_arrays import SAVED, saved
 
 
 @pytest.mark.parametrize("name", SAVED)

@@ -26,8 +26,8 @@ from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.frequencies import channels, rotated
 from posenc_conformance.models.layers import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
-from posenc_lab.configurations import ELSEWHERE, small
-from posenc_lab.spellings import changed, read, spelled
+from posenc_lab.models.configurations import ELSEWHERE, small
+from posenc_lab.models.spellings import changed, read, spelled
 
 LENGTH = 6
 SMALL: dict[str, Any] = {

@@ -9,7 +9,7 @@ import jsonschema
 import mpmath
 import numpy as np
 import pytest
-from measured_blocks import read_results
+from blocks.measured_blocks import read_results
 
 from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects

@@ -10,7 +10,7 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
-from posenc_lab.configurations import small
+from posenc_lab.models.configurations import small
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 4683\n"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import engine_blocks
 import pytest
+from blocks import engine_blocks
 
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError

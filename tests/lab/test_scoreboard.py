@@ -14,8 +14,8 @@ from typing import Any
 
 import library_pages
 import pytest
-import scoreboard_blocks
 import yaml
+from blocks import scoreboard_blocks
 
 from posenc_conformance import __version__
 from posenc_conformance.door import LARGEST_DOCUMENT

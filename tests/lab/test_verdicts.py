@@ -100,7 +100,7 @@ def test_a_verdict_hangs_on_what_comes_to_it(changed: Any, module: str, matters:
     assert (key_of(mistake(), "name", mistake.__module__) != before) == matters
 
 
-@pytest.mark.parametrize(("scheme", "matters"), [("rope", True), ("alibi", False)])
+@pytest.mark.parametrize(("scheme", "matters"), [("rotary.rope", True), ("bias.alibi", False)])
 def test_a_remembered_test_of_a_scheme_hangs_on_its_oracle(
     changed: Any, scheme: str, matters: bool
 ) -> None:

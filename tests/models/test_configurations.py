@@ -18,7 +18,7 @@ from posenc_conformance.models.frequencies import frequencies
 from posenc_conformance.models.meaning import Meaning, written
 from posenc_conformance.models.misreadings import longer
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
-from posenc_lab.configurations import TYPES, small
+from posenc_lab.models.configurations import TYPES, small
 
 STRANGE = (
     "attention_stretch",

@@ -9,8 +9,8 @@ from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import Meaning
-from posenc_lab.configurations import ELSEWHERE, TYPES, Fields, small
-from posenc_lab.spellings import changed, read, spelled, tally
+from posenc_lab.models.configurations import ELSEWHERE, TYPES, Fields, small
+from posenc_lab.models.spellings import changed, read, spelled, tally
 
 
 def derived(fields: Fields) -> Meaning:

@@ -1,7 +1,7 @@
 """From what a reader sees to its cause in three clicks: the page, a symptom, a group."""
 
 import pytest
-import symptom_blocks
+from blocks import symptom_blocks
 
 SEEN = {
     "converted weights answer differently": ("converted-weights", "layout-swapped", "rope"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from figures import READABLE, TELEPHONE, smaller, smallest_letter
+from pictures.figures import READABLE, TELEPHONE, smaller, smallest_letter
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 

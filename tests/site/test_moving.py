@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import animations
 import numpy as np
 import pytest
+from pictures import animations
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pages import module_of, pages_with

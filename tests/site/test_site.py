@@ -15,23 +15,20 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-import cards
 import described
 import feed
-import figures
 import findings
 import formulas
 import hooks
 import notation
 import page_foot
 import pytest
-import scheme_blocks
 import search_index
-import sections
-import symptom_blocks
 import word_count
 import yaml
+from blocks import scheme_blocks, sections, symptom_blocks
 from mkdocs.exceptions import PluginError
+from pictures import cards, figures
 from references import arxiv_id, references
 
 from pages import REFERENCE

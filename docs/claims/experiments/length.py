@@ -4,8 +4,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-import length_blocks as length
 import posenc
+from blocks import length_blocks as length
 
 Array = npt.NDArray[np.floating]
 

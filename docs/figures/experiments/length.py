@@ -2,8 +2,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-import length_blocks as length
-from picture import COLOURS, Picture, grid
+from blocks import length_blocks as length
+from pictures.picture import COLOURS, Picture, grid
 
 PANELS = (
     ("absolute, or nothing", ("sinusoidal", "learned", "nope")),

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
+from pictures.animations import Axis, Moving, Series, Shown, Slider
 
 WORDS = ("dog", "bites", "man")
 SCORES = (4.0, 1.0, 5.0)

@@ -1,5 +1,5 @@
-from animations import Moving
 from pages import figures_of
+from pictures.animations import Moving
 
 
 def squeezed() -> Moving:

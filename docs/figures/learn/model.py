@@ -1,4 +1,4 @@
-from picture import COLOURS, INK, Picture, arrow, axes, blank, box, plus
+from pictures.picture import COLOURS, INK, Picture, arrow, axes, blank, box, plus
 
 PLACE = COLOURS[1]
 

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from picture import COLOURS, Picture, arrow, box, grid
+from pictures.picture import COLOURS, Picture, arrow, box, grid
 
 WORDS = ("dog", "bites", "man")
 PLACES = (1.3, 4.3, 7.3)

@@ -1,6 +1,6 @@
-from animations import Moving
 from pages import figures_of
-from picture import Picture
+from pictures.animations import Moving
+from pictures.picture import Picture
 
 
 def arrows() -> Picture:

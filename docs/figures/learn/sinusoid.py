@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, Picture, axes
+from pictures.picture import DIVERGING, Picture, axes
 
 
 def heat_map() -> Picture:

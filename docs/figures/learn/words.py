@@ -1,6 +1,6 @@
 from matplotlib.patches import Rectangle
 
-from picture import COLOURS, INK, Picture, arrow, axes, blank, box
+from pictures.picture import COLOURS, INK, Picture, arrow, axes, blank, box
 
 ROWS = {"dog": (1, (2, 0, 1, 0)), "bites": (0, (0, 2, 0, 1)), "man": (2, (2, 0, 0, 1))}
 """Of each token its place in the vocabulary and its embedding."""

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, INK, Picture, arrow, axes, blank, box, plus
+from pictures.picture import COLOURS, INK, Picture, arrow, axes, blank, box, plus
 
 CONTENT, PLACE = COLOURS[0], COLOURS[1]
 

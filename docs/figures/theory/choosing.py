@@ -1,6 +1,6 @@
 import numpy as np
 
-from picture import COLOURS, Picture, axes, legend
+from pictures.picture import COLOURS, Picture, axes, legend
 
 HEADS, WIDTH, BUCKETS, CLIP = 12, 64, 32, 16
 

@@ -1,6 +1,6 @@
 import calendar
 
-from picture import COLOURS, Picture, axes
+from pictures.picture import COLOURS, Picture, axes
 from references import references
 
 LANES = {

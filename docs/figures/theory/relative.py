@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, DIVERGING, INK, SEQUENTIAL, Picture, draw_frame, grid, shade
+from pictures.picture import COLOURS, DIVERGING, INK, SEQUENTIAL, Picture, draw_frame, grid, shade
 
 
 def four_maps() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, legend
+from pictures.picture import COLOURS, Picture, axes, legend
 
 
 def score_and_bound() -> Picture:

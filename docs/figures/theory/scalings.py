@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from picture import COLOURS, Picture, axes, legend
+from pictures.picture import COLOURS, Picture, axes, legend
 
 DIM, LENGTH, FACTOR = 128, 4096, 16
 SCALED: dict[str, Any] = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}

@@ -1,5 +1,5 @@
 from pages import module_of
-from picture import COLOURS, Picture, axes, legend
+from pictures.picture import COLOURS, Picture, axes, legend
 
 
 def searched() -> Picture:

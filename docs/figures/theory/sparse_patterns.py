@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, draw_frame, grid, shade
+from pictures.picture import COLOURS, Picture, axes, draw_frame, grid, shade
 
 Mask = np.ndarray[Any, Any]
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import SEQUENTIAL, Picture, grid
+from pictures.picture import SEQUENTIAL, Picture, grid
 
 WORDS = ("dog", "bites", "man")
 

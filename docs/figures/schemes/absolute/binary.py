@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 import posenc
-from picture import COLOURS, DIVERGING, Picture, grid
+from pictures.picture import COLOURS, DIVERGING, Picture, grid
 
 
 def counter() -> Picture:

@@ -3,7 +3,7 @@ from statistics import NormalDist
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, grid
+from pictures.picture import COLOURS, Picture, axes, grid
 
 
 def octaves() -> Picture:

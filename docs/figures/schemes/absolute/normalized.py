@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, axes
+from pictures.picture import COLOURS, Picture, axes
 
 
 def lengths() -> Picture:

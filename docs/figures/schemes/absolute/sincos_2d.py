@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, SEQUENTIAL, Picture, axes, grid
+from pictures.picture import DIVERGING, SEQUENTIAL, Picture, axes, grid
 
 
 def grid_maps() -> Picture:

@@ -2,8 +2,8 @@ import numpy as np
 from matplotlib.patches import Circle
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, DIVERGING, INK, Picture, axes, fine_map, grid
+from pictures.animations import Axis, Moving, Series, Shown, Slider
+from pictures.picture import COLOURS, DIVERGING, INK, Picture, axes, fine_map, grid
 
 
 def dot_product() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import Picture, fine_map, grid
+from pictures.picture import Picture, fine_map, grid
 
 
 def scale() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from pictures.picture import COLOURS, Picture, axes
 
 
 def reading_the_position() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, columns, grid
+from pictures.picture import COLOURS, Picture, columns, grid
 
 
 def curves() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, Picture, grid
+from pictures.picture import DIVERGING, Picture, grid
 
 
 def four_terms() -> Picture:

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import SEQUENTIAL, Picture, draw_frame, grid
+from pictures.picture import SEQUENTIAL, Picture, draw_frame, grid
 
 
 def border() -> Picture:

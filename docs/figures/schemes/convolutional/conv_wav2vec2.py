@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, grid
+from pictures.picture import COLOURS, Picture, grid
 
 
 def reach() -> Picture:

@@ -3,7 +3,7 @@ from itertools import chain
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, draw_frame, grid, shade
+from pictures.picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def numbering() -> Picture:

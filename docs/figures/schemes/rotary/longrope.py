@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from pictures.picture import COLOURS, Picture, axes
 
 SHORT, LONG = [1.0, 1.0625, 1.25, 2.5], [1.015625, 2.75, 11.5, 48.0]
 

@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 import posenc
-from picture import COLOURS, Picture, axes, grid
+from pictures.picture import COLOURS, Picture, axes, grid
 
 
 def allocation() -> Picture:

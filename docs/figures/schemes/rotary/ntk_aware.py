@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
+from pictures.animations import Axis, Moving, Series, Shown, Slider
 
 
 def frequencies() -> Moving:

@@ -3,8 +3,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Arc
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, INK, Picture, grid
+from pictures.animations import Axis, Moving, Series, Shown, Slider
+from pictures.picture import COLOURS, INK, Picture, grid
 
 
 def _arrow(plot: Axes, tip: np.ndarray, colour: str, name: str) -> None:

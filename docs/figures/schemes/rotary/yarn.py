@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, Picture, axes, legend
+from pictures.animations import Axis, Moving, Series, Shown, Slider
+from pictures.picture import COLOURS, Picture, axes, legend
 
 
 def ramps() -> Picture:

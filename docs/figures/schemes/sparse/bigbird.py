@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, draw_frame, shade
+from pictures.picture import COLOURS, Picture, axes, draw_frame, shade
 
 
 def three_parts() -> Picture:

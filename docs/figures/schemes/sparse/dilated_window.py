@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, draw_frame, grid, shade
+from pictures.picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def dilations() -> Picture:

@@ -1,8 +1,8 @@
 import numpy as np
 
 import posenc
-from animations import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, Picture, draw_frame, grid, shade
+from pictures.animations import Axis, Moving, Series, Shown, Slider
+from pictures.picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def reaches() -> Picture:

@@ -9,9 +9,9 @@ from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells, findings
 from scoreboard.kept import Kept, all_kept
 from scoreboard.table import Library, libraries
 
-import engine_blocks
+from blocks import engine_blocks
 from markup import code, paragraph, prose
-from sparklines import FAILED, KNOWN, PASSED, Piece, legend, strip
+from pictures.sparklines import FAILED, KNOWN, PASSED, Piece, legend, strip
 
 EXAMPLE = "example-"
 """How the names of the kit's own programs begin, which are on the board too."""

@@ -8,9 +8,9 @@ from posenc_lab import results
 from posenc_lab.field import said
 from posenc_lab.scheme_families import FAMILIES
 
+from blocks.scheme_blocks import schemes
 from markup import code, link, prose, table
 from posenc_conformance.checks import LEVELS
-from scheme_blocks import schemes
 
 DTYPES = ("float64", "float32", "bfloat16", "float16", "integer", "boolean")
 CHANGES = {

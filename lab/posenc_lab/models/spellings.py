@@ -11,7 +11,7 @@ from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import Meaning
 from posenc_conformance.models.understood import read_by
-from posenc_lab.configurations import Fields, small
+from posenc_lab.models.configurations import Fields, small
 
 PLAIN: Fields = {"rope_type": "default"}
 LISTS: Fields = {"short_factor": [1.0] * 128, "long_factor": [2.0] * 128}

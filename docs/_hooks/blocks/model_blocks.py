@@ -6,7 +6,8 @@ from collections.abc import Callable
 from posenc_lab.deployed.cases import RIGHT, WRONG
 from posenc_lab.deployed.judging import LISTED
 
-from general_blocks import schema
+from blocks.general_blocks import schema
+from blocks.scheme_blocks import schemes
 from markup import code, link, paragraph, prose, table, thread
 from posenc_conformance.deployed.architectures.decoders import FAMILIES
 from posenc_conformance.deployed.checkpoint.writing import files_of
@@ -16,7 +17,6 @@ from posenc_conformance.models.frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import MISTAKES, longer
 from posenc_conformance.scheme_file.read import spec_folder
-from scheme_blocks import schemes
 
 
 def models() -> str:

@@ -21,10 +21,11 @@ from posenc_lab.scheme_families import FAMILIES, by_family
 import architecture
 import claims
 import explorer_data
-import length_blocks
 import posenc
 import references
 import vectors
+from blocks import length_blocks
+from blocks.scheme_blocks import DESIDERATA, check_ids, schemes
 from markup import code, fenced, prose, table
 from pages import REFERENCE
 from posenc_conformance.checks import LEVELS
@@ -33,9 +34,8 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
-from scheme_blocks import DESIDERATA, check_ids, schemes
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LANGUAGES = {
     ".c": "c",
     ".cpp": "cpp",

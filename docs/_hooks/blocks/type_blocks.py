@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from posenc_lab.configurations import ELSEWHERE
-from posenc_lab.spellings import tally
+from posenc_lab.models.configurations import ELSEWHERE
+from posenc_lab.models.spellings import tally
 
 from markup import code, paragraph, table
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY

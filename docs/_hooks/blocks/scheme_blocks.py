@@ -9,7 +9,8 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 
-import code_blocks
+from blocks import code_blocks
+from blocks.scoreboard_blocks import judged_schemes, who_is_right
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
 from pages import REFERENCE
 from posenc_conformance.adapters.resolve import subjects
@@ -27,7 +28,6 @@ from posenc_conformance.scheme_file.scheme import (
     Parameter,
     Scheme,
 )
-from scoreboard_blocks import judged_schemes, who_is_right
 
 
 @lru_cache(maxsize=1)

@@ -18,9 +18,9 @@ import numpy as np
 from mkdocs.exceptions import PluginError
 from PIL import Image
 
-from animations import Moving, html_of
 from pages import DOCS, module_of, path_of
-from picture import INK, SETTINGS, Picture, for_telephone
+from pictures.animations import Moving, html_of
+from pictures.picture import INK, SETTINGS, Picture, for_telephone
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
 TELEPHONE = 358

@@ -8,7 +8,7 @@ import yaml
 
 from markup import fenced
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 REPOSITORY = "REPO_URL"
 """The environment variable with the repository's address, as mkdocs.yml reads it."""
 

@@ -10,10 +10,10 @@ from scoreboard.deployed.findings import Finding, findings, unexplained
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, UNNAMED, WRONG, Cell, Results
 
 from markup import code, fenced, paragraph, prose, table
+from pictures.sparklines import STATES, Piece, strip, worst
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import model_named
-from sparklines import STATES, Piece, strip, worst
 
 TITLES = dict(zip(SPELLINGS, ("as released", "as transformers 5 saves it"), strict=True))
 

@@ -9,10 +9,10 @@ alone.
 
 import re
 
-from code_blocks import has_code
+from blocks.code_blocks import has_code
+from blocks.scoreboard_blocks import judged_schemes
 from pages import REFERENCE
 from posenc_conformance.scheme_file.scheme import Scheme
-from scoreboard_blocks import judged_schemes
 
 SECTIONS = {
     "calls": ("Calls", ""),

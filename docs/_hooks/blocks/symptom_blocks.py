@@ -9,10 +9,10 @@ from itertools import groupby
 import yaml
 from mkdocs.exceptions import PluginError
 
+from blocks.scheme_blocks import schemes
 from markup import heading, paragraph, prose
 from pages import DOCS
 from posenc_conformance.scheme_file.scheme import Deviation, Scheme
-from scheme_blocks import schemes
 
 FILE = DOCS / "symptoms.yaml"
 SURE = 4
