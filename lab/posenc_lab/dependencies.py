@@ -66,7 +66,7 @@ def source(module: str) -> Source:
     """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
     data = files()[module].read_bytes()
     key = hashlib.sha256(
-        b"what its code does, wherever it is: " + module.encode() + data
+        b"what its code does, wherever that is: " + module.encode() + data
     ).hexdigest()
     if known := STORE.text(key):
         digest, imports, offers = json.loads(known)
@@ -80,8 +80,16 @@ def _parsed(module: str, data: bytes) -> Source:
     tree = ast.parse(data)
     imports = tuple(dict.fromkeys(_imports(module, tree)))
     offers = tuple(name for node in tree.body for name in _offers(node))
+    tree.body = _sorted_imports(tree.body)
     digest = hashlib.sha256("".join(shape(tree)).encode()).hexdigest()
     return Source(digest, imports, offers)
+
+
+def _sorted_imports(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Put imports first, by what they import: their order hangs on the names of modules."""
+    imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
+    rest = [each for each in body if each not in imports]
+    return [*sorted(imports, key=lambda each: "".join(shape(each))), *rest]
 
 
 def shape(node: object) -> Iterator[str]:
