@@ -243,13 +243,15 @@ def _digest_of(home: Path, paths: Iterable[Path]) -> str:
 def digest_of_spec(path: Path) -> str:
     """Hash what a scheme file says, however it is laid out; remembered by its bytes.
 
-    Keys are sorted, and numbers are as JSON writes them, so that 1 differs from 1.0.
+    Keys are sorted, and numbers are as JSON writes them, so that 1 differs from 1.0. Who uses the
+    scheme decides no number.
     """
     data = path.read_bytes()
-    key = hashlib.sha256(b"what its data say: " + data).hexdigest()
+    key = hashlib.sha256(b"what its data say of numbers: " + data).hexdigest()
     if known := STORE.text(key):
         return known
     content = load_yaml(path, data.decode())
+    content.pop("known-use", None)
     found = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     STORE.keep_text(key, found)
     return found
