@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from posenc_conformance.commands.identify.archives import TORCH, Allowance, torch_archive
@@ -147,13 +147,18 @@ VALUES = st.recursive(
     max_leaves=20,
 )
 
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A machine that is slow is no fault."""
+
 
 @pytest.mark.slow
+@UNTIMED
 @given(VALUES, st.integers(3, pickle.HIGHEST_PROTOCOL))
 def test_what_python_pickles_is_read_as_python_reads_it(value: Any, protocol: int) -> None:
     assert read_pickle(pickle.dumps(value, protocol)) == value
 
 
+@UNTIMED
 @given(st.binary(max_size=64))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
