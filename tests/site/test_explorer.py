@@ -38,7 +38,7 @@ def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
         assert names, scheme
         assert names <= calls[scheme], scheme
     index = (MODULES / "schemes" / "index.js").read_text("utf-8")
-    assert set(re.findall(r'"\./(.+)\.js"', index)) == set(exported())
+    assert set(re.findall(r'"\./.+/(.+)\.js"', index)) == set(exported())
 
 
 @pytest.mark.remembered(also=(*EXPLORER, "docs/examples/explorer.py"))

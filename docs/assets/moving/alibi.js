@@ -1,5 +1,5 @@
 /** How a head spreads its attention over keys that are all alike. */
-import { alibi_bias, alibi_slopes } from "../explorer/schemes/alibi.js";
+import { alibi_bias, alibi_slopes } from "../explorer/schemes/bias/alibi.js";
 
 const KEYS = 64;
 

@@ -1,5 +1,5 @@
 /** The five lowest digits of positions, and a smooth wave in the place of each. */
-import { binary } from "../explorer/schemes/binary.js";
+import { binary } from "../explorer/schemes/absolute/binary.js";
 
 const DIGITS = [0, 1, 2, 3, 4];
 const POSITIONS = Array.from({ length: 32 }, (_, n) => n);

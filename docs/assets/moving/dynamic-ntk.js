@@ -1,7 +1,7 @@
 /** What becomes of each pair's frequency while a text grows. */
-import { dynamic_ntk_frequencies } from "../explorer/schemes/dynamic-ntk.js";
-import { ntk_aware_frequencies } from "../explorer/schemes/ntk-aware.js";
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
+import { dynamic_ntk_frequencies } from "../explorer/schemes/rotary/dynamic-ntk.js";
+import { ntk_aware_frequencies } from "../explorer/schemes/rotary/ntk-aware.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const HEAD_DIM = 128;
 const TRAINED = 2048;

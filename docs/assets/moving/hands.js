@@ -1,5 +1,5 @@
 /** The two hands of a row of four channels. */
-import { sinusoidal } from "../explorer/schemes/sinusoidal.js";
+import { sinusoidal } from "../explorer/schemes/absolute/sinusoidal.js";
 
 /** @param {{position: number}} settings */
 export function shown({ position }) {

@@ -1,6 +1,6 @@
 /** What becomes of each pair's frequency. */
-import { llama3_frequencies } from "../explorer/schemes/llama3.js";
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
+import { llama3_frequencies } from "../explorer/schemes/rotary/llama3.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const HEAD_DIM = 128;
 const BASE = 500000;

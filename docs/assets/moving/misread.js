@@ -1,5 +1,5 @@
 /** What a wrong base does to the score of a query and a key, by their distance. */
-import { rope } from "../explorer/schemes/rope.js";
+import { rope } from "../explorer/schemes/rotary/rope.js";
 
 const TRAINED = 500_000;
 const DIM = 128;

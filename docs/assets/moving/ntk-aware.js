@@ -1,6 +1,6 @@
 /** How a larger base tilts the line of frequencies, and interpolation moves it. */
-import { ntk_aware_frequencies } from "../explorer/schemes/ntk-aware.js";
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
+import { ntk_aware_frequencies } from "../explorer/schemes/rotary/ntk-aware.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const HEAD_DIM = 128;
 const MIDDLE = 32;

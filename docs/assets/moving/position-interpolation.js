@@ -1,5 +1,5 @@
 /** Where the tokens of a text stand on a wave of which training has seen the beginning. */
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const TRAINED = 16;
 const LONGEST = 64;

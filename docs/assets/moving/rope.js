@@ -1,5 +1,5 @@
 /** Four pairs of a query and a key, each turned by its position. */
-import { rope } from "../explorer/schemes/rope.js";
+import { rope } from "../explorer/schemes/rotary/rope.js";
 
 const UP = [1, 0, 1, 0, 1, 0, 1, 0];
 

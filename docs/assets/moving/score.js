@@ -1,5 +1,5 @@
 /** The score of one pair at two bases, and how far rounding may move it. */
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const FARTHEST = 256;
 const ROUNDINGS = 5 + 16 / 4;

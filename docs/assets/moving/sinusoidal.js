@@ -1,5 +1,5 @@
 /** The waves of four pairs, and where a position meets them. */
-import { sinusoidal } from "../explorer/schemes/sinusoidal.js";
+import { sinusoidal } from "../explorer/schemes/absolute/sinusoidal.js";
 
 const PLACES = Array.from({ length: 129 }, (_, half) => half / 2);
 

@@ -1,5 +1,5 @@
 /** The bucket of each distance to a key before the query. */
-import { t5_bucket } from "../explorer/schemes/t5-bias.js";
+import { t5_bucket } from "../explorer/schemes/bias/t5-bias.js";
 
 const LONGEST = 260;
 

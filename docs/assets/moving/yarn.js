@@ -1,6 +1,6 @@
 /** What becomes of each pair's frequency. */
-import { position_interpolation_frequencies } from "../explorer/schemes/position-interpolation.js";
-import { yarn_frequencies } from "../explorer/schemes/yarn.js";
+import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
+import { yarn_frequencies } from "../explorer/schemes/rotary/yarn.js";
 
 const HEAD_DIM = 128;
 
