@@ -11,7 +11,7 @@ from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose import followups
 from posenc_conformance.diagnose.diagnosis import Fit
-from posenc_conformance.diagnose.followups import Probe, Small, round_constant
+from posenc_conformance.diagnose.followups import FollowUp, Small, round_constant
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant
@@ -32,11 +32,11 @@ def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: fl
     return Fit(deviation, WORDS, residual, None, constants)
 
 
-def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> Probe:
+def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> FollowUp:
     """An answer of another base, off by so many bounds."""
     other = case.with_arguments(base=500.0)
     output = np.asarray(other.truth) + off * case.bound
-    return Probe(case, output, wrong, **found)
+    return FollowUp(case, output, wrong, **found)
 
 
 def test_a_mistake_that_was_found_here_explains_this() -> None:
@@ -74,13 +74,13 @@ def test_one_of_a_pair_may_be_all_that_shows_here() -> None:
 
 
 def test_a_right_answer_refutes_what_would_show_in_it() -> None:
-    right = Probe(rope(), np.asarray(rope().truth), False)
+    right = FollowUp(rope(), np.asarray(rope().truth), False)
     assert right.refutes(fit(OTHER))
     assert not right.refutes(fit(None))
     one_pair = rope(dim=2)  # which turns at 1, whatever the base
-    assert not Probe(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
+    assert not FollowUp(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
     told = fit(None).mistake
-    said = Probe(one_pair, one_pair.truth, False, excluded=frozenset({told}))
+    said = FollowUp(one_pair, one_pair.truth, False, excluded=frozenset({told}))
     assert said.refutes(fit(None))
 
 
@@ -90,9 +90,9 @@ def test_names_are_counted_among_wrong_answers_alone() -> None:
         witness(rope(), names={name: fit(OTHER)}),
         witness(rope(dim=6)),
         witness(rope(dim=8), off=5.0),
-        Probe(rope(), np.asarray(rope().truth), False),
+        FollowUp(rope(), np.asarray(rope().truth), False),
     )
-    seen = followups.ProbeResults(three, False)
+    seen = followups.FollowUps(three, False)
     assert len(seen.wrong) == 3
     assert seen.counts == {name: 2}
 
@@ -102,10 +102,8 @@ def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
     assert round_constant(("base", 502.0)) == ("base", 502.0)
     assert round_constant(None) is None
     one, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
-    assert followups.ProbeResults((), False).by_name([one, other]) == {
-        ("wrong-base", (OTHER,)): one
-    }
-    assert followups.ProbeResults((), True).by_name([one]) == {("wrong-base", (None,)): one}
+    assert followups.FollowUps((), False).by_name([one, other]) == {("wrong-base", (OTHER,)): one}
+    assert followups.FollowUps((), True).by_name([one]) == {("wrong-base", (None,)): one}
 
 
 def test_questions_are_small() -> None:
@@ -128,7 +126,7 @@ def test_no_question_is_asked_that_no_claim_covers() -> None:
             return 2 * x
 
     (subject,) = subjects(Few(), schemes())
-    seen = followups.run_probes(subject, "float64")
+    seen = followups.ask_followups(subject, "float64")
     assert len(seen.answers) == len(seen.wrong) > 0
     assert max(asked) < 64
 
@@ -176,7 +174,7 @@ def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
     here: dict[str, Any] = {"names": {name: fit(OTHER)}, "words": {name: frozenset({WORDS})}}
     some = [witness(rope(), 9.0, **here) for _ in range(explained)]
     others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
-    seen = followups.ProbeResults((*some, *others), False)
-    monkeypatch.setattr(followups, "run_probes", lambda subject, dtype: seen)
+    seen = followups.FollowUps((*some, *others), False)
+    monkeypatch.setattr(followups, "ask_followups", lambda subject, dtype: seen)
     monkeypatch.setattr(followups, "_printed", lambda subject, dtype: [])
     assert followups.common_names(subject, "float64") == [name] * found

@@ -13,7 +13,7 @@ from posenc_conformance.diagnose.explain import (
     diagnosis_lines,
     page_line,
 )
-from posenc_conformance.diagnose.followups import diagnose_subject
+from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.calling import call_text
 from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour

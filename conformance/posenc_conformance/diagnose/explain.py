@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
-from posenc_conformance.diagnose.followups import diagnose_subject
 from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.calling import call_line

@@ -17,38 +17,27 @@ import numpy as np
 from posenc_conformance.diagnose import state
 from posenc_conformance.diagnose.diagnosis import (
     LARGEST_PAIRED,
-    NONE,
-    Diagnosis,
     Fit,
     differs,
     find_fits,
     fits_of_deviation,
-    nothing_fits,
     predict_wrong,
     residual_of,
-    to_diagnosis,
 )
 from posenc_conformance.diagnose.distances import describe_distances
-from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.predictors import apply_constant
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant
-from posenc_conformance.judge.error_model import agrees, compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
-from posenc_conformance.scheme_file.forms import forms_of
 
 T = TypeVar("T")
-OTHERWISE_NOW = (
-    "the same call gives another result now: earlier calls leave something behind, or it is not "
-    "always deterministic"
-)
 SIMPLE = 5
 """Values are drawn from so many of the first ones, which are the simplest."""
 FEW = 12
@@ -57,10 +46,6 @@ NUMBER = re.compile(r"\d")
 """A digit in the words of a mistake. The number there may be that of one call only."""
 MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
-LARGEST_READ = 2**15
-"""Results of more values are not read whole."""
-SELDOM = 20
-"""So often a call is asked that gave another result than before, which may happen seldom."""
 LARGEST_PRINTED = 2**17
 """Goldens of more values are not asked whether a name fits them as well."""
 DRAWN = 4
@@ -86,7 +71,7 @@ class Small(Seeded):
 
 
 @dataclass(frozen=True)
-class Probe:
+class FollowUp:
     """An answer to a further question."""
 
     case: Case
@@ -140,15 +125,15 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class ProbeResults:
+class FollowUps:
     """Answers to further questions."""
 
-    answers: tuple[Probe, ...]
+    answers: tuple[FollowUp, ...]
     stateful: bool
     """Whether the same questions, asked once more, are answered otherwise."""
 
     @property
-    def wrong(self) -> list[Probe]:
+    def wrong(self) -> list[FollowUp]:
         """The wrong answers."""
         return [each for each in self.answers if each.wrong]
 
@@ -207,58 +192,13 @@ def round_constant(constant: Constant | None) -> Constant | None:
     return constant and (constant[0], float(f"{constant[1]:.3g}"))
 
 
-def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
-    """Explain a wrong result of a subject together with its other answers.
-
-    A result that the same call does not give again is explained by itself alone. Numbers that were
-    kept from the very first call are told rather than a mistake with an estimated number, if they
-    explain as much. Of an implementation that is right now and then no other mistake is told.
-    """
-    again = _answer(subject, case)
-    if again is None or not np.array_equal(again, output, equal_nan=True):
-        fits = fits_of_one(subject, case, output)
-        repeats = state.describe_repeats(subject, case, SELDOM)
-        if repeats := repeats or describe_unsteady(subject, case.dtype):
-            return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
-        otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
-        earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
-        return to_diagnosis([] if earlier else fits, otherwise)
-    seen = run_probes(subject, case.dtype)
-    if seen.stateful and (unsteady := describe_unsteady(subject, case.dtype)):
-        return to_diagnosis([], unsteady)
-    names = common_names(subject, case.dtype) if seen.wrong else []
-    estimated = all(any(constants) for _, constants in names)
-    if estimated and (kept := _kept_first(subject, case.dtype)):
-        return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
-    if not seen.wrong:
-        fits = fits_of_one(subject, case, output)
-        none = nothing_fits(output.size)
-        otherwise = none if fits else _describe_kept(subject, case, output, none)
-        said = "" if fits or otherwise != none else _describe_one(subject, case, output)
-        return to_diagnosis(fits, otherwise, said)
-    if not names:
-        if kept_here := state.describe_first_of_one(subject, case, output):
-            return to_diagnosis([], kept_here)
-        if kept_earlier := state.describe_earlier(subject, case, output):
-            return to_diagnosis([], kept_earlier)
-        otherwise = OTHERWISE_NOW if seen.stateful else NONE
-        return to_diagnosis([], otherwise, _recovered(subject, case.dtype))
-    if contradicted(subject, case.dtype, names) and (said := _recovered(subject, case.dtype)):
-        return to_diagnosis([], NONE, said)
-    ids = {id for name, _ in names for id in name.split("+")}
-    likely = seen.by_likelihood(find_fits(case, output, only=ids))
-    this = Probe(case, output, True, seen.by_name(likely))
-    fits = [fit for name in names if (fit := this.explained(name, seen.first_fits[name]))]
-    return to_diagnosis(fits[:1])
-
-
 def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     """Find what explains one wrong result, where small questions are answered rightly.
 
     It must speak for the rest: no right answer refutes it, and it explains the goldens that are
     wrong, but for large ones.
     """
-    small = run_probes(subject, case.dtype)
+    small = ask_followups(subject, case.dtype)
     return [
         fit
         for fit in find_fits(case, output)
@@ -268,46 +208,10 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     ]
 
 
-def _describe_one(subject: Subject, case: Case, output: Floats) -> str:
-    """Say in words what one result has that nothing small shows.
-
-    Of a large one, a few rows that follow each other are read. What other calls refute is told of
-    this call alone.
-    """
-    whole = case.with_fields(), output
-    small = run_probes(subject, case.dtype)
-    right = [(each.case, each.output) for each in small.answers]
-    if can_be_taken_apart(whole[0]):
-        few = neighbours(*whole, compare(*whole).index)
-        if said := recover([few], right):
-            return said
-    if output.size > LARGEST_READ:
-        if said := describe_distances([whole], right) or describe_missing([whole]):
-            return said
-    elif said := recover([whole], right):
-        return said
-    here = [fit for fit in find_fits(case, output) if fit.fits and not fit.of_state]
-    which = "this call, of one row" if _rows(case) == 1 else "this call"
-    return f"in {which}, and not in others: {here[0].explanation}" if here else ""
-
-
-def _rows(case: Case) -> int | None:
-    """Return how many rows a call has; None if its arguments have none."""
-    for name, form in forms_of(case.call).items():
-        if form.has_rows:
-            return int(case.arguments[name].shape[-2])
-    return None
-
-
-def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
-    """Say in words what a result has of an earlier call; if nothing, return ``otherwise``."""
-    return state.describe_earlier(subject, case, output) or otherwise
-
-
 @once_per_subject
-def _kept_first(subject: Subject, dtype: str) -> tuple[str, ...]:
+def kept_from_first(subject: Subject, dtype: str) -> tuple[str, ...]:
     """Name the numbers of the very first call that explain all wrong answers."""
-    wrong = run_probes(subject, dtype).wrong
+    wrong = ask_followups(subject, dtype).wrong
     return state.kept_from_first(subject, [(each.case, each.output) for each in wrong])
 
 
@@ -319,7 +223,7 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
     that of a finer one. Of several that these answers cannot tell apart, those that explain most
     goldens are returned.
     """
-    seen = run_probes(subject, dtype)
+    seen = ask_followups(subject, dtype)
     right = [each for each in seen.answers if not each.wrong]
     counts = {
         name: count
@@ -349,7 +253,7 @@ def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
     What is read from all of them then says more. That is false of pairs, and of mistakes with a
     number, or a number in their words, which may be hard to estimate, or that of one call only.
     """
-    seen = run_probes(subject, dtype)
+    seen = ask_followups(subject, dtype)
     answers = [(each.case, each.output) for each in seen.wrong] + [
         each for each in _printed(subject, dtype) if not agrees(*each)
     ]
@@ -372,7 +276,7 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
     A short dtype has wide bounds, so that what it supports the finer one must support too.
     """
     finest = min(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
-    if dtype in PRECISE or finest not in PRECISE or not run_probes(subject, finest).wrong:
+    if dtype in PRECISE or finest not in PRECISE or not ask_followups(subject, finest).wrong:
         return None
     return finest
 
@@ -380,7 +284,7 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
 @once_per_subject
 def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
     """Ask for the results of goldens that are not large, and return those that can be judged."""
-    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
+    found = ((case, answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
     return [(case, output) for case, output in found if output is not None]
 
 
@@ -394,7 +298,7 @@ def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
     id, constants = name
     if "+" in id or any(constants):
         return False
-    seen = run_probes(subject, dtype)
+    seen = ask_followups(subject, dtype)
     right = [(each.case, each.output) for each in seen.answers if not each.wrong]
     right += [each for each in _printed(subject, dtype) if agrees(*each)]
     least = 1
@@ -430,17 +334,17 @@ def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
         if not agrees(case, output):
             fits = fits_of_deviation(case, output, fit.deviation)
             own = next((each for each in fits if each.fits), None)
-            witness = Probe(case, output, True, {name: own} if own else {})
+            witness = FollowUp(case, output, True, {name: own} if own else {})
             explained.append(witness.explained(name, fit) is not None)
     return explained
 
 
 @once_per_subject
-def _recovered(subject: Subject, dtype: str) -> str:
+def recovered(subject: Subject, dtype: str) -> str:
     """Say in words what wrong answers have in common; empty if earlier calls change them."""
     if (finer := finest_wrong(subject, dtype)) is not None:
-        return _recovered(subject, finer)
-    seen = run_probes(subject, dtype)
+        return recovered(subject, finer)
+    seen = ask_followups(subject, dtype)
     if seen.stateful:
         return ""
     answers = [(each.case, each.output) for each in seen.answers]
@@ -457,28 +361,28 @@ def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answe
 
 
 @once_per_subject
-def run_probes(subject: Subject, dtype: str) -> ProbeResults:
+def ask_followups(subject: Subject, dtype: str) -> FollowUps:
     """Ask small questions, drawn once for all failures of a subject in a dtype."""
-    return ask_all(subject, _probes(subject, dtype))
+    return ask_all(subject, _followups(subject, dtype))
 
 
-def ask_all(subject: Subject, questions: Iterable[Case]) -> ProbeResults:
+def ask_all(subject: Subject, questions: Iterable[Case]) -> FollowUps:
     """Ask an implementation some questions, and find what explains its wrong answers."""
-    asked = [(case, _answer(subject, case)) for case in questions]
+    asked = [(case, answer(subject, case)) for case in questions]
     answered = [(case, output) for case, output in asked if output is not None]
     stateful = not all(_answers_again(subject, case, output) for case, output in answered)
-    seen = ProbeResults((), stateful)
+    seen = FollowUps((), stateful)
     found = []
     for case, output in answered:
         if agrees(case, output):
-            found.append(Probe(case, output, False, excluded=predict_wrong(case, output)))
+            found.append(FollowUp(case, output, False, excluded=predict_wrong(case, output)))
         else:
             fits = find_fits(case, output)
-            found.append(Probe(case, output, True, seen.by_name(fits), seen.words_of(fits)))
-    return ProbeResults(tuple(found), stateful)
+            found.append(FollowUp(case, output, True, seen.by_name(fits), seen.words_of(fits)))
+    return FollowUps(tuple(found), stateful)
 
 
-def _answer(subject: Subject, case: Case) -> Floats | None:
+def answer(subject: Subject, case: Case) -> Floats | None:
     """Return the result of a call; None if it gives none that can be judged."""
     with suppress(Misbehaviour, TookTooLong):
         return subject.run(case).astype(np.float64)
@@ -492,19 +396,19 @@ def describe_unsteady(subject: Subject, dtype: str) -> str:
     Empty if each of them gives one. What comes and goes by itself is no state, and nothing else can
     be told from a result.
     """
-    for case in _probes(subject, dtype):
-        _answer(subject, case)  # the first answer may have something of the call before
+    for case in _followups(subject, dtype):
+        answer(subject, case)  # the first answer may have something of the call before
         if repeats := state.describe_repeats(subject, case):
             return repeats
     return ""
 
 
 def _answers_again(subject: Subject, case: Case, output: Floats) -> bool:
-    again = _answer(subject, case)
+    again = answer(subject, case)
     return again is not None and np.array_equal(again, output, equal_nan=True)
 
 
-def _probes(subject: Subject, dtype: str) -> Iterator[Case]:
+def _followups(subject: Subject, dtype: str) -> Iterator[Case]:
     drawn = subject.knowledge.arguments
     picks: list[Pick] = [First(), *(Small(number) for number in range(DRAWN))]
     for pick in picks:

@@ -44,29 +44,16 @@ FACTORS = {"": 1.0, "2π·": 2 * np.pi, "π·": np.pi, "2·": 2.0, "1/2·": 0.5,
 PLAIN = "base^(-2t/d)"
 
 
-def recover(
-    answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
-) -> str:
+Answers = Sequence[tuple[Case, Floats]]
+
+
+def recover(answers: Answers, right: Answers = ()) -> str:
     """Say in words what all wrong answers have in common; empty if they cannot be read.
 
     If other answers are right, and have enough pairs to tell, the words say of how many calls they
     speak.
     """
-    return (
-        describe_rows(answers, right)
-        or describe_combination(answers, right)
-        or describe_fixed(answers, right)
-        or describe_heads(answers)
-        or describe_given(answers, right)
-        or describe_axes(answers)
-        or describe_turning(answers, right)
-        or _recover_formula(answers, right)
-        or describe_inverted(answers)
-        or describe_distances(answers, right)
-        or describe_values(answers)
-        or describe_places(answers)
-        or describe_missing(answers)
-    )
+    return next(filter(None, (read(answers, right) for read in READERS)), "")
 
 
 def _recover_formula(
@@ -284,3 +271,29 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
         f"with d = {most.dim}, {other.sum()} of {len(share)} pairs, from pair "
         f"{int(most.numbers[there][other][0])} on, turn at {low}{more} of what they should"
     )
+
+
+READERS: tuple[Callable[[Answers, Answers], str], ...] = (
+    # Positions of rows, for a formula of angles that is right at other positions looks odd.
+    describe_rows,
+    # Conventions of the specification, for each of them gives frequencies of its own, too.
+    describe_combination,
+    # Numbers that are the same in every call, for they move what all that follows reads.
+    describe_fixed,
+    # Heads with the results of others, for a table or slope of another head fits a formula, too.
+    lambda wrong, right: describe_heads(wrong),
+    # Arguments that were changed before use, for a changed argument moves elements of the result.
+    describe_given,
+    lambda wrong, right: describe_axes(wrong),
+    # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
+    describe_turning,
+    _recover_formula,
+    # Inverted frequencies are too fast to be read, so that no formula is found for them.
+    lambda wrong, right: describe_inverted(wrong),
+    describe_distances,
+    # What is left describes values and places without saying how they came about.
+    lambda wrong, right: describe_values(wrong),
+    lambda wrong, right: describe_places(wrong),
+    lambda wrong, right: describe_missing(wrong),
+)
+"""In the order in which they are asked: what says most comes first."""

@@ -1,0 +1,239 @@
+"""How a wrong result is named: rules in one order, of which the first that says something decides.
+
+What an implementation does by chance or by its history comes before any mistake, for it can look
+like each of them. What all wrong answers share comes before what one result shows by itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from posenc_conformance.diagnose import state
+from posenc_conformance.diagnose.diagnosis import (
+    NONE,
+    Diagnosis,
+    Fit,
+    find_fits,
+    nothing_fits,
+    to_diagnosis,
+)
+from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.followups import (
+    FollowUp,
+    FollowUps,
+    Name,
+    answer,
+    ask_followups,
+    common_names,
+    contradicted,
+    describe_unsteady,
+    fits_of_one,
+    kept_from_first,
+    recovered,
+)
+from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.forms import forms_of
+
+CHANGED = (
+    "the same call gives another result now: earlier calls leave something behind, or it is not "
+    "always deterministic"
+)
+ATTEMPTS = 20
+"""Calls that look for a result that a call gives seldom."""
+LARGEST_READ = 2**15
+"""Values of the largest result that is read whole."""
+
+
+@dataclass(frozen=True)
+class WrongResult:
+    """A wrong result of a call, and what follow-up questions say of its implementation."""
+
+    subject: Subject
+    case: Case
+    output: Floats
+
+    @cached_property
+    def is_repeated(self) -> bool:
+        """Whether the same call gives the same result once more."""
+        again = answer(self.subject, self.case)
+        return again is not None and np.array_equal(again, self.output, equal_nan=True)
+
+    @cached_property
+    def fits(self) -> list[Fit]:
+        """The mistakes that explain this result, whatever explains the others."""
+        return fits_of_one(self.subject, self.case, self.output)
+
+    @cached_property
+    def followups(self) -> FollowUps:
+        """The answers to small questions."""
+        return ask_followups(self.subject, self.case.dtype)
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """The mistakes that explain most of the small answers that are wrong."""
+        return common_names(self.subject, self.case.dtype) if self.followups.wrong else []
+
+    @property
+    def unsteady(self) -> str:
+        """That a small call gives several results, in words; empty if none does."""
+        return describe_unsteady(self.subject, self.case.dtype)
+
+    @property
+    def recovered(self) -> str:
+        """What all wrong answers share, in words; empty if it cannot be read."""
+        return recovered(self.subject, self.case.dtype)
+
+    def earlier_or(self, otherwise: str) -> str:
+        """Return what the result has of an earlier call, in words; ``otherwise`` if nothing."""
+        return state.describe_earlier(self.subject, self.case, self.output) or otherwise
+
+
+Rule = Callable[[WrongResult], Diagnosis | None]
+"""Returns None where it has nothing to say."""
+
+
+def not_deterministic(wrong: WrongResult) -> Diagnosis | None:
+    """Say that results come and go: nothing can be concluded from a result that does."""
+    if wrong.is_repeated:
+        return None
+    fits = wrong.fits
+    repeats = state.describe_repeats(wrong.subject, wrong.case, ATTEMPTS) or wrong.unsteady
+    return to_diagnosis([fit for fit in fits if fit.of_state], repeats) if repeats else None
+
+
+def changed_since(wrong: WrongResult) -> Diagnosis | None:
+    """Explain a result that the call does not give again by itself: no other shows its cause."""
+    if wrong.is_repeated:
+        return None
+    said = wrong.earlier_or(CHANGED)
+    is_earlier = said != CHANGED and not any(fit.of_state for fit in wrong.fits)
+    return to_diagnosis([] if is_earlier else wrong.fits, said)
+
+
+def unsteady_elsewhere(wrong: WrongResult) -> Diagnosis | None:
+    """Say that other calls give several results: they refute and support any name by chance."""
+    said = wrong.unsteady if wrong.followups.stateful else ""
+    return to_diagnosis([], said) if said else None
+
+
+def numbers_of_first_call(wrong: WrongResult) -> Diagnosis | None:
+    """Say which numbers are those of the very first call, unless a mistake without one explains it.
+
+    They come before a mistake with an estimated number, which can be any number.
+    """
+    if not all(any(constants) for _, constants in wrong.names):
+        return None
+    kept = kept_from_first(wrong.subject, wrong.case.dtype)
+    if not kept:
+        return None
+    said = state.describe_first(wrong.subject, wrong.case, wrong.output, kept)
+    return to_diagnosis([], said or NONE)
+
+
+def only_here(wrong: WrongResult) -> Diagnosis | None:
+    """Explain the result by itself where all small questions are answered rightly."""
+    if wrong.followups.wrong:
+        return None
+    none = nothing_fits(wrong.output.size)
+    otherwise = none if wrong.fits else wrong.earlier_or(none)
+    said = "" if wrong.fits or otherwise != none else _described_alone(wrong)
+    return to_diagnosis(wrong.fits, otherwise, said)
+
+
+def of_one_earlier_call(wrong: WrongResult) -> Diagnosis | None:
+    """Say what the result has of the first or a later call, where no mistake has a name.
+
+    It comes after names: among many earlier calls some explain a result by accident.
+    """
+    if wrong.names:
+        return None
+    first = state.describe_first_of_one(wrong.subject, wrong.case, wrong.output)
+    said = first or wrong.earlier_or("")
+    return to_diagnosis([], said) if said else None
+
+
+def read_from_results(wrong: WrongResult) -> Diagnosis | None:
+    """Describe what is read from all wrong answers, where no mistake has a name."""
+    if wrong.names:
+        return None
+    return to_diagnosis([], CHANGED if wrong.followups.stateful else NONE, wrong.recovered)
+
+
+def read_against_names(wrong: WrongResult) -> Diagnosis | None:
+    """Describe what is read, where some small answers are wrong otherwise than all names say."""
+    if not contradicted(wrong.subject, wrong.case.dtype, wrong.names):
+        return None
+    said = wrong.recovered
+    return to_diagnosis([], NONE, said) if said else None
+
+
+def named(wrong: WrongResult) -> Diagnosis:
+    """Name the mistake that explains most answers, and say how it explains this one."""
+    ids = {id for name, _ in wrong.names for id in name.split("+")}
+    likely = wrong.followups.by_likelihood(find_fits(wrong.case, wrong.output, only=ids))
+    this = FollowUp(wrong.case, wrong.output, True, wrong.followups.by_name(likely))
+    first = wrong.followups.first_fits
+    fits = [fit for name in wrong.names if (fit := this.explained(name, first[name]))]
+    return to_diagnosis(fits[:1])
+
+
+RULES: tuple[Rule, ...] = (
+    not_deterministic,
+    changed_since,
+    unsteady_elsewhere,
+    numbers_of_first_call,
+    only_here,
+    of_one_earlier_call,
+    read_from_results,
+    read_against_names,
+)
+"""In the order in which they are asked; ``named`` is what is left."""
+
+
+def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
+    """Explain a wrong result of a subject together with its other answers."""
+    wrong = WrongResult(subject, case, output)
+    found = (rule(wrong) for rule in RULES)
+    return next((each for each in found if each is not None), None) or named(wrong)
+
+
+def _described_alone(wrong: WrongResult) -> str:
+    """Say in words what one result has that nothing small shows.
+
+    Of a large one, a few rows that follow each other are read. What other calls refute is reported
+    for this call only.
+    """
+    case, output = wrong.case.with_fields(), wrong.output
+    right = [(each.case, each.output) for each in wrong.followups.answers]
+    if can_be_taken_apart(case):
+        few = neighbours(case, output, compare(case, output).index)
+        if said := recover([few], right):
+            return said
+    if output.size > LARGEST_READ:
+        said = describe_distances([(case, output)], right) or describe_missing([(case, output)])
+    else:
+        said = recover([(case, output)], right)
+    return said or _only_in_this_call(wrong)
+
+
+def _only_in_this_call(wrong: WrongResult) -> str:
+    """Say which mistake explains the result of this call, although others refute it."""
+    fits = [fit for fit in find_fits(wrong.case, wrong.output) if fit.fits and not fit.of_state]
+    which = "this call, of one row" if _rows(wrong.case) == 1 else "this call"
+    return f"in {which}, and not in others: {fits[0].explanation}" if fits else ""
+
+
+def _rows(case: Case) -> int | None:
+    """Return how many rows a call has; None if its arguments have none."""
+    for name, form in forms_of(case.call).items():
+        if form.has_rows:
+            return int(case.arguments[name].shape[-2])
+    return None
