@@ -199,12 +199,12 @@ def pytest_configure(config: pytest.Config) -> None:
                 "--impl is empty, perhaps because a variable is not set",
                 "say which implementation to judge: --impl=NAME",
             )
-        from posenc_conformance.pytest_run.plan import Plan
+        from posenc_conformance.pytest_run.planning import plan_run
         from posenc_conformance.pytest_run.run import NAME, Run
 
         if set_up:
             config.option.impl = set_up
-        plan = Plan.of(config, beside_tests=bool(set_up))
+        plan = plan_run(config, beside_tests=bool(set_up))
         run = Run(config, plan.request, alone=not set_up)
         run.judge(plan)
     except UserError as error:

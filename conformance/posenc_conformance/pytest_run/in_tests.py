@@ -5,7 +5,7 @@ import pytest
 from posenc_conformance.errors import UserError
 from posenc_conformance.pytest_run.items import ConformanceInTest
 from posenc_conformance.pytest_run.options import Request
-from posenc_conformance.pytest_run.plan import Plan
+from posenc_conformance.pytest_run.planning import plan_test
 from posenc_conformance.pytest_run.run import NAME, Run
 from posenc_conformance.testing.conformance import Conformance
 
@@ -20,7 +20,7 @@ def collect(
     if not isinstance(asked, Conformance):
         return None
     try:
-        plan = Plan.of_test(asked, config, parent.path.parent)
+        plan = plan_test(asked, config, parent.path.parent)
         run = run_of(config)
     except UserError as error:
         raise parent.CollectError(f"{parent.nodeid}::{name}: {error}") from None

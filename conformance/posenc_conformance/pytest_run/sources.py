@@ -1,0 +1,168 @@
+"""Which scheme and model files the command line means, and what they hold."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.models.file import (
+    Model,
+    is_model_file,
+    load_model,
+    model_file,
+    with_configuration,
+)
+from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.registry import load_scheme
+from posenc_conformance.scheme_file.read import is_scheme_file, scheme_files_in, scheme_paths
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Scheme and model files: those that are known, and those that the command line names."""
+
+    arguments: tuple[str, ...]
+    """What pytest is to collect: tests of others, and files or ids of the spec."""
+    known: tuple[Path, ...]
+    schemes: tuple[Path, ...]
+    """Named scheme files."""
+    models: tuple[Path, ...]
+    """Named model files and configurations."""
+    are_given: bool
+    """Whether the command line names files, or everything is meant."""
+    are_models_asked: bool
+    """Whether --posenc-model is given."""
+
+
+@dataclass(frozen=True)
+class Schemes:
+    """The schemes of a run."""
+
+    known: tuple[KnownScheme, ...]
+    chosen: tuple[KnownScheme, ...]
+    unreadable: Mapping[Path, UserError]
+
+
+def find_sources(config: pytest.Config, *, beside_tests: bool) -> Sources:
+    """Find the files that pytest's arguments and --posenc-model name.
+
+    With ``beside_tests`` arguments may name tests of others, which are left as they are.
+
+    Raises UserError for names of no file, and if no file of the spec is among them.
+    """
+    given = config.args_source is pytest.Config.ArgsSource.ARGS
+    known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
+    asked = [model_file(name) for name in config.getoption("posenc_model")]
+    tests = [each for each in config.args if beside_tests and not is_yaml(each)]
+    places = [*known, *asked, *model_paths()] if given else []
+    if given:
+        mine = [where_known(each, places) for each in config.args if each not in tests]
+        parts = {argument.partition("::")[0] for argument in mine}
+        mine += [str(path) for path in asked if str(path) not in parts]
+    else:
+        mine = [str(path) for path in asked or known]
+    schemes = _files_named_by(mine, is_scheme_file)
+    models = [*_files_named_by(mine, is_model_file), *asked]
+    arguments = (*tests, *mine)
+    if given and not schemes and not models:
+        raise UserError(
+            f"no scheme file is in {', '.join(arguments)}, so --impl would judge nothing",
+            _meant_instead(mine, places)
+            or "leave the paths out to check everything, or name schemes, such as rope.yaml; "
+            "run your own tests without --impl",
+        )
+    return Sources(arguments, tuple(known), tuple(schemes), tuple(models), given, bool(asked))
+
+
+def read_schemes(sources: Sources) -> Schemes:
+    """Read all known schemes.
+
+    Raises UserError for a named file that cannot be read, and for a call that two schemes have.
+    """
+    unreadable: dict[Path, UserError] = {}
+    schemes: dict[str, KnownScheme] = {}
+    for path in dict.fromkeys([*sources.known, *sources.schemes]):
+        try:
+            scheme = load_scheme(path)
+        except UserError as error:
+            if sources.are_given and path in sources.schemes:
+                raise
+            unreadable[path] = error
+        else:
+            schemes[scheme.id] = scheme
+    _demand_calls_of_their_own(list(schemes.values()))
+    chosen = (load_scheme(path) for path in sources.schemes if path not in unreadable)
+    return Schemes(tuple(schemes.values()), tuple(chosen), unreadable)
+
+
+def read_models(sources: Sources) -> dict[Path, Model]:
+    """Read all models of the spec, and those that are named."""
+    return {path: read_model(path) for path in (*model_paths(), *sources.models)}
+
+
+def read_model(path: Path) -> Model:
+    """Read a model file, or a configuration."""
+    return load_model(path) if path.suffix == ".yaml" else with_configuration(path)
+
+
+def where_known(argument: str, known: Sequence[Path]) -> str:
+    """Replace an id such as rope.yaml::golden, in any folder, by that of the scheme of this name.
+
+    It stays as it is if the folder has a scheme or model file of this name, or no such scheme is
+    known. Any other file of this name is not meant.
+    """
+    name, colons, rest = argument.partition("::")
+    # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
+    meant = next((each for each in known if each.name == Path(name).name), None)
+    here = Path(name)
+    # Path.is_dir raises for a name that is too long.
+    own = os.path.isdir(name) or (
+        os.path.isfile(name) and (is_scheme_file(here) or is_model_file(here))
+    )
+    return argument if own or meant is None else f"{meant}{colons}{rest}"
+
+
+def is_yaml(argument: str) -> bool:
+    """Return whether an argument of pytest names a YAML file, or something in one."""
+    return argument.partition("::")[0].endswith(".yaml")
+
+
+def _meant_instead(arguments: Sequence[str], known: Sequence[Path]) -> str:
+    """Ask whether files are meant that are called much like what was given; empty if none are."""
+    names = [path.name for path in known]
+    near = [
+        each
+        for argument in arguments
+        for each in get_close_matches(argument.partition("::")[0], names, n=1)
+    ]
+    return f"did you mean {' and '.join(near)}?" if near else ""
+
+
+def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> list[Path]:
+    files: list[Path] = []
+    for argument in arguments:
+        path = Path(argument.partition("::")[0])
+        candidates = sorted(path.rglob("*.yaml")) if os.path.isdir(path) else [path]
+        files += [
+            each.resolve()
+            for each in candidates
+            if each.suffix == ".yaml" and os.path.isfile(each) and meant(each)
+        ]
+    return list(dict.fromkeys(files))
+
+
+def _demand_calls_of_their_own(schemes: Sequence[KnownScheme]) -> None:
+    """Raise UserError for a call that two schemes have: an adapter could not tell them apart."""
+    home: dict[str, KnownScheme] = {}
+    for scheme in schemes:
+        for name in scheme.calls:
+            other = home.setdefault(name, scheme)
+            if other is not scheme:
+                raise UserError(
+                    f"{scheme.path}: {other.id} has a call {name!r} already", "give it another name"
+                )
