@@ -43,9 +43,10 @@ from posenc_conformance.deployed.instrument import (
 from posenc_conformance.deployed.instruments.t5_instrument import described, right_buckets
 from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
-from posenc_conformance.deployed.measure import Measured, keys_seen, measure, shares_of
+from posenc_conformance.deployed.measure import Measured, measure
 from posenc_conformance.deployed.mistakes import explain
 from posenc_conformance.deployed.probe import LARGEST_ACTIVATED
+from posenc_conformance.deployed.prompts import keys_seen, shares_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration, read_configuration

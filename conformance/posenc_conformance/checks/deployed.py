@@ -14,12 +14,7 @@ from posenc_conformance.checks.request_patterns import BY_LENGTH, Situations
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
-from posenc_conformance.deployed.measure import (
-    BEHIND,
-    DIGITS,
-    LONGEST_NEAR,
-    Prompt,
-)
+from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject

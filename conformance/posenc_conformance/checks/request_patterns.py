@@ -27,14 +27,9 @@ from posenc_conformance.deployed.lengths import (
     wrong_when_shifted,
     wrong_while_written,
 )
-from posenc_conformance.deployed.measure import (
-    DIGITS,
-    LONGEST_NEAR,
-    Measured,
-    Prompt,
-    measure,
-)
+from posenc_conformance.deployed.measure import Measured, measure
 from posenc_conformance.deployed.mistakes import explain
+from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 

@@ -13,17 +13,11 @@ from posenc_conformance.deployed.instruments import (
     learned_instrument,
     t5_instrument,
 )
-from posenc_conformance.deployed.measure import (
-    Measured,
-    Prompt,
-    Scores,
-    expected,
-    keys_seen,
-    noise,
-    shares_of,
-)
+from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.deployed.position_errors import wrong_places
 from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
+from posenc_conformance.deployed.scores import Scores, expected, noise
 from posenc_conformance.deployed.turning import wrong_turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.measure import Prompt
+from posenc_conformance.deployed.prompts import Prompt
 from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.meaning import Context
 from posenc_conformance.models.misreadings import SHORT_TABLES, short_tables

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.measure import Turn
+from posenc_conformance.deployed.scores import Turn
 from posenc_conformance.judge.arrays import Floats, Ints, round_to
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
 from posenc_conformance.models.meaning import Group

@@ -1,0 +1,226 @@
+"""Prompts of a probe: which tokens they have, and which keys their queries see."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from posenc_conformance.deployed.instrument import (
+    FILLERS,
+    UNKNOWN,
+    Tabled,
+)
+from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.models.cost import multiplier
+from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.misreadings import longer
+
+LEAST_BEFORE = 250
+"""Tokens before the first query, at least: if few keys are seen, each gets much."""
+DIGITS = 3
+"""Tokens at the beginning of a text that are its number."""
+BEHIND = DIGITS + 2
+"""Tokens behind the last query in a text for an encoder; and, if the key stands behind the queries,
+before the first: its number and a neutral key."""
+LONGEST_NEAR = 64
+"""Up to this distance of a key the first query of a chain stands there, beyond it the last."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Fillers, one key, a neutral one beside the query, and the first query of a chain."""
+
+    layer: int
+    gain: int
+    key: int
+    """Position of the key."""
+    first: int
+    """Position of the first query."""
+    steps: int
+    """Queries of the chain that are asked."""
+    given: int = 1
+    """Queries that the prompt has already; the engine writes the others."""
+    serial: int = 0
+    """Number of the text: texts of different numbers have no beginning in common."""
+    total: int = 0
+    """Tokens of a text for an encoder, which is given as a whole; 0 for a text that goes on."""
+
+    @property
+    def neutral(self) -> int:
+        """Position of the neutral key: just before the query, or before the key that is there."""
+        return self.first - 1 - (self.key == self.first - 1)
+
+    @property
+    def positions(self) -> range:
+        """Positions of the queries whose answers are read."""
+        return range(self.first + self.given - 1, self.first + self.steps)
+
+    @property
+    def distances(self) -> range:
+        """Distances of these queries from the key."""
+        return range(self.positions[0] - self.key, self.positions[-1] - self.key + 1)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the whole text, with the last word that is written."""
+        return self.total or self.first + self.steps + 1
+
+    @property
+    def farthest(self) -> int:
+        """How far from the key the farthest query is, on whichever side."""
+        return max(abs(self.distances[0]), abs(self.distances[-1]))
+
+    @property
+    def end(self) -> int:
+        """Position of the last token that is given."""
+        return self.total - 1 if self.total else self.first + self.given - 1
+
+    def moved(self, by: int) -> "Prompt":
+        """Return the prompt with so many tokens more before its key and its queries."""
+        total = self.total + by if self.total else 0
+        return replace(self, first=self.first + by, key=self.key + by, total=total)
+
+    def tokens(self, probe: Probe) -> list[int]:
+        """Return the tokens that are given."""
+        plan = probe.plan
+        digits = [self.serial // FILLERS**place for place in range(DIGITS)]
+        count = self.total or self.first
+        found = [plan.filler(digit) for digit in (*digits, *[0] * (count - DIGITS))]
+        if isinstance(plan, Tabled):
+            given = self.steps if self.total else self.given
+            return found[: self.first] + [plan.query_token(step) for step in range(given)]
+        layer = plan.numbered(self.layer, whole=bool(self.total))
+        if self.total:
+            asked = [plan.query_token(step) for step in range(self.steps)]
+            found[self.first : self.first + self.steps] = asked
+            found[self.key] = plan.key_token(layer, self.gain)
+            found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
+            return found
+        found[self.key] = plan.key_token(layer, self.gain)
+        found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
+        return found + [plan.query_token(step) for step in range(self.given)]
+
+    def both_texts(self, probe: Probe) -> tuple[list[int], list[int]]:
+        """Return what an encoder is given, and what its decoder is.
+
+        Only one of the two has keys. The decoder's begins with the token of padding, as T5's does.
+        """
+        plan = probe.plan
+        if self.total:
+            begun = [plan.query_token(step) for step in range(self.given)]
+            return self.tokens(probe), [UNKNOWN, *begun]
+        tokens = self.tokens(probe)
+        return tokens[:DIGITS], [UNKNOWN, *tokens]
+
+
+def prompt_for(
+    probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
+) -> Prompt:
+    """Make the prompt whose queries stand behind a key at a distance.
+
+    The first of them does if that is near, and else the last. Encoders are asked about keys on both
+    sides: a negative distance is that of a key that stands behind.
+    """
+    if probe.plan.encoder:
+        prompt = whole_text(probe, group, distance, layer, steps)
+    else:
+        prompt = text_with(probe, group, distance, layer, steps)
+    return with_gain(probe, group, prompt)
+
+
+def with_gain(probe: Probe, group: Group, prompt: Prompt) -> Prompt:
+    """Return a prompt with the largest gain with which all can be read."""
+    return replace(prompt, gain=_gain(probe, group, prompt))
+
+
+def text_with(
+    probe: Probe,
+    group: Group,
+    distance: int,
+    layer: int | None = None,
+    steps: int | None = None,
+    before: int = LEAST_BEFORE,
+) -> Prompt:
+    """Make the same prompt, with the smallest gain.
+
+    At least so many tokens come ``before`` its queries, or its key if that is first.
+    """
+    count = len(probe.plan.pairs) if steps is None else steps
+    nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
+    first = max(before, nearest + DIGITS if before == DIGITS else nearest)
+    return Prompt(
+        layer=group.layers[0] if layer is None else layer,
+        gain=probe.plan.gains[0],
+        key=first - nearest,
+        first=first,
+        steps=count,
+    )
+
+
+def whole_text(
+    probe: Probe, group: Group, distance: int, layer: int | None, steps: int | None
+) -> Prompt:
+    """Make the same prompt for an encoder, with the smallest gain."""
+    count = len(probe.plan.pairs) if steps is None else steps
+    far = abs(distance)
+    near = far <= LONGEST_NEAR and (group.reach is None or far + count - 1 <= group.reach)
+    nearest = far if near else max(1, far - count + 1)
+    first = max(LEAST_BEFORE, nearest)
+    total = first + count + BEHIND
+    key = first - nearest
+    if distance < 0:
+        key, first = total - 1 - key, total - first - count
+    return Prompt(
+        layer=group.layers[0] if layer is None else layer,
+        gain=probe.plan.gains[0],
+        key=key,
+        first=first,
+        steps=count,
+        total=total,
+    )
+
+
+def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
+    """Return the largest gain with which no logit becomes larger than may be read."""
+    seen = keys_seen(group, prompt)
+    values = np.array([[_growth(group, prompt), 0.0]] * len(seen))
+
+    def fits(gain: int) -> bool:
+        shares = shares_of(probe.largest_score(gain) * values, seen)
+        if probe.plan.encoder:
+            return bool(probe.activated(gain, shares).max() <= LARGEST_ACTIVATED)
+        return bool(probe.logits(gain, shares).max() <= probe.largest_read)
+
+    gains = probe.plan.gains
+    return max(gain for gain in gains if gain == gains[0] or fits(gain))
+
+
+def keys_seen(group: Group, prompt: Prompt) -> Ints:
+    """Compute how many keys besides its own each query sees, at most."""
+    positions = np.array(prompt.positions)
+    if prompt.total:
+        behind = prompt.total - 1 - positions
+        if group.window is None:
+            return np.asarray(positions + behind)
+        near = np.minimum(positions, group.window) + np.minimum(behind, group.window)
+        return np.asarray(near)
+    if group.window is None:
+        return np.asarray(positions)
+    if group.attention == "chunked":
+        return np.asarray(positions % group.window)
+    return np.asarray(np.minimum(positions, group.window))
+
+
+def shares_of(scores: Floats, seen: Ints) -> Floats:
+    """Compute what a key and a neutral one get, [queries, heads, 2], from the scores of the key.
+
+    ``seen`` is how many other keys each query sees, whose scores are 0.
+    """
+    raised = np.stack([np.exp(scores), np.ones_like(scores)], axis=-1)
+    return np.asarray(raised / (np.exp(scores) + seen[:, np.newaxis])[..., np.newaxis])
+
+
+def _growth(group: Group, prompt: Prompt) -> float:
+    """Return by what a group makes scores larger."""
+    growth = max(abs(multiplier(group, position)) for position in prompt.positions)
+    return growth * longer(group) ** 2
