@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.judge.case import Case, materialise
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.invocation import materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.scheme_file.scheme import Call, Golden
 

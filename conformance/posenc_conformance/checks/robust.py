@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.judge.calling import call_line
-from posenc_conformance.judge.case import materialise
+from posenc_conformance.judge.invocation import materialise
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Silent, Wrong

@@ -19,8 +19,9 @@ from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.commands import golden_text
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.files import Writer, demand_no_links
-from posenc_conformance.judge.case import Case, case_described_by, materialise
+from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.invocation import materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.models.file import Model, is_model_file, load_model
 from posenc_conformance.models.file import paths as model_paths

@@ -1,6 +1,6 @@
-"""One question to an implementation, and the true answer to it."""
+"""The true result of a call, and the bound of each element."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -17,19 +17,14 @@ from posenc_conformance.judge.arrays import (
     Array,
     Flags,
     Floats,
-    lattice,
-    round_to,
 )
 from posenc_conformance.judge.call_kinds import KINDS
-from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
+from posenc_conformance.judge.invocation import Invocation, materialise
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.truth_cache import LARGEST_ENTRY, TRUTHS, cache_key
 from posenc_conformance.scheme_file.scheme import (
-    Arguments,
-    Call,
     Golden,
-    Point,
     Published,
-    RawArguments,
 )
 
 
@@ -50,18 +45,9 @@ def exact_terms(case: "Case") -> ErrorTerms:
 
 
 @dataclass(frozen=True)
-class Case:
-    """Arguments, conventions and dtype of one call.
+class Case(Invocation):
+    """An invocation with its true result, and how far an honest result may be from it."""
 
-    ``arguments`` hold the inputs exactly. Arrays of floats are float64 arrays of values that the
-    case's dtype holds.
-    """
-
-    scheme: KnownScheme
-    call: Call
-    conventions: Point
-    arguments: Arguments
-    dtype: str
     printed: Array | None = None
     """The truth as a golden prints it, nan where it says nothing; None if the reference computes
     it."""
@@ -71,11 +57,6 @@ class Case:
     """The error that printing may have added to each value that is compared with the truth."""
     is_asked_once: bool = False
     """Whether nobody will ask for the truth of equal arguments again: it need not be kept."""
-
-    @property
-    def knowledge(self) -> CallKnowledge:
-        """What the kit knows of the call."""
-        return self.scheme.knowledge[self.call.name]
 
     @cached_property
     def truth(self) -> Array:
@@ -185,22 +166,6 @@ class Case:
             return np.asarray(True)
         return np.isfinite(self.truth)
 
-    @property
-    def conventions_passed(self) -> Point:
-        """The conventions that the call takes by keyword."""
-        axes = self.scheme.conventions
-        return {name: value for name, value in self.conventions.items() if axes[name].passed}
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """A copy of the arguments in the dtype of the case, for the implementation to use."""
-        inputs = {}
-        for name, value in self.arguments.items():
-            if has_dtype_of_result(self.call, value):
-                value = value.astype(DTYPES[self.dtype])
-            inputs[name] = value.copy() if isinstance(value, np.ndarray) else value
-        return inputs
-
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape that the result must have."""
@@ -214,11 +179,6 @@ class Case:
         return tuple(shape(self))
 
     @property
-    def changed_argument(self) -> str:
-        """The argument that the call writes into; empty if it gives back an array."""
-        return KINDS[self.call.kind].changes
-
-    @property
     def largest_position(self) -> int:
         """Largest magnitude of a position or distance in the arguments."""
         if places := self.knowledge.places:
@@ -229,16 +189,6 @@ class Case:
             if name in self.arguments and self.arguments[name].size:
                 return int(np.ceil(np.max(np.abs(self.arguments[name]))))
         return 0
-
-    def parameter(self, name: str) -> Any:
-        """Return the value of a parameter: the given one, or the length of an array's axis.
-
-        It is None if the parameter is not used.
-        """
-        parameter = self.call.parameters[name]
-        if parameter.of is not None:
-            return self.arguments[parameter.of].shape[parameter.axis]
-        return self.arguments.get(name)
 
     def sharing_truth_of(self, other: "Case") -> "Case":
         """Return this case with the truth of another if that has equal arguments, else unchanged.
@@ -252,18 +202,9 @@ class Case:
             return replace(self, truth_shared_with=other)
         return self
 
-    def with_arguments(self, **arguments: Any) -> "Case":
-        """Return the same case with other arguments, rounded to its dtype."""
-        rounded = round_arguments(self.call, {**self.arguments, **arguments}, self.dtype)
-        return self.with_fields(arguments=rounded)
-
-    def with_conventions(self, **conventions: str | int) -> "Case":
-        """Return the same case under other conventions."""
-        return self.with_fields(conventions={**self.conventions, **conventions})
-
     def with_fields(self, **fields: Any) -> "Case":
         """Return the same case with other fields, and so with a truth of its own."""
-        return replace(self, **fields, printed=None, truth_shared_with=None)
+        return super().with_fields(**fields, printed=None, truth_shared_with=None)
 
 
 def case_described_by(scheme: KnownScheme, item: Golden | Published, dtype: str) -> Case:
@@ -273,32 +214,3 @@ def case_described_by(scheme: KnownScheme, item: Golden | Published, dtype: str)
     if isinstance(item, Golden):
         conventions |= item.options
     return Case(scheme, call, conventions, materialise(item.arguments), dtype)
-
-
-def round_arguments(call: Call, arguments: Arguments, dtype: str) -> dict[str, Any]:
-    """Round those arrays among the arguments that have the dtype of the result to it."""
-    return {
-        name: round_to(value, dtype) if has_dtype_of_result(call, value) else value
-        for name, value in arguments.items()
-    }
-
-
-def has_dtype_of_result(call: Call, value: Any) -> bool:
-    """Return whether an argument is one of the floating arrays whose dtype the result has."""
-    return call.dtype == "inputs" and isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
-def materialise(raw: RawArguments) -> dict[str, Any]:
-    """Turn the arguments of a scheme file into arrays and numbers."""
-    return {name: _value(value) for name, value in raw.items()}
-
-
-def _value(raw: Any) -> Any:
-    if isinstance(raw, list):
-        array = np.array(raw)
-        return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
-    if isinstance(raw, Mapping):
-        if "lattice" in raw:
-            return lattice(tuple(raw["lattice"]), raw.get("start", 0))
-        return np.arange(*raw["range"], dtype=np.int64)
-    return raw

@@ -12,11 +12,12 @@ import numpy as np
 from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.call_kinds import ENGINE
-from posenc_conformance.judge.case import Case, round_arguments
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.history import History
 from posenc_conformance.judge.in_memory import Held, Spread, broadcast_result
+from posenc_conformance.judge.invocation import round_arguments
 from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.process import find_changes_by, preventing_exit

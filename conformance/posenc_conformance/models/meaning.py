@@ -7,7 +7,8 @@ import numpy as np
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Ints
-from posenc_conformance.judge.case import Case, materialise
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.invocation import materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file.read import paths_by_name

@@ -19,8 +19,9 @@ from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array, Floats, dtype_name
 from posenc_conformance.judge.call_kinds import KINDS
-from posenc_conformance.judge.case import Case, round_arguments
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
+from posenc_conformance.judge.invocation import round_arguments
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 
