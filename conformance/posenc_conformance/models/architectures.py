@@ -76,6 +76,17 @@ class Rotary:
     """What ``rope_type`` may be, where the code of a type knows few."""
     follows: bool = False
     """Whether the factor of LongRoPE is what follows from the two contexts, whatever is said."""
+    base_fields: tuple[str, str] = ("rope_theta", "rope_local_base_freq")
+    """The fields of the base: of full layers, and of sliding ones."""
+    local_attention: int | None = None
+    """How many keys sliding layers see on both sides together, if ``local_attention`` does not say;
+    None for a type whose window is ``sliding_window``."""
+    bias_field: str = ""
+    """A field that is true of models that have a bias in place of rotation, if there is one."""
+    rotation_field: str = ""
+    """A field that is ``rope`` of models that rotate at all, if there is one."""
+    tempered: bool = False
+    """Whether queries of layers without rotation are multiplied by a temperature of positions."""
     reads: str = ""
     """Fields about positions that are read beside those that are read of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -170,7 +181,7 @@ ROTARY: Mapping[str, Rotary] = {
     "exaone4": EXAONE_4,
     "exaone4_5_text": EXAONE_4,
     "exaone_moe": EXAONE_4,
-    "falcon": Rotary(divides=True, reads="alibi"),
+    "falcon": Rotary(divides=True, bias_field="alibi", reads="alibi"),
     "falcon_h1": Rotary(),
     "flex_olmo": Rotary(base=500000),
     "gemma": Rotary(head_dim=256),
@@ -235,7 +246,11 @@ ROTARY: Mapping[str, Rotary] = {
     "granite4_vision_text": GRANITE,
     "granite_docling_text": GRANITE,
     "granitemoe": GRANITE,
-    "granitemoehybrid": Rotary(layers="listed", reads="position_embedding_type layers_block_type"),
+    "granitemoehybrid": Rotary(
+        layers="listed",
+        rotation_field="position_embedding_type",
+        reads="position_embedding_type layers_block_type",
+    ),
     "granitemoeshared": GRANITE,
     "gte": Rotary(base=160000, reads="position_embedding_type"),
     "helium": Rotary(INTERLEAVED, base=100000, head_dim=128),
@@ -261,6 +276,7 @@ ROTARY: Mapping[str, Rotary] = {
         head_dim=128,
         layers="chunked",
         unrotated="full",
+        tempered=True,
         reads="attention_chunk_size attn_scale attn_temperature_tuning floor_scale "
         "no_rope_layer_interval no_rope_layers",
         defaults={"attention_chunk_size": 8192},
@@ -289,6 +305,8 @@ ROTARY: Mapping[str, Rotary] = {
         divides=True,
         pattern=3,
         offset=0,
+        base_fields=("global_rope_theta", "local_rope_theta"),
+        local_attention=128,
         reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
         "position_embedding_type",
     ),

@@ -182,9 +182,7 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
 
 
 def _base_name(config: Configuration, local: bool) -> str:
-    if config.type == "modernbert":
-        return "local_rope_theta" if local else "global_rope_theta"
-    return "rope_local_base_freq" if local else "rope_theta"
+    return ROTARY[config.type].base_fields[local]
 
 
 def _type(config: Configuration, found: FieldDict, field: str) -> str:

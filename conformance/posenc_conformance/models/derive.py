@@ -41,7 +41,8 @@ def meaning(config: Configuration) -> Meaning:
 
 def _biased(config: Configuration) -> bool:
     """Return whether a model of a type that rotates was released with a bias instead."""
-    return config.type == "falcon" and bool(config.get("alibi"))
+    field = ROTARY[config.type].bias_field
+    return bool(field and config.get(field))
 
 
 # Rotation.
@@ -73,14 +74,14 @@ def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int
 
 def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
     """Say of each layer whether its queries and keys are rotated."""
-    unrotated = ROTARY[config.type].unrotated
-    if ROTARY[config.type].layers in ("chunked", "unturned"):
+    style = ROTARY[config.type]
+    if style.layers in ("chunked", "unturned"):
         return rotated(config, len(names))
-    if config.type == "granitemoehybrid" and config.get("position_embedding_type") != "rope":
+    if style.rotation_field and config.get(style.rotation_field) != "rope":
         return [False for _ in names]
-    if unrotated is not None:
-        whole = ROTARY[config.type].turns_without_window and window(config, "sliding") is None
-        return [whole or name != unrotated for name in names]
+    if style.unrotated is not None:
+        whole = style.turns_without_window and window(config, "sliding") is None
+        return [whole or name != style.unrotated for name in names]
     return [name not in WITHOUT_POSITIONS for name in names]
 
 
@@ -346,7 +347,8 @@ def _longrope(
 
 
 def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
-    if config.type == "llama4_text" and not turns and config.get("attn_temperature_tuning", True):
+    tuned = ROTARY[config.type].tempered and config.get("attn_temperature_tuning", True)
+    if tuned and not turns:
         scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
         return Temperature(scale, interval, 1) if scale else None
     if settings.get("llama_4_scaling_beta"):

@@ -216,7 +216,7 @@ def is_two_sided(config: Configuration) -> bool:
         raise config.wrong(
             "use_bidirectional_attention", f"{asked!r} is not known here", "known is 'vision'"
         )
-    return config.type == "modernbert" or asked is True
+    return ROTARY[config.type].local_attention is not None or asked is True
 
 
 def _is_switched(config: Configuration) -> bool:
@@ -224,8 +224,9 @@ def _is_switched(config: Configuration) -> bool:
 
 
 def _window(config: Configuration) -> int | None:
-    if config.type == "modernbert":
-        found = config.get("local_attention", 128) // 2
+    usual = ROTARY[config.type].local_attention
+    if usual is not None:
+        found = config.get("local_attention", usual) // 2
     elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
