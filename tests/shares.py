@@ -134,18 +134,22 @@ def without_use() -> frozenset[str]:
     """Return the names of the modules of schemes that no judged library and no model has."""
     return frozenset(
         path.stem.replace("-", "_")
-        for path in (CHECKOUT / "spec").glob("*/*.yaml")
+        for path in _scheme_files()
         if "\nknown-use: none\n" in path.read_text(encoding="utf-8")
     )
 
 
 def digests() -> dict[str, str]:
     """Return a digest of the files of each scheme, by the name of its modules, and of each door."""
-    paths = sorted(
-        each for each in (CHECKOUT / "spec").glob("*/*.yaml") if each.parent.name != "models"
-    )
-    schemes = {path.stem.replace("-", "_"): _digest(_files_of_scheme(path)) for path in paths}
+    schemes = {
+        path.stem.replace("-", "_"): _digest(_files_of_scheme(path)) for path in _scheme_files()
+    }
     return schemes | {door: _digest(_files_of_door(door)) for door in DOORS}
+
+
+def _scheme_files() -> list[Path]:
+    found = (CHECKOUT / "spec").glob("*/*.yaml")
+    return sorted(path for path in found if path.parent.name != "models")
 
 
 def _files_of_scheme(path: Path) -> list[Path]:

@@ -446,7 +446,7 @@ def test_a_badge_of_something_else_is_not_replaced(key: str, value: str) -> None
 def scheme(folder: Path) -> Path:
     """A scheme file with a golden that is not up to date."""
     path = folder / "t5-bias.yaml"
-    text = (paths_by_name()[path.stem]).read_text(encoding="utf-8")
+    text = paths_by_name()[path.stem].read_text(encoding="utf-8")
     digest = re.search("sha256: ([0-9a-f]+)", text)
     assert digest is not None
     path.write_text(text.replace(digest[1], "a" * 64), encoding="utf-8")

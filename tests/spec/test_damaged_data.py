@@ -12,7 +12,7 @@ from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file import cache as kept
 from posenc_conformance.scheme_file.read import paths_by_name
 
-ALIBI = (paths_by_name()["alibi"]).read_text(encoding="utf-8")
+ALIBI = paths_by_name()["alibi"].read_text(encoding="utf-8")
 
 
 def scheme_file(tmp_path: Path, old: str, new: str) -> Path:

@@ -622,6 +622,6 @@ def test_a_golden_of_an_own_scheme_that_describes_no_call_is_told(tmp_path: Path
 
 def test_a_file_may_begin_with_the_mark_of_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "rope.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + (paths_by_name()["rope"]).read_bytes())
+    path.write_bytes(b"\xef\xbb\xbf" + paths_by_name()["rope"].read_bytes())
     assert is_scheme_file(path)
     assert load_scheme(path).id == "rope"

@@ -37,7 +37,7 @@ NAMES = [path.stem for path in scheme_paths()]
 def test_scheme_files_obey_the_published_schema(name: str) -> None:
     schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
-    raw = yaml.safe_load((paths_by_name()[name]).read_text(encoding="utf-8"))
+    raw = yaml.safe_load(paths_by_name()[name].read_text(encoding="utf-8"))
     jsonschema.validate(raw, schema)
 
 
@@ -103,7 +103,7 @@ def test_every_combination_has_a_golden_of_its_own(scheme: KnownScheme) -> None:
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
     """A copy of a scheme file with its first occurrence of a text replaced."""
-    text = (paths_by_name()[name]).read_text(encoding="utf-8")
+    text = paths_by_name()[name].read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / f"{name}.yaml"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -140,7 +140,7 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert field in cause
     assert error.value.hint
     said = int(cause.removeprefix(f"{path}:").partition(":")[0])
-    original = (paths_by_name()[path.stem]).read_text(encoding="utf-8")
+    original = paths_by_name()[path.stem].read_text(encoding="utf-8")
     changed = original[: original.index(old)].count("\n") + 1
     # A missing or unknown key is reported at the mapping that should, or should not, have it.
     assert said == 1 or abs(said - changed) <= 5

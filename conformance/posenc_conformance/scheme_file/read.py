@@ -62,7 +62,7 @@ def paths_by_name() -> Mapping[str, Path]:
 
 def is_shipped(path: Path) -> bool:
     """Return whether a scheme file belongs to the installed spec."""
-    return path.parents[1] == spec_folder()
+    return spec_folder() in path.parents
 
 
 def scheme_files(place: Path) -> list[Path]:

@@ -261,7 +261,7 @@ def _read_known(path: Path) -> None:
 
 @cache
 def schemes() -> list[bytes]:
-    return [(paths_by_name()["alibi"]).read_bytes(), (paths_by_name()["nope"]).read_bytes()]
+    return [paths_by_name()["alibi"].read_bytes(), paths_by_name()["nope"].read_bytes()]
 
 
 # Reports.
