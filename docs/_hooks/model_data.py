@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from posenc_conformance.models.file import Model, load_all
-from posenc_conformance.models.frequencies import frequencies, rotated
+from posenc_conformance.models.layer_frequencies import frequencies, rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import longer
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from blocks.scheme_blocks import schemes
 from markup import code, fenced, table
-from posenc_conformance.commands.export.command import INDEX, Order, files_of
-from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.export_command import INDEX, Order, files_of
+from posenc_conformance.commands.export.formats import FORMS
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import Vectors
 

@@ -2,8 +2,8 @@ import numpy as np
 
 import posenc
 from pictures.animations import Axis, Moving, Series, Shown, Slider
-from posenc_conformance.deployed.probe import WANTED_SCORE
-from posenc_conformance.deployed.scores import ROUNDINGS_OF_A_READING, ROUNDINGS_OF_A_SCORE
+from posenc_conformance.deployed.expected_scores import ROUNDINGS_OF_A_READING, ROUNDINGS_OF_A_SCORE
+from posenc_conformance.deployed.probe_checkpoint import WANTED_SCORE
 
 FARTHEST = 256
 

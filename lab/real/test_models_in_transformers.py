@@ -15,8 +15,8 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all
-from posenc_conformance.models.frequencies import channels, frequencies, rotated
-from posenc_conformance.models.layers import KINDS_BY_NAME, LAYER_KINDS
+from posenc_conformance.models.layer_frequencies import channels, frequencies, rotated
+from posenc_conformance.models.layer_kinds import KINDS_BY_NAME, LAYER_KINDS
 from posenc_conformance.models.meaning import Group, case_of
 from posenc_conformance.models.misreadings import longer
 

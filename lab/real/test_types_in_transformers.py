@@ -23,8 +23,8 @@ from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.frequencies import channels, rotated
-from posenc_conformance.models.layers import KINDS_BY_NAME
+from posenc_conformance.models.layer_frequencies import channels, rotated
+from posenc_conformance.models.layer_kinds import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
 from posenc_lab.models.configurations import ELSEWHERE, small
 from posenc_lab.models.spellings import changed, read, spelled

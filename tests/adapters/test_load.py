@@ -11,7 +11,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.calling import ask
 from posenc_conformance.remote import load as loading
-from posenc_conformance.remote.command import Manifest
+from posenc_conformance.remote.command_line import Manifest
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_conformance.remote.peer import Command, Limits
 from posenc_conformance.remote.worker import HELD, Answering

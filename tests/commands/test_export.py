@@ -15,9 +15,9 @@ from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.golden import can_fail, golden_case
 from posenc_conformance.checks.smoke import first_answer
-from posenc_conformance.commands.export.document import of_json, to_json
-from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.formats import FORMS
 from posenc_conformance.commands.export.make import vectors_of
+from posenc_conformance.commands.export.vector_document import of_json, to_json
 from posenc_conformance.commands.export.vectors import Tensor, Vector, Vectors
 from posenc_conformance.commands.goldens import oracle_values, unit
 from posenc_conformance.judge.arrays import DTYPES, Array

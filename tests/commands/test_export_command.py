@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.commands.export.command import INDEX, SCHEMA
-from posenc_conformance.commands.export.document import of_json
-from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.export_command import INDEX, SCHEMA
+from posenc_conformance.commands.export.formats import FORMS
+from posenc_conformance.commands.export.vector_document import of_json
 from posenc_conformance.commands.main import main
 
 FEW = ("--scheme=integer,causal_mask", "--scheme=kerple", "--dtype=bfloat16")
@@ -121,7 +121,7 @@ def test_folders_that_cannot_be_written_are_refused_before_any_work(
 ) -> None:
     place = make(tmp_path / "vectors")
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr("posenc_conformance.commands.export.command.vectors_of", None)
+    monkeypatch.setattr("posenc_conformance.commands.export.export_command.vectors_of", None)
     assert main(["export", f"--out={place}"]) == 2
     found = capsys.readouterr().err
     assert said in found

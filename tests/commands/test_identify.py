@@ -13,7 +13,7 @@ import pytest
 
 import posenc
 from posenc_conformance.commands.identify.answers import answers, identify
-from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.commands.identify.saved_arrays import Table
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_lab.judging import schemes

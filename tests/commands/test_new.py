@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.commands.new.command import FAMILIES
+from posenc_conformance.commands.new.new_command import FAMILIES
 from tests.building import CHECKOUT
 
 pytestmark = pytest.mark.remembered(shipped=True, also=("CONTRIBUTING.md", "docs/data", "tests"))

@@ -30,7 +30,7 @@ from posenc_conformance.commands.identify.pickles import (
     Name,
     read_pickle,
 )
-from posenc_conformance.commands.identify.tables import read_tables
+from posenc_conformance.commands.identify.saved_arrays import read_tables
 from posenc_conformance.errors import UserError
 
 pytestmark = pytest.mark.remembered(shipped=True)

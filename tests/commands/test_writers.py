@@ -138,7 +138,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     inner = tmp_path / "inner"
     inner.mkdir()
     monkeypatch.chdir(inner)
-    monkeypatch.setattr("posenc_conformance.commands.new.command._fill", lambda _: iter(()))
+    monkeypatch.setattr("posenc_conformance.commands.new.new_command._fill", lambda _: iter(()))
     Path("c.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     Path("r.json").write_text(json.dumps(REPORT), encoding="utf-8")
     return inner
@@ -539,7 +539,7 @@ OF_MODULES = {
 READING = {"", "r", "rb"}
 ALLOWED = {
     ("scheme_file/cache.py", "unlink"): "old entries of the kit's own cache",
-    ("commands/export/binary.py", "savez_compressed"): "into memory",
+    ("commands/export/array_files.py", "savez_compressed"): "into memory",
     ("commands/identify/archives.py", "open"): "an entry of an archive, to read it",
     ("deployed/http/exchange.py", "open"): "an address",
 }

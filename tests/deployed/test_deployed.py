@@ -29,8 +29,8 @@ from posenc_conformance.deployed.architectures.decoders import FAMILIES
 from posenc_conformance.deployed.callables import Kind, load_folder
 from posenc_conformance.deployed.checkpoint import gguf_file
 from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of
+from posenc_conformance.deployed.checkpoint.probe_weights import tensors
 from posenc_conformance.deployed.checkpoint.spelling import as_saved_by_transformers_5
-from posenc_conformance.deployed.checkpoint.weights import tensors
 from posenc_conformance.deployed.checkpoint.writing import files_of
 from posenc_conformance.deployed.engine import Deployed, has_probe, probe_for, with_cache
 from posenc_conformance.deployed.instrument import (
@@ -45,14 +45,14 @@ from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
 from posenc_conformance.deployed.measure import Measured, measure
 from posenc_conformance.deployed.mistakes import explain
-from posenc_conformance.deployed.probe import LARGEST_ACTIVATED
+from posenc_conformance.deployed.probe_checkpoint import LARGEST_ACTIVATED
 from posenc_conformance.deployed.prompts import keys_seen, shares_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named, with_configuration
-from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made, model_of

@@ -7,7 +7,12 @@ import pytest
 
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.frequencies import NEAR, Paired, PairFrequencies, fit_frequencies
+from posenc_conformance.judge.measured_frequencies import (
+    NEAR,
+    Paired,
+    PairFrequencies,
+    fit_frequencies,
+)
 from posenc_lab.judging import schemes
 
 ASKED = 10000.0 ** (-np.arange(4) / 4)

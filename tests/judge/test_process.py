@@ -13,7 +13,7 @@ import pytest
 
 import posenc
 from posenc_conformance import claims
-from posenc_conformance.judge.process import find_changes_by
+from posenc_conformance.judge.process_state import find_changes_by
 from posenc_lab.judging import judge
 from posenc_lab.miniatures.styles import Array
 

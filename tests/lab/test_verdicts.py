@@ -77,7 +77,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("module", "matters"),
     [
-        ("posenc_conformance.judge.frequencies", True),
+        ("posenc_conformance.judge.measured_frequencies", True),
         ("posenc_conformance.checks.behaviour", True),
         ("posenc_conformance.judge.case", True),
         ("posenc_conformance.families.rotary", True),

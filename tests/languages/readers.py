@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.formats import FORMS
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import Vector
 from posenc_lab.judging import schemes

@@ -14,7 +14,7 @@ from posenc_conformance.models.architectures import NOT_SPECIFIED
 from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import model_file, model_named
-from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_conformance.models.meaning import Meaning, written
 from posenc_conformance.models.misreadings import longer
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by

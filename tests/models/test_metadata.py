@@ -12,7 +12,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import model_named
-from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_conformance.models.meaning import Group, Meaning
 from posenc_conformance.models.metadata import (
     ABOUT_POSITIONS,

@@ -29,7 +29,7 @@ from posenc_conformance.models.file import (
     model_named,
     paths,
 )
-from posenc_conformance.models.frequencies import frequencies, rotated
+from posenc_conformance.models.layer_frequencies import frequencies, rotated
 from posenc_conformance.models.meaning import (
     Group,
     Meaning,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.commands.export.command import SCHEMA as VECTORS_SCHEMA
+from posenc_conformance.commands.export.export_command import SCHEMA as VECTORS_SCHEMA
 from posenc_conformance.commands.init.languages import LANGUAGES
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths
 from tests.building import CHECKOUT

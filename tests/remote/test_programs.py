@@ -22,7 +22,7 @@ from posenc_conformance.judge.misbehaviour import Breakdown, Misbehaviour, Refus
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TookTooLong
 from posenc_conformance.remote import wire
-from posenc_conformance.remote.command import amount_of, manifest_of
+from posenc_conformance.remote.command_line import amount_of, manifest_of
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import failed, judge, schemes
 from tests.building import CHECKOUT

@@ -10,8 +10,8 @@ import pytest
 
 import posenc
 from posenc_conformance.commands.identify.answers import answers
-from posenc_conformance.commands.identify.tables import Table
-from posenc_conformance.commands.identify.text import numbers_of
+from posenc_conformance.commands.identify.saved_arrays import Table
+from posenc_conformance.commands.identify.text_tables import numbers_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_lab.judging import schemes

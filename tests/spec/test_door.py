@@ -38,7 +38,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import model_file, with_configuration
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.remote.command import amount_of, manifest_of
+from posenc_conformance.remote.command_line import amount_of, manifest_of
 from posenc_conformance.remote.load import How, load
 from posenc_conformance.report.difference import read_report
 from posenc_conformance.report.document import place, write

@@ -21,7 +21,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
-from posenc_conformance.models.layers import WITHOUT_POSITIONS
+from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import unturned
 from posenc_conformance.scheme_file.scheme import Call, Parameter

@@ -8,15 +8,15 @@ import numpy as np
 
 from posenc_conformance.checks.model_adapter import page_of
 from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.expected_scores import Scores
 from posenc_conformance.deployed.http.endpoint import Gone
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Instrument, Tabled
 from posenc_conformance.deployed.instruments.t5_instrument import described
 from posenc_conformance.deployed.layer_questions import is_whole, prompt_for, scores_of
 from posenc_conformance.deployed.measure import UNREADABLE, Measured, measure
 from posenc_conformance.deployed.mistakes import explain
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import BEHIND, LONGEST_NEAR, Prompt
-from posenc_conformance.deployed.scores import Scores
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong

@@ -20,7 +20,7 @@ from posenc_conformance.checks.probe_defaults import (
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.http.endpoint import FormRefused, Gone
 from posenc_conformance.deployed.instrument import Bucketed, Tabled
-from posenc_conformance.deployed.lengths import (
+from posenc_conformance.deployed.length_tests import (
     kept,
     scores_at,
     text_beyond,

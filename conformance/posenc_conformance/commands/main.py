@@ -257,7 +257,7 @@ def _goldens(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.export.command import check, export, ordered
+    from posenc_conformance.commands.export.export_command import check, export, ordered
     from posenc_conformance.registry import load_all
 
     schemes = load_all(options.posenc_schemes)
@@ -348,7 +348,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _new(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.new.command import FAMILIES, new
+    from posenc_conformance.commands.new.new_command import FAMILIES, new
 
     if options.family not in FAMILIES:
         raise UserError(
@@ -361,7 +361,7 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.init.command import init
+    from posenc_conformance.commands.init.init_command import init
 
     written = init(options.name, options.schemes, options.language, force=options.force)
     print("\n".join(written))

@@ -14,7 +14,7 @@ from posenc_conformance.models.configuration import Configuration, read_configur
 from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model, load_all, model_named
-from posenc_conformance.models.frequencies import rotated, turning
+from posenc_conformance.models.layer_frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
 from posenc_conformance.models.misreadings import applicable
 

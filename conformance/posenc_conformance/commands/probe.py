@@ -13,7 +13,7 @@ from posenc_conformance.deployed.engine import (
     name_of,
     probe_for,
 )
-from posenc_conformance.deployed.probe import text_of
+from posenc_conformance.deployed.probe_checkpoint import text_of
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer, shown

@@ -18,7 +18,7 @@ from posenc_conformance.errors import UserError, describe_exception, is_refusal
 from posenc_conformance.judge.arrays import Array, Floats, dtype_name
 from posenc_conformance.judge.form import as_array
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
-from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.judge.verdict import NotClaimed
 
 Logits = Callable[..., object]

@@ -29,7 +29,7 @@ from posenc_conformance.deployed.http.endpoint import (
 )
 from posenc_conformance.deployed.instrument import SPECIAL, WHO, Bucketed
 from posenc_conformance.deployed.measure import Measured, words_read
-from posenc_conformance.deployed.probe import Probe, probe_of
+from posenc_conformance.deployed.probe_checkpoint import Probe, probe_of
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.file import Model, model_named, with_configuration

@@ -1,15 +1,15 @@
 """What is asked of a group of layers, and what is right, whatever kind its positions are of."""
 
-from posenc_conformance.deployed import prompts, scores
+from posenc_conformance.deployed import expected_scores, prompts
+from posenc_conformance.deployed.expected_scores import Scores
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
     alibi_instrument,
     learned_instrument,
     t5_instrument,
 )
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt
-from posenc_conformance.deployed.scores import Scores
 from posenc_conformance.models.meaning import Group
 
 
@@ -44,4 +44,4 @@ def scores_of(probe: Probe, group: Group, prompt: Prompt, dtype: str) -> Scores:
         return alibi_instrument.expected(probe, group, prompt, dtype)
     if isinstance(probe.plan, Bucketed):
         return t5_instrument.expected(probe, group, prompt, dtype)
-    return scores.expected(probe, group, prompt, dtype)
+    return expected_scores.expected(probe, group, prompt, dtype)

@@ -7,6 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from posenc_conformance.deployed.expected_scores import (
+    LOG_PROBABILITY,
+    Scores,
+)
 from posenc_conformance.deployed.instrument import (
     READ,
     SPECIAL,
@@ -16,13 +20,9 @@ from posenc_conformance.deployed.instrument import (
     Instrument,
     Tabled,
 )
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import (
     Prompt,
-)
-from posenc_conformance.deployed.scores import (
-    LOG_PROBABILITY,
-    Scores,
 )
 from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour

@@ -7,6 +7,7 @@ from itertools import starmap
 
 import numpy as np
 
+from posenc_conformance.deployed.expected_scores import Scores, expected, noise
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
     alibi_instrument,
@@ -15,10 +16,9 @@ from posenc_conformance.deployed.instruments import (
 )
 from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.deployed.position_errors import wrong_places
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
-from posenc_conformance.deployed.scores import Scores, expected, noise
-from posenc_conformance.deployed.turning import wrong_turns
+from posenc_conformance.deployed.wrong_rotations import wrong_turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group

@@ -9,7 +9,7 @@ from posenc_conformance.deployed.instrument import (
     UNKNOWN,
     Tabled,
 )
-from posenc_conformance.deployed.probe import LARGEST_ACTIVATED, Probe
+from posenc_conformance.deployed.probe_checkpoint import LARGEST_ACTIVATED, Probe
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.meaning import Group

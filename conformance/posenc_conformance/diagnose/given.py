@@ -16,7 +16,7 @@ from posenc_conformance.diagnose.diagnosis import differs, is_result_of
 from posenc_conformance.diagnose.summed import Become, change_summed
 from posenc_conformance.judge.arrays import DTYPES, PRECISE, Array, Floats, round_to
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file.forms import forms_of
+from posenc_conformance.scheme_file.axis_names import forms_of
 
 Answered = Sequence[tuple[Case, Floats]]
 SHORT = ("bfloat16", "float16")

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file.forms import forms_of
+from posenc_conformance.scheme_file.axis_names import forms_of
 
 SHOWN = 6
 """So many channels are shown."""

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
+from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.distances import describe_distances
-from posenc_conformance.diagnose.fixed import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.given import describe_given
 from posenc_conformance.diagnose.heads import describe_heads
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.places import describe_places
+from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.diagnose.turning import describe_turning
 from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.frequencies import EXACT, NEAR, PairFrequencies
+from posenc_conformance.judge.measured_frequencies import EXACT, NEAR, PairFrequencies
 
 FEWEST = 3
 """Fewest pairs from which a formula is read: a smaller number fits many."""

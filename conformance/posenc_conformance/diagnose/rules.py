@@ -40,7 +40,7 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.forms import forms_of
+from posenc_conformance.scheme_file.axis_names import forms_of
 
 CHANGED = (
     "the same call gives another result now: earlier calls leave something behind, or it is not "

@@ -7,7 +7,7 @@ import numpy as np
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
-from posenc_conformance.scheme_file.forms import forms_of
+from posenc_conformance.scheme_file.axis_names import forms_of
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 """Kinds of calls where a row of the result depends on nothing but its own row and position."""

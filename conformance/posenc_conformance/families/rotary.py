@@ -22,7 +22,7 @@ from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
-from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencies
+from posenc_conformance.judge.measured_frequencies import PairFrequencies, fit_frequencies
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments

@@ -8,7 +8,7 @@ from posenc_conformance.errors import describe_exception, in_line
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name, to_numpy
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.process_state import preventing_exit
 
 HIDDEN = -10_000.0
 """What BERT adds to hide a key: the weakest mask that is in use."""

@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Call, Scheme
 if TYPE_CHECKING:  # a case has a scheme, and a scheme knows what to do with a case
     from posenc_conformance.judge.case import Case, ErrorTerms
     from posenc_conformance.judge.deviation import DeviationModel
-    from posenc_conformance.judge.frequencies import ReadFrequencies
+    from posenc_conformance.judge.measured_frequencies import ReadFrequencies
     from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 

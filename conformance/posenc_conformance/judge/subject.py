@@ -20,7 +20,7 @@ from posenc_conformance.judge.in_memory import Held, Spread, broadcast_result
 from posenc_conformance.judge.invocation import round_arguments
 from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
-from posenc_conformance.judge.process import find_changes_by, preventing_exit
+from posenc_conformance.judge.process_state import find_changes_by, preventing_exit
 from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed, TookTooLong
 from posenc_conformance.scheme_file.scheme import Arguments, Call, Combination, Value
 

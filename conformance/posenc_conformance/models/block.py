@@ -6,7 +6,7 @@ from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layers import LAYER_KINDS
+from posenc_conformance.models.layer_kinds import LAYER_KINDS
 
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())

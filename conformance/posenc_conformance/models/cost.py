@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats, Ints
-from posenc_conformance.models.frequencies import channels, rotated
+from posenc_conformance.models.layer_frequencies import channels, rotated
 from posenc_conformance.models.meaning import LENGTH, Group, case_of, rows_of
 
 POSITIONS = (128, 4096, 32768, 131072)

@@ -11,7 +11,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
-from posenc_conformance.models.layers import (
+from posenc_conformance.models.layer_kinds import (
     WITHOUT_POSITIONS,
     head_dim,
     is_two_sided,

@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layers import WITHOUT_POSITIONS, divided
+from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]

@@ -16,7 +16,7 @@ import pytest
 from posenc_conformance.checks import LEVELS, Check, deployed
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.errors import UserError, describe_exception
-from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.pytest_run.plan import Plan

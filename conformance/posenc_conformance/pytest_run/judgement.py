@@ -9,7 +9,7 @@ import pytest
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.judge.verdict import NO_VERDICT, Verdict
 from posenc_conformance.pytest_run.plan import Plan
-from posenc_conformance.report import announcement, deployed, document, scorecard
+from posenc_conformance.report import announcement, deployed_lines, document, scorecard
 from posenc_conformance.report.document import Frame
 from posenc_conformance.report.layout import CheckEntry, Report
 from posenc_conformance.report.result import Place, Result
@@ -109,7 +109,7 @@ class Judgement:
     def lines(self, *, detailed: bool, brief: bool) -> Iterator[str]:
         """Yield the scorecard, and what took long."""
         for model in self.plan.chosen_models if self.plan else ():
-            yield from deployed.lines(model, self.report)
+            yield from deployed_lines.lines(model, self.report)
         yield from scorecard.lines(self.report, detailed=detailed, brief=brief)
         yield from announcement.costs(self.seconds)
 

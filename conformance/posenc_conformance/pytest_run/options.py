@@ -11,7 +11,7 @@ from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
 from posenc_conformance.deployed.http.endpoint import is_endpoint
 from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.errors import UserError
-from posenc_conformance.remote.command import amount_of, seconds_of
+from posenc_conformance.remote.command_line import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation
 from posenc_conformance.report import document
 

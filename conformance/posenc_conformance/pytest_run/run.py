@@ -19,7 +19,7 @@ import pytest
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import describe_exception
 from posenc_conformance.files import shown
-from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.pytest_run.items import (
     CheckFunction,

@@ -17,10 +17,10 @@ from posenc_conformance.adapters.claims import Claim, several
 from posenc_conformance.adapters.find import Implementation, is_reference, load_adapter, registered
 from posenc_conformance.errors import UserError, in_line, indented, printable
 from posenc_conformance.judge.call_kinds import ENGINE
-from posenc_conformance.judge.process import preventing_exit
+from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.remote import worker
 from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
-from posenc_conformance.remote.command import Manifest, manifest_of
+from posenc_conformance.remote.command_line import Manifest, manifest_of
 from posenc_conformance.remote.messages import (
     ProgramClaim,
     ProgramDescription,

@@ -138,7 +138,7 @@ class Answering:
 
     def watch(self, request: Request) -> Answer:
         """Make a call and tell what it changes that belongs to the whole process."""
-        from posenc_conformance.judge.process import find_changes_by
+        from posenc_conformance.judge.process_state import find_changes_by
 
         answers: list[Answer] = []
         found = find_changes_by(lambda: answers.append(self.call(request)))
@@ -254,7 +254,7 @@ def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answ
         return answer
     from posenc_conformance.errors import UserError
 
-    import_module("posenc_conformance.judge.process")  # before anything changes what is usual
+    import_module("posenc_conformance.judge.process_state")  # before anything changes what is usual
     finder.hides = not request["schemes"]
     if request["path"]:
         sys.path[:] = request["path"]

@@ -16,7 +16,7 @@ from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.remote.process import amount, spare
-from posenc_conformance.scheme_file.forms import ANY, ROWS, Form
+from posenc_conformance.scheme_file.axis_names import ANY, ROWS, Form
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
 

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
-from posenc_conformance.scheme_file.forms import Form, form_of, forms_of
+from posenc_conformance.scheme_file.axis_names import Form, form_of, forms_of
 from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from markup import code, table
 from posenc_conformance.models.file import Model, load_all
-from posenc_conformance.models.frequencies import rotated
+from posenc_conformance.models.layer_frequencies import rotated
 from posenc_conformance.models.meaning import Group
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30

@@ -29,7 +29,7 @@ from blocks.scheme_blocks import DESIDERATA, check_ids, schemes
 from markup import code, fenced, prose, table
 from pages import REFERENCE
 from posenc_conformance.checks import LEVELS
-from posenc_conformance.commands.export import command
+from posenc_conformance.commands.export import export_command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.report import document
@@ -532,7 +532,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "run:scorecard-wrong": partial(scorecard, "wrong"),
     "schema:protocol": messages,
     "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
-    "schema:vectors": lambda: schema(read.spec_folder() / command.SCHEMA),
+    "schema:vectors": lambda: schema(read.spec_folder() / export_command.SCHEMA),
     "schema:scheme": lambda: schema(read.spec_folder() / read.SCHEMA_NAME, described_only=True),
     "table:accuracy": accuracy,
     "table:kinds": kinds,

@@ -13,7 +13,7 @@ from posenc_conformance.deployed.architectures.decoders import FAMILIES
 from posenc_conformance.deployed.checkpoint.writing import files_of
 from posenc_conformance.deployed.engine import has_probe, probe_for
 from posenc_conformance.models.file import SCHEMA, Model, flat, load_all, model_named
-from posenc_conformance.models.frequencies import rotated
+from posenc_conformance.models.layer_frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import MISTAKES, longer
 from posenc_conformance.scheme_file.read import spec_folder

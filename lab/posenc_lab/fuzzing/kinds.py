@@ -23,9 +23,9 @@ import yaml
 import posenc
 from posenc_conformance.commands.badge import write as write_badges
 from posenc_conformance.commands.identify.answers import told_of_file
-from posenc_conformance.commands.identify.tables import read_tables
+from posenc_conformance.commands.identify.saved_arrays import read_tables
 from posenc_conformance.commands.model import describe_model
-from posenc_conformance.commands.new.command import new
+from posenc_conformance.commands.new.new_command import new
 from posenc_conformance.deployed.http.client import Client
 from posenc_conformance.deployed.http.endpoint import Endpoint, connect
 from posenc_conformance.errors import UserError
@@ -35,7 +35,7 @@ from posenc_conformance.models.block import IN_A_BLOCK
 from posenc_conformance.models.file import load_all
 from posenc_conformance.models.understood import read_by_any
 from posenc_conformance.registry import load_scheme
-from posenc_conformance.remote.command import manifest_of
+from posenc_conformance.remote.command_line import manifest_of
 from posenc_conformance.remote.wire import Lines, Malformed, value
 from posenc_conformance.report.difference import difference, read_report
 from posenc_conformance.report.document import VERDICTS

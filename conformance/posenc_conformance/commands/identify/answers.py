@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.identify.beginnings import beginnings
+from posenc_conformance.commands.identify.frequency_rules import is_usual
 from posenc_conformance.commands.identify.parts import parts_of
 from posenc_conformance.commands.identify.rotary_cache import Cache, caches, dtype_of
-from posenc_conformance.commands.identify.rules import is_usual
-from posenc_conformance.commands.identify.tables import Table, read_tables
+from posenc_conformance.commands.identify.saved_arrays import Table, read_tables
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.errors import UserError, in_line

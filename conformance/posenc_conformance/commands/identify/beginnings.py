@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import posenc
-from posenc_conformance.commands.identify.rules import (
+from posenc_conformance.commands.identify.frequency_rules import (
     ANGLE,
     ROUNDING,
     USUAL,

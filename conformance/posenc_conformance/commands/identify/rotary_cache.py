@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.commands.identify.rules import (
+from posenc_conformance.commands.identify.frequency_rules import (
     ANGLE,
     GROUPS,
     ROUNDING,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from posenc_conformance.commands.init.find import Found
+from posenc_conformance.commands.init.candidates import Found
 
 BLOCKS = re.compile(
     r"^_?(block|chunk|tile)(_?(size|len|length|m|n|rows?|seq|s|t))?$", re.IGNORECASE

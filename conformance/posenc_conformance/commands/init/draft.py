@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.commands.init.find import Found, quiet
+from posenc_conformance.commands.init.candidates import Found, quiet
 from posenc_conformance.scheme_file.scheme import Call
 
 HEAD_DIM = "HEAD_DIM"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init.blocks import sizes_of
+from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
-from posenc_conformance.commands.init.find import quiet
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from posenc_conformance.commands.init import rotary, tables
-from posenc_conformance.commands.init.find import Found, Library
+from posenc_conformance.commands.init import rotary_drafts, table_drafts
+from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
@@ -88,7 +88,7 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
 def _tried(
     scheme: KnownScheme, call: Call, found: Sequence[Found], asked: str
 ) -> Iterator[tuple[Fit | None, list[Answered]]]:
-    module = rotary if call.name == "rope" else tables
+    module = rotary_drafts if call.name == "rope" else table_drafts
     done: set[Found] = set()
     for parts, drafts in module.groups(call, found):
         if asked and all(each.path != asked for each in parts):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from posenc_conformance.commands.init.find import Found
+from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.roles import CallText, call_text, roles_of
 
 CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")

@@ -5,8 +5,8 @@ from importlib import metadata
 from pathlib import Path
 from textwrap import wrap
 
+from posenc_conformance.commands.init.candidates import Library
 from posenc_conformance.commands.init.draft import Draft, header
-from posenc_conformance.commands.init.find import Library
 from posenc_conformance.commands.init.fit import Claimed, Fit
 from posenc_conformance.commands.init.guess import Guess
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from posenc_conformance.commands.repro.record import Given, Made
-from posenc_conformance.remote.command import Manifest
+from posenc_conformance.remote.command_line import Manifest
 from posenc_conformance.remote.wire import Lines, Message
 
 END = "EOF"

@@ -24,7 +24,7 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import load_model, with_configuration
 from posenc_conformance.models.file import paths as model_paths
-from posenc_conformance.remote.command import Manifest, manifest_of
+from posenc_conformance.remote.command_line import Manifest, manifest_of
 from posenc_conformance.remote.load import How, load
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")

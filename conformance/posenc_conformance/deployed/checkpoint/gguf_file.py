@@ -16,13 +16,13 @@ import ml_dtypes
 import numpy as np
 
 from posenc_conformance.deployed.architectures.tensor_layout import Tensor
-from posenc_conformance.deployed.checkpoint.weights import tensors
+from posenc_conformance.deployed.checkpoint.probe_weights import tensors
 from posenc_conformance.deployed.instrument import BEGIN, STOP, UNKNOWN
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.door import digest_of, opened
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_conformance.models.meaning import Group, Meaning
 
 VERSION = 3

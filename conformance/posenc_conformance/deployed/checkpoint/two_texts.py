@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance.deployed.architectures.tensor_layout import INTERMEDIATE, Tensor
 from posenc_conformance.deployed.instrument import HEADS, READ, Bucketed, Rows, dense
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.judge.arrays import Floats
 
 BIASES = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
+from posenc_conformance.deployed.checkpoint.probe_weights import tensors
 from posenc_conformance.deployed.checkpoint.spelling import as_saved_by_transformers_5
-from posenc_conformance.deployed.checkpoint.weights import tensors
 from posenc_conformance.deployed.instrument import BEGIN, SPECIAL, STOP, UNKNOWN
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.door import (
     LARGEST_CONFIGURATION,
     demand_small,

@@ -6,12 +6,16 @@ from functools import partial
 
 import numpy as np
 
+from posenc_conformance.deployed.expected_scores import (
+    LOG_PROBABILITY,
+    ROUNDINGS_OF_A_READING,
+    Scores,
+)
 from posenc_conformance.deployed.instrument import READ_WEIGHT
 from posenc_conformance.deployed.instruments.alibi_slopes import slopes
 from posenc_conformance.deployed.measure import Measured, least_read
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import DIGITS, Prompt, text_with
-from posenc_conformance.deployed.scores import LOG_PROBABILITY, ROUNDINGS_OF_A_READING, Scores
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, round_to
 from posenc_conformance.models.meaning import Group, case_of
 

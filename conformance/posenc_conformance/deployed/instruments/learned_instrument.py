@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from posenc_conformance.deployed.expected_scores import Scores
 from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.deployed.position_errors import wrong_places
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import LONGEST_NEAR, Prompt
-from posenc_conformance.deployed.scores import Scores
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import Context, Group, case_of
 

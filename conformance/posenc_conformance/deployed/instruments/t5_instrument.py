@@ -6,18 +6,18 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.instrument import Bucketed
-from posenc_conformance.deployed.instruments.alibi_instrument import FEW_DIGITS, ROUNDINGS_OF_A_BIAS
-from posenc_conformance.deployed.measure import Measured
-from posenc_conformance.deployed.position_errors import Places, wrong_places
-from posenc_conformance.deployed.probe import Probe
-from posenc_conformance.deployed.prompts import DIGITS, Prompt, text_with, whole_text
-from posenc_conformance.deployed.scores import (
+from posenc_conformance.deployed.expected_scores import (
     LOG_PROBABILITY,
     ROUNDINGS_OF_A_READING,
     ROUNDINGS_OF_A_SCORE,
     Scores,
 )
+from posenc_conformance.deployed.instrument import Bucketed
+from posenc_conformance.deployed.instruments.alibi_instrument import FEW_DIGITS, ROUNDINGS_OF_A_BIAS
+from posenc_conformance.deployed.measure import Measured
+from posenc_conformance.deployed.position_errors import Places, wrong_places
+from posenc_conformance.deployed.probe_checkpoint import Probe
+from posenc_conformance.deployed.prompts import DIGITS, Prompt, text_with, whole_text
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.models.meaning import Context, Group, case_of

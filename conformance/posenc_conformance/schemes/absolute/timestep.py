@@ -17,8 +17,8 @@ from posenc_conformance.judge.arrays import Floats, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
-from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequencies
 from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.measured_frequencies import PairFrequencies, fit_wave_frequencies
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments

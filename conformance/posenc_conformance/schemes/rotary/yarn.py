@@ -38,8 +38,8 @@ from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
-from posenc_conformance.judge.frequencies import read_as_given
 from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.measured_frequencies import read_as_given
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 

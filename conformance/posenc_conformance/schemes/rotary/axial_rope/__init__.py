@@ -8,46 +8,46 @@ from posenc_conformance.families.rotary import LAYOUT_SWAPPED, positions_shifted
 from posenc_conformance.judge.case import exact_terms
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
-from posenc_conformance.schemes.rotary.axial_rope import grids, rotation, tiled, widths
+from posenc_conformance.schemes.rotary.axial_rope import axial_rotation, grids, tiled, widths
 
 Check = Callable[[Trial], None]
 
 
 KNOWLEDGE = {
     "axial_rope": CallKnowledge(
-        error_terms=rotation.ROTATION.error_terms,
-        arguments=rotation.arguments,
-        sweep=rotation.sweep,
-        sizes=rotation.sizes,
-        frequencies=rotation.ROTATION.read_frequencies,
+        error_terms=axial_rotation.ROTATION.error_terms,
+        arguments=axial_rotation.arguments,
+        sweep=axial_rotation.sweep,
+        sizes=axial_rotation.sizes,
+        frequencies=axial_rotation.ROTATION.read_frequencies,
         invariants={
-            "isometry": rotation.ROTATION.isometry,
-            "identity-at-zero": rotation.ROTATION.identity_at_zero,
-            "relative-scores": rotation.ROTATION.relative_scores,
-            "scores-of-ones": rotation.ROTATION.scores_of_ones,
-            "each-axis-is-rope": rotation.each_axis_is_rope,
-            "axis-locality": rotation.ROTATION.axis_locality,
-            "layout-permutation": rotation.ROTATION.layout_permutation,
+            "isometry": axial_rotation.ROTATION.isometry,
+            "identity-at-zero": axial_rotation.ROTATION.identity_at_zero,
+            "relative-scores": axial_rotation.ROTATION.relative_scores,
+            "scores-of-ones": axial_rotation.ROTATION.scores_of_ones,
+            "each-axis-is-rope": axial_rotation.each_axis_is_rope,
+            "axis-locality": axial_rotation.ROTATION.axis_locality,
+            "layout-permutation": axial_rotation.ROTATION.layout_permutation,
         },
         deviations={
-            "axes-swapped": rotation.axes_swapped,
-            "widths-swapped": rotation.widths_swapped,
-            "one-axis-for-all": rotation.one_axis_for_all,
-            "one-progression": rotation.other_angles(
+            "axes-swapped": axial_rotation.axes_swapped,
+            "widths-swapped": axial_rotation.widths_swapped,
+            "one-axis-for-all": axial_rotation.one_axis_for_all,
+            "one-progression": axial_rotation.other_angles(
                 "matches one progression over the whole head, not one for each axis",
-                rotation.one_progression,
+                axial_rotation.one_progression,
             ),
-            "head-dim-exponents": rotation.other_angles(
-                "matches exponents 2t/head_dim, not 2t/width", rotation.head_dim_exponents
+            "head-dim-exponents": axial_rotation.other_angles(
+                "matches exponents 2t/head_dim, not 2t/width", axial_rotation.head_dim_exponents
             ),
             "layout-swapped": LAYOUT_SWAPPED,
-            "waves-in-other-layout": rotation.other_layout_waves,
-            "negative-reversed": rotation.negative_reversed,
+            "waves-in-other-layout": axial_rotation.other_layout_waves,
+            "negative-reversed": axial_rotation.negative_reversed,
             "positions-shifted": positions_shifted,
             "sign-flipped": negated_positions,
-            "unrotated": rotation.ROTATION.unrotated,
-            "wrong-base": rotation.other_base,
-            "low-precision-angles": rotation.ROTATION.low_precision_angles,
+            "unrotated": axial_rotation.ROTATION.unrotated,
+            "wrong-base": axial_rotation.other_base,
+            "low-precision-angles": axial_rotation.ROTATION.low_precision_angles,
         },
     ),
     "axial_rope_tiled": CallKnowledge(

@@ -15,7 +15,7 @@ from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
-from posenc_conformance.schemes.rotary.axial_rope.rotation import TOKENS
+from posenc_conformance.schemes.rotary.axial_rope.axial_rotation import TOKENS
 
 BASE = 10000.0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
     HEAD_DIM,
@@ -18,7 +19,6 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Target, callables, called, maker
 from posenc_conformance.commands.init.roles import NAMES, CallText, has
 from posenc_conformance.judge.arrays import fine

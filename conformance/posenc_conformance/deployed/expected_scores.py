@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc_conformance.deployed.kv_cache import CACHES
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.models.cost import multiplier

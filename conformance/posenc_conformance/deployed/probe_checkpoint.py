@@ -40,8 +40,8 @@ from posenc_conformance.models.configuration import (
     Configuration,
     Fields,
 )
-from posenc_conformance.models.frequencies import channels, rotated
-from posenc_conformance.models.layers import divided
+from posenc_conformance.models.layer_frequencies import channels, rotated
+from posenc_conformance.models.layer_kinds import divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     IMPORTS,
     LENGTH,
@@ -14,7 +15,6 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Maker, callables, called, maker
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
 from posenc_conformance.scheme_file.scheme import Call

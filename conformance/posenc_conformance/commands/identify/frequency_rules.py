@@ -10,7 +10,7 @@ import numpy as np
 import posenc
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.models.file import Model, load_all
-from posenc_conformance.models.frequencies import rotated, turning
+from posenc_conformance.models.layer_frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group
 
 COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)

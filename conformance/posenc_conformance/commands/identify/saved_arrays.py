@@ -19,7 +19,7 @@ from posenc_conformance.commands.identify.archives import (
     safetensors,
     torch_archive,
 )
-from posenc_conformance.commands.identify.text import HINT, Gap, numbers_of
+from posenc_conformance.commands.identify.text_tables import HINT, Gap, numbers_of
 from posenc_conformance.door import demand_small, named, opened, size_of
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array

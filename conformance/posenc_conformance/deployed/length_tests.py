@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.expected_scores import Scores, expected
+from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, prompt_for, with_gain
-from posenc_conformance.deployed.scores import Scores, expected
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import LENGTH, Group, case_of
 

@@ -15,7 +15,7 @@ from posenc_conformance.deployed.instrument import (
     Tabled,
     dense,
 )
-from posenc_conformance.deployed.probe import (
+from posenc_conformance.deployed.probe_checkpoint import (
     ACTIVATING,
     EMBEDDED,
     GATE,

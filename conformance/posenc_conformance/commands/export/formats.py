@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from posenc_conformance.commands.export.binary import (
+from posenc_conformance.commands.export.array_files import (
     of_npz,
     of_safetensors,
     to_npz,
     to_safetensors,
 )
-from posenc_conformance.commands.export.document import of_json, to_json
-from posenc_conformance.commands.export.text import of_text, to_text
+from posenc_conformance.commands.export.text_format import of_text, to_text
+from posenc_conformance.commands.export.vector_document import of_json, to_json
 from posenc_conformance.commands.export.vectors import Vectors
 
 

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.scores import Turn
+from posenc_conformance.deployed.expected_scores import Turn
 from posenc_conformance.judge.arrays import Floats, Ints, round_to
-from posenc_conformance.models.frequencies import channels, frequencies, rotated
+from posenc_conformance.models.layer_frequencies import channels, frequencies, rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import longer
 

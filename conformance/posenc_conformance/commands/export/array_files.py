@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from posenc_conformance.commands.export.document import (
+from posenc_conformance.commands.export.vector_document import (
     argument_of,
     compact,
     document_of,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.commands.describe import guess, scheme_named
-from posenc_conformance.commands.export.difference import differences
-from posenc_conformance.commands.export.forms import FORMS, Form
+from posenc_conformance.commands.export.formats import FORMS, Form
 from posenc_conformance.commands.export.make import vectors_of
+from posenc_conformance.commands.export.vector_differences import differences
 from posenc_conformance.commands.export.vectors import FORMAT, MARK, Vectors
 from posenc_conformance.door import (
     LARGEST_CONFIGURATION,

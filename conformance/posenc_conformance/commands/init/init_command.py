@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from posenc_conformance.commands.init import languages, template, write
-from posenc_conformance.commands.init.find import Library, library
+from posenc_conformance.commands.init.candidates import Library, library
 from posenc_conformance.commands.init.guess import Guess, guess
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
