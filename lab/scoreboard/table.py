@@ -14,6 +14,9 @@ from posenc_conformance.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent
+IMPLEMENTATIONS = ROOT / "conformance" / "posenc_conformance" / "implementations"
+BOARD = IMPLEMENTATIONS / "board"
+"""Adapters that are not registered, so that the wheel leaves them out."""
 FILE = FOLDER / "libraries.yaml"
 HINT = "the comment at its top says what an entry holds"
 FIELDS = {
@@ -151,7 +154,8 @@ def _adapter(where: str, name: str) -> Adapter:
     Raises UserError if there is none of these.
     """
     file_name = f"{name.replace('-', '_')}_adapter.py"
-    file, example = FOLDER / "adapters" / file_name, ROOT / "docs" / "examples" / file_name
+    file = next(BOARD.rglob(file_name), BOARD / file_name)
+    example = ROOT / "docs" / "examples" / file_name
     programs = FOLDER / "programs"
     points = _registered()
     files: tuple[Path, ...]

@@ -99,14 +99,14 @@ def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
 def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
     broken = check("rope.yaml::golden::a[float32]", "failed")
     broken["message"] = (
-        f'File "{CHECKOUT}/lab/scoreboard/adapters/a.py", line 3\n'
+        f'File "{CHECKOUT}/conformance/posenc_conformance/implementations/board/a.py", line 3\n'
         'File "/home/me/envs/a/lib/python3.11/site-packages/a/b.py", line 4'
     )
     kept.write(content(broken), tmp_path / "r.json.gz")
     text = json.dumps(kept.read_kept(tmp_path / "r.json.gz"))
     assert str(CHECKOUT) not in text
     assert "/home/me" not in text
-    assert "lab/scoreboard/adapters/a.py" in text
+    assert "conformance/posenc_conformance/implementations/board/a.py" in text
     assert "site-packages/a/b.py" in text
 
 

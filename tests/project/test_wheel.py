@@ -35,6 +35,9 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     for name in ("__init__.pyi", "py.typed"):
         assert (unpacked / "posenc" / name).is_file(), name
 
+    assert (kit / "implementations" / "torch.py").is_file()
+    assert not (kit / "implementations" / "board").exists(), "only the scoreboard needs these"
+
     empty = tmp_path / "empty"
     empty.mkdir()
     code = (

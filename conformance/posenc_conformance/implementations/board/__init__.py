@@ -1,0 +1,1 @@
+"""Adapters that only the scoreboard needs; the wheel leaves them out."""

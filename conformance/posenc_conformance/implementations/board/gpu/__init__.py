@@ -1,0 +1,1 @@
+"""Adapters of what runs on a GPU."""
