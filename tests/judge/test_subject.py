@@ -74,13 +74,13 @@ def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
     it = subject()
     size = 8 * (8 + 2 + 8)
     enough, little = (replace(it, memory_of_a_call=each) for each in (size, size - 1))
-    assert enough.admit(case(it))
+    assert [*enough.runnable([case(it)])]
     assert not enough.history.too_large
-    assert not little.admit(case(it, last=101))
+    assert not [*little.runnable([case(it, last=101)])]
     assert not little.history.too_large  # it was not claimed either
     assert not little.covers(case(it))
-    assert not little.history.too_large  # a question alone changes nothing
-    assert not little.admit(case(it))
+    assert not little.history.too_large  # a query changes nothing
+    assert not [*little.runnable([case(it)])]
     assert little.history.too_large
     with pytest.raises(NotClaimed, match=TOO_LARGE):
         little.require_claimed(case(it))

@@ -14,7 +14,7 @@ LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says about how to check."""
+    """Options of the command line for checks."""
 
     examples: int
     seed: int = 0
@@ -22,7 +22,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a call is. The call itself is made when it is asked: all of them take much room."""
+    """The size of a call. The call itself is made only when it runs, to save memory."""
 
     shape: tuple[int, ...]
     largest_position: int
@@ -42,12 +42,12 @@ class Check:
     """Unique within its level and scheme; the part in brackets is the variant."""
     subject: Subject
     dtype: str | None
-    """None where a check speaks about all claimed dtypes at once."""
+    """None if the check covers all claimed dtypes."""
     run: Callable[[Subject, Options], Outcome]
-    """Returns an outcome if the implementation is right; raises Wrong if it is not. It is given the
-    subject with those dtypes alone in which it can be called at all."""
+    """Returns an outcome if the implementation is right; raises Wrong if it is not. Its subject has
+    only those dtypes in which it can be called at all."""
     extent: Extent | None = None
-    """How large the call is that it makes; None if there are several calls, or it is drawn."""
+    """Size of the only call; None if there are several calls, or if the call is drawn."""
 
 
 def variant(subject: Subject) -> str:

@@ -1,4 +1,4 @@
-"""Doing several things at once, which nobody waits for when the run ends."""
+"""Concurrent actions, in threads that do not delay the end of the run."""
 
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
@@ -9,10 +9,10 @@ Found = TypeVar("Found")
 
 
 def at_once(actions: Sequence[Callable[[], Found]]) -> list[Found]:
-    """Do several things at once and return what they return; raise the first of their exceptions.
+    """Run actions concurrently and return their results; raise the first of their exceptions.
 
-    The threads end with the process: those of a pool hold up Ctrl-C, and the end of the process,
-    until an engine answers that has hung up.
+    The threads end with the process: those of a pool would delay Ctrl-C, and the end of the
+    process, until an engine that hangs answers.
     """
     returned: dict[int, Found] = {}
     raised: dict[int, BaseException] = {}
@@ -20,10 +20,10 @@ def at_once(actions: Sequence[Callable[[], Found]]) -> list[Found]:
     def act(number: int) -> None:
         try:
             returned[number] = actions[number]()
-        except BaseException as error:  # it is raised where somebody waits for it
+        except BaseException as error:  # raised below, in the waiting thread
             raised[number] = error
 
-    # With the context of this thread, which says whether arithmetic warns.
+    # With this thread's context, which says whether arithmetic warns.
     threads = [
         Thread(target=copy_context().run, args=(act, each), daemon=True)
         for each in range(len(actions))

@@ -1,4 +1,4 @@
-"""Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
+"""Behaviour: mistakes that goldens miss, which show only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -46,17 +46,16 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 Behaviour = Callable[[Bench, Case], None]
 LARGE: Mapping[str, float] = {"float16": 2.0**5}
-"""How many times as large values are, by dtype, where 2^17 times are too much: float16 ends at
-65,504."""
+"""Factor of large values, by dtype, where 2^17 is too large: float16 ends at 65,504."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """Yield a check for each behaviour that makes sense for the arguments of the smallest call.
+    """Yield a check for each behaviour that applies to the arguments of the smallest call.
 
-    A repeated call, writing into results and unusual arrays are looked at in the first and in the
-    last dtype claimed, which has the narrowest range. Changed inputs are looked for in all dtypes,
-    everything else in the first. What is claimed besides, such as the rotation of some channels, is
-    asked of each behaviour as well.
+    Repeated calls, writing into results and unusual arrays are checked in the first and in the last
+    claimed dtype, which has the narrowest range; changed inputs in all dtypes; everything else in
+    the first. Claimed options, such as the rotation of some channels, are checked for each
+    behaviour as well.
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
@@ -91,7 +90,7 @@ def _arrays(inputs: Arguments) -> dict[str, Array]:
 
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
-    """Check that a call leaves the arrays that it is given as they are, also large ones."""
+    """Check that a call leaves its input arrays unchanged, even large ones."""
     for each in small_and_large(bench.subject, case):
         inputs, before = each.inputs, _arrays(each.inputs)
         with suppress(NotClaimed):
@@ -102,7 +101,7 @@ def inputs_untouched(bench: Bench, case: Case) -> None:
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
-    """Check that a call leaves alone what belongs to the whole process, also a large call."""
+    """Check that a call leaves the state of the process unchanged, even a large call."""
     for each in small_and_large(bench.subject, case):
         with suppress(NotClaimed):
             if changed := bench.changes(each):
@@ -110,7 +109,7 @@ def process_untouched(bench: Bench, case: Case) -> None:
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
-    """Check that arrays that must not be written are accepted."""
+    """Check that read-only arrays are accepted."""
     inputs = case.inputs
     for name, array in _arrays(inputs).items():
         array.flags.writeable = name == case.changed_argument
@@ -118,7 +117,7 @@ def read_only_inputs(bench: Bench, case: Case) -> None:
 
 
 def int32_inputs(bench: Bench, case: Case) -> None:
-    """Check that positions, distances and ids may be of another integer type."""
+    """Check that positions, distances and ids may have another integer type."""
     inputs = {
         name: value.astype(np.int32) if _is_integer(value) else value
         for name, value in case.inputs.items()
@@ -127,10 +126,10 @@ def int32_inputs(bench: Bench, case: Case) -> None:
 
 
 def small_integers(bench: Bench, case: Case) -> None:
-    """Check integer types in which sums and differences of positions, distances or ids do not fit.
+    """Check integer types in which sums and differences of positions, distances or ids overflow.
 
-    An implementation should refuse such a type or answer rightly. Hardly anybody passes one, so
-    that wrong answers are told as bad input that was not refused.
+    An implementation should refuse such a type or answer correctly. Hardly any caller passes one,
+    so that wrong answers are reported as bad input that was not refused.
     """
     for kind in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"):
         other = next((each for each in _up_to(case, np.iinfo(kind)) if each.has_result), case)
@@ -161,7 +160,7 @@ def _up_to(case: Case, type: "np.iinfo[Any]") -> Iterator[Case]:
 
 
 def large_values(bench: Bench, case: Case) -> None:
-    """Check arrays of large numbers, one after the other: nothing may be cut to a range.
+    """Check arrays of large numbers, one after the other: none may be clipped.
 
     The numbers are 2^17 times as large, or less where the dtype or plain code would overflow.
     """
@@ -174,7 +173,7 @@ def large_values(bench: Bench, case: Case) -> None:
 
 
 def small_values(bench: Bench, case: Case) -> None:
-    """Check arrays of small numbers, one after the other: none may be taken for 0, or moved.
+    """Check arrays of small numbers, one after the other: none may be flushed to 0, or offset.
 
     The numbers are 2^-17 times as large, or larger where the dtype would underflow.
     """
@@ -189,16 +188,16 @@ def _with_floats(case: Case) -> dict[str, Array]:
 
 
 def _assert_scaled(bench: Bench, case: Case, name: str, many: float) -> None:
-    """Check a call with one array so many times as large, if it has as many finite results."""
+    """Scale one array by ``many`` and check again, unless fewer results are finite."""
     other = case.with_arguments(**{name: many * case.arguments[name]})
     if other.has_result and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
         bench.assert_correct(other, f"with {name} {many:.6g} times as large")
 
 
 def second_call(bench: Bench, case: Case) -> None:
-    """Check that the answer, asked for again, is bit by bit the very first one."""
+    """Check that repeated calls return the very first result, bit by bit."""
     first = first_answer(bench.subject, case.dtype)
-    assert not isinstance(first, str)  # then smoke would have failed, and blocked this
+    assert not isinstance(first, str)  # else smoke would have failed, and blocked this
     for _ in range(2):
         _same_again(bench, case, first)
     opening = opening_answer(bench.subject, case.dtype)
@@ -208,7 +207,7 @@ def second_call(bench: Bench, case: Case) -> None:
 
 
 def _same_again(bench: Bench, case: Case, before: Array) -> None:
-    """Raise Wrong unless a call gives the result that it gave before."""
+    """Raise Wrong unless a call repeats its earlier result."""
     again = bench.run(case)
     if not np.array_equal(before, again, equal_nan=True):
         said = describe_repeats(bench.subject, case) or "the same call again gave another result"
@@ -216,28 +215,26 @@ def _same_again(bench: Bench, case: Case, before: Array) -> None:
 
 
 BUFFERS = 4
-"""Results that an implementation may hand out in turn, before it writes into the first again."""
+"""Results that an implementation may return in turn before it reuses the memory of the first."""
 
 
 def no_alias(bench: Bench, case: Case) -> None:
     """Check that writing into a result changes neither inputs nor later results.
 
-    Later calls must leave the result alone, too. Positions that are all 0 are tried as well.
+    Later calls must leave the result unchanged, too. Positions that are all 0 are tried as well.
     """
     at_zero = []
     if "positions" in case.arguments:
         rows = case.arguments["positions"].shape[-1]
         at_zero = [at(case, np.zeros(rows, dtype=np.int64))]
-    for each in [case, *at_zero]:
-        if not bench.subject.admit(each):
-            continue
+    for each in bench.subject.runnable([case, *at_zero]):
         inputs = each.inputs
         try:
             first = bench.hold(each, inputs)
         except NotClaimed:
             continue
         kept = first.result.copy()
-        # As the call left them: that it changed them is said elsewhere.
+        # As the call left them: other checks report that it changed them.
         before = {name: array.copy() for name, array in _arrays(inputs).items()}
         if not first.write(0):
             continue
@@ -253,11 +250,11 @@ def no_alias(bench: Bench, case: Case) -> None:
                     raise Wrong(f"a later call wrote into an earlier result\n{call_line(each)}")
                 bench.run(each)
         finally:
-            first.write(kept)  # so that a table that is handed out does not spoil other checks
+            first.write(kept)  # so that a shared table does not spoil other checks
 
 
 def results_last(bench: Bench, case: Case) -> None:
-    """Check that a result stays as it is while others are computed."""
+    """Check that a result stays unchanged while others are computed."""
     _require(bench, case, "results-last")
 
 
@@ -280,12 +277,12 @@ def _require(bench: Bench, case: Case, name: str) -> None:
 
 def sizes(bench: Bench, case: Case) -> None:
     """Check that results are right at sizes at which implementations branch."""
-    # One at a time, while the truth by which a large one was chosen is still there.
+    # One at a time, while the truth that helped to choose a large one is still cached.
     subject = bench.subject
     usual = chain(sizes_of(case), many_and_equal(case), reshaped(subject, case))
     for change in chain(usual, at_switches(subject, case)):
         other = case.with_arguments(**change)
-        if not other.has_result:  # as where more channels turn than there are
+        if not other.has_result:  # e.g. with fewer channels than must rotate
             continue
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
@@ -300,7 +297,7 @@ def zeros(bench: Bench, case: Case) -> None:
 
 
 def unsorted_positions(bench: Bench, case: Case) -> None:
-    """Check that positions may come in any order."""
+    """Check that positions may be in any order."""
     order = np.array([5, 0, 3, 1, 4, 2])
     bench.assert_correct(at(case, order), "with unsorted positions")
 
@@ -317,16 +314,16 @@ def offset_positions(bench: Bench, case: Case) -> None:
 
 
 def single_position(bench: Bench, case: Case) -> None:
-    """Check that there may be a single row, as in decoding step by step; the first one again."""
+    """Check a single row, as in step-by-step decoding; the first position is repeated."""
     for position in (0, 11, 12, 0):
         bench.assert_correct(at(case, np.array([position])), f"with the single position {position}")
 
 
 def single_row(bench: Bench, case: Case) -> None:
-    """Check that there may be a single row of each sequence, at one place after the other.
+    """Check a single row of each sequence, at one position after another.
 
-    The calls are of one shape, as those that a graph records: what is told to count must be read
-    each time.
+    The calls have one shape, like those of a recorded graph: arguments that count must be read each
+    time.
     """
     for change in steps_of_one_row(case):
         name = COUNTS & change.keys()
@@ -335,9 +332,9 @@ def single_row(bench: Bench, case: Case) -> None:
 
 
 def negative_positions(bench: Bench, case: Case) -> None:
-    """Check that positions may lie on both sides of 0, near and far.
+    """Check positions on both sides of 0, near and far.
 
-    The far ones are as far as tables are first made for.
+    The far ones reach the usual initial size of tables.
     """
     other = case.with_conventions(domain="negative")
     for positions in ([-1, 0, -3, 2, -2, 1], [-100, -255, 3, -1], [-5000, 7, -4096, -1]):
@@ -345,14 +342,14 @@ def negative_positions(bench: Bench, case: Case) -> None:
 
 
 def no_positions(bench: Bench, case: Case) -> None:
-    """Check that no rows give no rows."""
+    """Check that no positions give no rows."""
     bench.assert_correct(at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
 def batch_axes(bench: Bench, case: Case) -> None:
-    """Check that there may be no, one, two or three leading axes, and many heads.
+    """Check calls with no, one, two or three leading axes, and with many heads.
 
-    There are also as many heads as rows or channels. Every element must be as it would be alone.
+    Also with as many heads as rows or channels. Every element must be the same as by itself.
     """
     last = {length for name in batched_arrays(case) for length in case.arguments[name].shape[-2:]}
     equal = ((n, n) for n in sorted(last) if 1 < n < 33)
@@ -363,7 +360,7 @@ def batch_axes(bench: Bench, case: Case) -> None:
 
 
 def single_query(bench: Bench, case: Case) -> None:
-    """Check that there may be one query at the end of the keys, as in decoding, or with one key."""
+    """Check a single query at the end of the keys, as in decoding, or with one key."""
     for k_len in (6, 1):
         bench.assert_correct(
             case.with_arguments(q_len=1, k_len=k_len), f"with one query and {k_len} keys"
@@ -371,7 +368,7 @@ def single_query(bench: Bench, case: Case) -> None:
 
 
 def any_shape(bench: Bench, case: Case) -> None:
-    """Check that distances may be a matrix, a single one, or none at all."""
+    """Check that distances may be a matrix, a single number, or empty."""
     relative = case.arguments["relative_position"]
     for distances in (relative[:400].reshape(20, 20), relative[:1], relative[:0]):
         changed = case.with_arguments(relative_position=distances)
@@ -379,7 +376,7 @@ def any_shape(bench: Bench, case: Case) -> None:
 
 
 def applicable(case: Case) -> dict[str, Behaviour]:
-    """Return the behaviours that can be asked for with the arguments of a case, by name."""
+    """Return the behaviours that apply to the arguments of a case, by name."""
     given = case.arguments
     arrays = _arrays(given).values()
     groups = [
@@ -446,17 +443,18 @@ _BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
 _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
 _ONLY_WITH: Mapping[str, Mapping[str, str]] = {"negative-positions": {"domain": "negative"}}
-"""Optional conventions without which a behaviour is not asked for."""
+"""Optional conventions that a behaviour requires."""
 _SELDOM_NEEDED = ("no-positions",)
-"""Behaviours of which a refusal is told, but is no failure unless asked for. Many libraries refuse
-no rows at all, and nobody has missed them; wrong numbers are wrong."""
+"""Behaviours whose refusal is reported, but fails only on request. Many libraries refuse an empty
+input, and nobody has missed it; wrong numbers are wrong."""
 _IN_ALL_DTYPES = ("inputs-untouched",)
 _OF_ONE_CALL = ("second-call", "results-last", "no-leak", "after-others")
-"""Behaviours of the smallest call alone, with others before, between or after."""
+"""Behaviours of the smallest call only, with other calls before, between or after it."""
 _OF_MEMORY = (_ARRAYS, _MATRICES, _HEADS, _EXPANDED, _INTEGERS)
 _OF_PYTHON = (
     *("no-alias", "results-last", "process-untouched"),
     *(name for group in (_IN_PLACE, *_OF_MEMORY) for name in group),
 )
-"""What a program in another language cannot be asked: it has copies of the arrays, of one form."""
+"""Behaviours that do not apply to programs in other languages, which get copies of the arrays,
+always of one form."""
 _IN_TWO_DTYPES = ("second-call", "no-alias", *chain.from_iterable(_OF_MEMORY))

@@ -1,4 +1,4 @@
-"""Asking an implementation in unusual ways, once its plain call is right."""
+"""Unusual calls to an implementation, once its plain call is right."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,39 +22,39 @@ from posenc_conformance.judge.verdict import Blocked, NotClaimed, TookTooLong
 from posenc_conformance.scheme_file.scheme import Arguments, Value
 
 ELSEWHERE = ("domain", "odd_dim")
-"""Optional conventions that have checks of their own: where positions lie, odd channels."""
+"""Optional conventions that have checks of their own: the domain of positions, and odd dims."""
 
 
 @dataclass
 class Bench:
-    """An implementation under test, and how often a check has asked it something."""
+    """An implementation under test, and the number of calls that a check has made."""
 
     subject: Subject
     calls: int = 0
 
     def run(self, case: Case) -> Array:
-        """Ask for the result of a case, and count the call."""
-        found = ask(self.subject, case)
+        """Return the result of a case, and count the call."""
+        output = ask(self.subject, case)
         self.calls += 1
-        return found
+        return output
 
     def invoke(self, case: Case, inputs: Arguments) -> Array:
-        """Ask for the result for inputs of an unusual form, and count the call."""
-        found = ask(self.subject, case, inputs)
+        """Return the result for inputs of an unusual form, and count the call."""
+        output = ask(self.subject, case, inputs)
         self.calls += 1
-        return found
+        return output
 
     def hold(self, case: Case, inputs: Arguments) -> Held:
-        """Ask for the result in the memory where the implementation has it, and count the call."""
-        found = hold(self.subject, case, inputs)
+        """Return the result in the implementation's own memory, and count the call."""
+        held = hold(self.subject, case, inputs)
         self.calls += 1
-        return found
+        return held
 
     def changes(self, case: Case) -> list[str]:
-        """Name what a call changes that belongs to the whole process, and count the call."""
-        found = find_changes(self.subject, case)
+        """Name the process-wide state that a call changes, and count the call."""
+        names = find_changes(self.subject, case)
         self.calls += 1
-        return found
+        return names
 
     def assert_correct(
         self,
@@ -63,14 +63,15 @@ class Bench:
         inputs: Arguments | None = None,
         explain: Explain | None = None,
     ) -> None:
-        """Check that a claimed case, given in inputs of an unusual form, has the true result.
+        """Check that a claimed case, with inputs of an unusual form, has the true result.
 
-        Raises Blocked if the plain call is wrong already: then this would say nothing new. A call
-        that the implementation declines is not judged. ``explain`` says what is wrong with another
-        result, if that is not to be looked for among the known mistakes.
+        Raises Blocked if the plain call is wrong already: the check would say nothing new. A call
+        that the implementation declines is not judged. ``explain`` diagnoses a wrong result, in
+        place of a search among the known mistakes.
         """
         require_plainly_right(self.subject, case.dtype)
-        if not self.subject.admit(case):
+        self.subject.note_size(case)
+        if not self.subject.covers(case):
             return
         try:
             output = self.run(case) if inputs is None else self.invoke(case, inputs)
@@ -85,7 +86,7 @@ class Bench:
         def explained(asked: Case, found: Floats) -> Diagnosis:
             if unsteady := describe_unsteady(self.subject, asked.dtype):
                 return Diagnosis((), otherwise=unsteady)
-            # The subject would be asked again in plain arrays.
+            # Diagnosing the subject would call it again with plain arrays.
             return (explain or diagnose)(asked, found)
 
         require_agreement(None, case, output, what, explained)
@@ -99,9 +100,9 @@ def require_plainly_right(subject: Subject, dtype: str) -> None:
 
 @once_per_subject
 def plainly_right(subject: Subject, dtype: str) -> bool:
-    """Return whether the smallest call, in plain arrays, gives the truth.
+    """Return whether the smallest call, with plain arrays, gives the truth.
 
-    It is asked once per process.
+    It is called once per process.
     """
     case = smallest_case(subject, dtype)
     return agrees(case, subject.run(case))
@@ -109,12 +110,11 @@ def plainly_right(subject: Subject, dtype: str) -> bool:
 
 @once_per_subject
 def optional_cases(subject: Subject, dtype: str) -> tuple[Case, ...]:
-    """Return a small call for each value of an optional convention that is claimed.
+    """Return a small call for each claimed value of an optional convention.
 
-    Left out are those whose plain answer is wrong already, and conventions of which other checks
-    are made.
+    Leaves out calls whose plain answer is wrong already, and conventions with checks of their own.
     """
-    if not plainly_right(subject, dtype):  # which is asked first: these may leave something behind
+    if not plainly_right(subject, dtype):  # first, since the calls below may leave state
         return ()
     return tuple(case for case in _with_options(subject, dtype) if is_right(subject, case))
 
@@ -129,13 +129,13 @@ def _with_options(subject: Subject, dtype: str) -> Iterator[Case]:
             chosen = [each for each in drawn if each.conventions.get(name) == value]
             chosen.sort(key=amount_of)
             some = (like for each in chosen for like in (_as_smallest(subject, each), each))
-            for case in islice((each for each in some if subject.admit(each)), 1):
+            for case in islice(subject.runnable(some), 1):
                 met |= case.conventions.items()
                 yield case
 
 
 def _as_smallest(subject: Subject, case: Case) -> Case:
-    """Return the smallest call with what another has besides; that one, if the two do not fit."""
+    """Return the smallest call with the additions of ``case``; ``case`` if they do not fit."""
     smallest = smallest_case(subject, case.dtype)
     more = {n: each for n, each in case.arguments.items() if n not in smallest.arguments}
     both = smallest.with_arguments(**more).with_conventions(**case.conventions)
@@ -143,7 +143,7 @@ def _as_smallest(subject: Subject, case: Case) -> Case:
 
 
 def is_right(subject: Subject, case: Case) -> bool:
-    """Return whether a call, in plain arrays, gives the truth."""
+    """Return whether a call, with plain arrays, gives the truth."""
     with suppress(Misbehaviour, NotClaimed, TookTooLong):
         return agrees(case, ask(subject, case))
     return False

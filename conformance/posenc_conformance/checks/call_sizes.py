@@ -1,6 +1,6 @@
-"""Calls with equal, short, wide or many axes; what is an axis is seen from what is drawn.
+"""Calls with equal, short, wide or many axes, which are inferred from drawn calls.
 
-Lengths that are the same number in every call that the kit draws are one axis.
+Lengths that are equal in every drawn call are one axis.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,29 +26,28 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LARGEST_AXIS = 64
-"""A number above this, in the smallest call, is no length of an axis."""
+"""Largest number in the smallest call that counts as the length of an axis."""
 SHORT = (1, 2)
-"""Lengths for a short axis; the first that works is taken."""
+"""Lengths tried for a short axis; the first that works is taken."""
 EQUAL = (4, 6, 8, 9, 16)
-"""Lengths for all axes at once; the first that works is taken."""
+"""Lengths tried for all axes together; the first that works is taken."""
 WIDE = (264, 258, 257)
-"""Lengths for a wide axis, beyond a block of 128 or 256 threads; the first that works is taken.
-Many axes must be even, or come in eights."""
+"""Lengths tried for a wide axis, beyond a block of 128 or 256 threads; the first that works is
+taken. Many axes must be even, or multiples of eight."""
 GROWING = tuple(24 * round(2 ** (step / 2)) for step in (0, *range(2, 29)))
-"""Lengths among which one is looked for that makes many numbers and not too many: multiples of 24
-that grow by about √2."""
+"""Lengths tried for many, but not too many, numbers: multiples of 24 that grow by about √2."""
 LONG = 4128
-"""The longest axis of rows, keys or channels, of which an implementation may make all pairs."""
+"""Longest axis of rows, keys or channels, of which an implementation may form all pairs."""
 COUNTED = ("q_len", "k_len", "n", "length")
 """Numbers among the arguments that count rows or keys."""
 RESULT = "the result"
 LIMIT = 2**17
-"""Most numbers in the result, and in all arrays, of a call with other lengths: it is soon
-computed."""
+"""Most numbers in the result, and in all arrays, of a call with other lengths, so that it is
+fast."""
 MOST = 2**19
 """Most numbers in the result, and in all arrays, of a call that must have more than MANY."""
 WORK = 2**22
-"""Largest product of all axes of a call: the most of what is added up on the way to a result."""
+"""Largest product of all axes of a call, which limits the terms that are summed for a result."""
 
 ArrayAxis = tuple[str, int | None]
 """An argument and its axis, counted from the last; None for a number."""
@@ -58,18 +57,18 @@ Groups = Sequence[Sequence[ArrayAxis]]
 
 @dataclass(frozen=True)
 class Axes:
-    """Which lengths of a call can be chosen."""
+    """The axes of a call whose lengths can be chosen."""
 
     groups: tuple[tuple[ArrayAxis, ...], ...]
-    """The axes, as groups of places that have one length each."""
+    """The axes, as groups of places that share one length."""
     signed: frozenset[str]
     """Arrays that may hold numbers of any sign."""
     met: tuple[Lengths, ...]
-    """The lengths that calls of other checks have."""
+    """The lengths in the calls of other checks."""
 
 
 def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
-    """Yield arguments with all axes of one length, or else two by two; then each short and wide.
+    """Yield arguments with all axes equal, or else pairs of axes; then each axis short and wide.
 
     Last, those with more numbers in the result and in each array than a grid has blocks.
     """
@@ -101,8 +100,8 @@ def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
 def _is_first(subject: Subject) -> bool:
     """Return whether the method claims no combination before this one.
 
-    What happens beyond some number of elements seldom depends on the combination, and takes long to
-    look for.
+    Behaviour beyond some number of elements rarely depends on the combination, and is slow to
+    check.
     """
     claimed = {subject.combination.name, *subject.siblings}
     return next(each for each in subject.call.combinations if each in claimed) == (
@@ -113,8 +112,8 @@ def _is_first(subject: Subject) -> bool:
 def _many(subject: Subject, case: Case, axes: Axes) -> Iterator[ArgumentDict]:
     """Yield arguments with more than MANY numbers in the result, and in each array of floats.
 
-    First two axes are made long, because there are more often two; then three, then one, and in the
-    end one with all other axes short. An array that none of them makes that large is left out.
+    First two axes are made long, since most calls have two; then three, then one, and finally one
+    with all other axes short. An array that none of these enlarges is left out.
     """
     changes = list(case.knowledge.many(case)) if case.knowledge.many else []
     yield from changes
@@ -135,7 +134,7 @@ def _first_of_many(
 ) -> ArgumentDict:
     """Find a change of ``count`` lengths that makes the result or an array large.
 
-    Empty if none does. The other lengths become ``others``, or stay as they are if that is 0.
+    Empty if none does. The other lengths become ``others``, or stay unchanged if that is 0.
     """
     for groups in combinations(axes.groups, count):
         places = set(chain.from_iterable(groups))
@@ -160,7 +159,7 @@ def _first_of_many(
 
 
 def _of_heads(case: Case, name: str, axis: int | None) -> bool:
-    """Return whether a length is none of rows, keys or channels, as far as can be seen."""
+    """Return whether a length belongs to no rows, keys or channels, as far as can be told."""
     if axis is None:
         return name not in COUNTED
     alone = np.ndim(case.arguments[name]) == 1 and name != "positions"
@@ -171,7 +170,7 @@ def _shows(case: Case, wanted: str) -> bool:
     """Return whether the numbers beyond MANY, of the result or of an array, make a difference.
 
     Those of the result do if they are not all 0. Those of an array do if the result changes when
-    they become the array's first number; 0 might not be allowed there.
+    they are replaced by the array's first number; 0 might not be allowed there.
     """
     if wanted == RESULT:
         seen = np.where(case.shown, case.truth, 0).astype(np.float64)
@@ -193,12 +192,12 @@ def _work(axes: Axes, case: Case) -> int:
 
 
 def _large(case: Case) -> set[str]:
-    """Name what has more than MANY numbers: arrays, and the result."""
+    """Name the arrays, and the result, with more than MANY numbers."""
     return {name for name, number in _numbers(case).items() if number > MANY}
 
 
 def _numbers(case: Case) -> dict[str, int]:
-    """Count the numbers of the result, and of each array; empty where shapes do not fit."""
+    """Count the numbers of the result, and of each array; empty if shapes do not fit."""
     with suppress(TypeError, ValueError, IndexError):
         sizes = {name: array.size for name, array in _arrays(case).items()}
         return sizes | {RESULT: prod(case.shape)}
@@ -211,7 +210,7 @@ def _arrays(case: Case) -> dict[str, Array]:
 
 
 def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
-    """Return whether a case is claimed, has a result, and is soon computed."""
+    """Return whether a case is claimed, has a result, and is fast to compute."""
     numbers = _numbers(case)
     if not numbers or max(numbers[RESULT], sum(numbers.values()) - numbers[RESULT]) > most:
         return False
@@ -221,14 +220,14 @@ def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
 
 
 def _keys_suffice(case: Case) -> bool:
-    """Return whether there are not more queries than keys, which not every library takes."""
+    """Return whether there are no more queries than keys, as some libraries require."""
     if not {"q_len", "k_len"} <= case.call.parameters.keys():
         return True
     return bool(case.parameter("q_len") <= case.parameter("k_len"))
 
 
 def axes_of(subject: Subject, case: Case) -> Axes:
-    """Find the axes of a call, from calls that are drawn and from those of other sizes."""
+    """Find the axes of a call, from drawn calls and from calls of other sizes."""
     scope = next(each for each in subject.scopes if case.dtype in each.dtypes)
     some = [dict(each.arguments) for each in (case, *draw_cases(subject, [scope], case.dtype))]
     some += [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
@@ -250,14 +249,14 @@ def axes_of(subject: Subject, case: Case) -> Axes:
 
 
 def lengths_of(arguments: Arguments) -> Lengths:
-    """Collect the length of every axis of an array, and every whole number."""
-    found: dict[ArrayAxis, int] = {}
+    """Collect the length of every axis of an array, and every integer."""
+    lengths: dict[ArrayAxis, int] = {}
     for name, value in arguments.items():
         if isinstance(value, np.ndarray):
-            found |= {(name, axis): value.shape[axis] for axis in range(-value.ndim, 0)}
+            lengths |= {(name, axis): value.shape[axis] for axis in range(-value.ndim, 0)}
         elif isinstance(value, int) and not isinstance(value, bool):
-            found[name, None] = value
-    return found
+            lengths[name, None] = value
+    return lengths
 
 
 def _equal(lengths: Lengths, groups: Groups) -> bool:
@@ -277,9 +276,9 @@ def _changed(case: Case, axes: Axes, places: set[ArrayAxis], length: int) -> Arg
 
 
 def _resized(array: Array, lengths: Mapping[int, int], start: int | None) -> Array:
-    """Return an array with other lengths: drawn anew, or what it holds over and over.
+    """Return an array with other lengths: new values, or its own values repeated.
 
-    It is drawn anew from ``start``, unless that is None.
+    New values begin at ``start``, unless that is None.
     """
     if start is not None:
         shape = [lengths.get(axis, array.shape[axis]) for axis in range(-array.ndim, 0)]

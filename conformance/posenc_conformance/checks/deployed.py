@@ -1,4 +1,4 @@
-"""As deployed: what an engine that serves a probe does with positions, group by group of layers."""
+"""As deployed: an engine's use of positions while it serves a probe, per group of layers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,22 +23,21 @@ from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 LEVEL = "deployed"
 DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
-"""Distances of a key, as far as texts may be long."""
+"""Distances of a key that are checked, as far as texts may be long."""
 CONTEXT = 4352
-"""Tokens of the longest text, if nothing else is said: a distance of 4,095 and a window of 4,096
-are asked with them."""
+"""Default limit on the tokens of a text: enough for a distance of 4,095 and a window of 4,096."""
 SHORTEST = 512
-"""Tokens of the shortest text that must be allowed, so that something can be asked."""
+"""Smallest limit on the tokens of a text with which anything can be checked."""
 
 IN_A_BATCH = "one-batch"
 
 
 def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     """Return a subject for each group of layers that has scores."""
-    found = []
+    subjects = []
     for group in asked_groups(engine):
         case = case_of(group, _inputs(group))
-        found.append(
+        subjects.append(
             Subject(
                 case.scheme,
                 case.call,
@@ -49,11 +48,11 @@ def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
                 engine=Engine(engine.model.id, group.id, LEVEL, {}),
             )
         )
-    return found
+    return subjects
 
 
 def asked_groups(engine: Deployed) -> list[Group]:
-    """Return the groups of layers that a probe asks; of a table of positions the only one."""
+    """Return the groups of layers that a probe checks; for a table of positions, the only one."""
     if engine.probe.turns:
         return turned_groups(engine.model)
     asked = ("alibi_bias", "learned", "t5_bucket")
@@ -75,8 +74,8 @@ def _inputs(group: Group) -> dict[str, Any]:
 def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
     """Yield the checks of each group of layers; no text is longer than ``length``.
 
-    Several texts in one request come when every group was asked all that is asked before them:
-    mlx-lm's server answers nothing more then. Texts that may change what it keeps come last.
+    Several texts in one request come after the checks that precede them in all groups, because
+    mlx-lm's server stops answering then. Texts that may change the engine's state come last.
     """
     asked = [list(_checks(engine, subject, length)) for subject in subjects]
     first = [_place_of_batch(each) for each in asked]
@@ -87,13 +86,13 @@ def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterat
 
 
 def _place_of_batch(asked: Sequence[Check]) -> int:
-    """Return where several texts are asked in one request; at the end if they are not."""
+    """Return the index of the check of several texts in one request; the end if there is none."""
     batches = (n for n, check in enumerate(asked) if check.id.startswith(IN_A_BATCH))
     return next(batches, len(asked))
 
 
 def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
-    """Yield the checks of a group of layers, in the order in which they are asked of it."""
+    """Yield the checks of a group of layers, in the order in which they run."""
     groups = {group.id: group for group in asked_groups(engine)}
     (dtype,) = subject.dtypes
     longest = _length(engine, subject, length), _allowed(engine, subject, length)
@@ -112,7 +111,7 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
 
 
 def _length(engine: Deployed, subject: Subject, length: int) -> int:
-    """Return how long texts may be: as the user, the engine and the model say."""
+    """Return the limit on the tokens of a text that user, engine and model set."""
     context = engine.model.meaning.context
     extended = context.extended or length
     if subject.scheme.id in BY_LENGTH and context.original:
@@ -121,7 +120,7 @@ def _length(engine: Deployed, subject: Subject, length: int) -> int:
 
 
 def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
-    """Return the same where frequencies change with the length, beyond the original context."""
+    """Return the same limit for texts whose frequencies change beyond the original context."""
     extended = engine.model.meaning.context.extended
     if subject.scheme.id == "dynamic-ntk" or extended is None:
         extended = length
@@ -130,7 +129,7 @@ def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
 
 @dataclass(frozen=True)
 class _Questions(Situations):
-    """A group of layers of an engine, and all that is asked of it."""
+    """A group of layers of an engine, and all checks of it."""
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
@@ -162,12 +161,12 @@ class _Questions(Situations):
 
     @property
     def _tabled(self) -> bool:
-        """Whether rows of a table are asked, and no keys."""
+        """Whether the probe reads rows of a table, instead of keys."""
         return isinstance(self.engine.probe.plan, Tabled)
 
     @cached_property
     def _distances(self) -> list[int]:
-        """The distances that are asked: the usual ones, and the farthest that there can be."""
+        """The distances that are checked: the usual ones, and the farthest possible one."""
         usual = sorted({*DISTANCES, self.group.parameters.get("max_distance", 1)})
         fitting = [each for each in usual if self._fits(self._prompt(each))]
         if not fitting:
@@ -181,7 +180,7 @@ class _Questions(Situations):
         return fitting
 
     def _why_nothing_fits(self) -> str:
-        """Say why no text can be asked."""
+        """Say why no text fits."""
         shortest = self._prompt(1)
         of = f"{self.group.id} of {self.engine.model.title}"
         if shortest.length > self.length:
@@ -196,18 +195,18 @@ class _Questions(Situations):
 
     @cached_property
     def longest(self) -> int:
-        """Tokens of the longest text that is asked."""
+        """Tokens of the longest text that is sent."""
         return max(self._prompt(distance).length for distance in self._distances)
 
     def _distance(self, prompt: Prompt) -> Outcome:
-        """Ask all pairs at a distance."""
+        """Check all pairs at a distance."""
         return self._together([self._measure(self._new(prompt))])
 
     def _layers(self) -> Outcome:
-        """Ask each layer about a few pairs.
+        """Check each layer with a few pairs.
 
-        Raises Wrong for layers that are treated otherwise than their group, and Blocked if all are:
-        that is said elsewhere.
+        Raises Wrong for layers that are treated differently from their group, and Blocked if all
+        are, which other checks report.
         """
         others = [each for each in asked_groups(self.engine) if each.id != self.group.id]
         found, mistaken = [], {}
@@ -240,7 +239,7 @@ class _Questions(Situations):
         return replace(prompt, first=first, key=first - (reach - FEW + 1))
 
     def _window(self, reach: int) -> Outcome:
-        """Ask queries from just inside the window to just outside."""
+        """Check queries from just inside the window to just outside."""
         prompt = self._at_window(reach)
         if prompt.length > self.length:
             raise NotClaimed(
@@ -272,9 +271,9 @@ class _Questions(Situations):
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
 
     def _two_sided_window(self, reach: int) -> Outcome:
-        """Ask queries on both sides of a key, from just inside the window to just outside.
+        """Check queries on both sides of a key, from just inside the window to just outside.
 
-        Raises Wrong if the farthest that sees it is another one on one of the sides.
+        Raises Wrong if, on either side, the farthest query that sees the key is not the right one.
         """
         count = 2 * FEW
         behind = self._prompt(1, steps=count)
@@ -316,9 +315,9 @@ class _Questions(Situations):
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
 
     def _chunk(self, border: int) -> Outcome:
-        """Ask a query behind a border of chunks about keys on both sides of it.
+        """Check which keys on both sides of a chunk border are seen by a query after it.
 
-        Raises Wrong if it does not see the first position of its chunk, or sees one before.
+        Raises Wrong if the query does not see the first position of its chunk, or sees one before.
         """
         query = border + FEW
         if query + 2 > self.length:
@@ -346,7 +345,7 @@ class _Questions(Situations):
 
 
 def _no_farther(far: int, right: int, largest: int) -> str:
-    """Say how far keys are seen on one side."""
+    """Say how far away keys are seen on one side."""
     if far == largest:
         return f"at {far:,} or more"
     if far < right - FEW + 1:

@@ -1,7 +1,7 @@
-"""Which mistake in reading a configuration explains what an engine returned.
+"""The mistake in reading a configuration that explains an engine's result.
 
-Single mistakes are tried before pairs of them. What none of them explains is described: at which
-positions rows stand, or how fast pairs turn, which is asked of the engine once more.
+Single mistakes are tried before pairs. A result that none of them explains is described: by the
+positions of rows, or by the frequencies of pairs, for which the engine is called once more.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,18 +54,18 @@ from posenc_conformance.models.misreadings import (
 )
 
 ROWS_OF_PAIRS = 4
-"""Rows of one head on which pairs of a scheme's own mistakes are tried, which are many."""
+"""Rows of one head on which pairs of a scheme's own mistakes are tried: there are many pairs."""
 CLOSE = (0, 1, 2, 3, 5, 8, 13, 21, 34)
-"""Rows from which frequencies are read stand so far behind the first one."""
+"""Distances, from the first row, of the rows from which frequencies are read."""
 READABLE = 1 << 14
-"""From rows beyond this position, frequencies in float32 cannot be read."""
+"""Position from which on frequencies in float32 cannot be read."""
 RANKS = (2, 4, 8, 16)
-"""So many machines may share the heads of a model."""
+"""Numbers of machines that may share the heads of a model."""
 
 
 @dataclass(frozen=True)
 class WrongEngine:
-    """An engine that has answered a question wrongly, and may be asked more."""
+    """An engine that answered a question wrongly, and may be asked further ones."""
 
     subject: Subject
     question: Question
@@ -83,9 +83,9 @@ class WrongEngine:
         return replace(found, explanations=(*names, *found.explanations))
 
     def _places_that_are_read(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
-        """Yield the place of a configuration that is read, if that explains it.
+        """Yield the place in the configuration that the engine reads, if that explains the result.
 
-        That is tried with configurations in which everything stands where the engine may look.
+        Tries configurations that have all values in places where the engine may look.
         """
         assert self.subject.engine is not None
         config = self.subject.engine.keywords["config"]
@@ -99,9 +99,9 @@ class WrongEngine:
                 return
 
     def _reads_all_of(self, config: Fields, case: Case) -> bool:
-        """Return whether the engine turns all layers rightly by another configuration.
+        """Return whether the engine is right about all layers with another configuration.
 
-        Who ignores a field may be right about some layers alone.
+        An engine that ignores a field may be right about some layers only.
         """
         call, model = self.question.call, self.question.model
         if call not in TURNING:
@@ -117,13 +117,13 @@ class WrongEngine:
         )
 
     def _asked_with(self, **keywords: Any) -> Subject:
-        """Return the engine as it is when something else is passed by keyword."""
+        """Return the engine as called with other keyword arguments."""
         assert self.subject.engine is not None
         given = {**self.subject.engine.keywords, **keywords}
         return replace(self.subject, engine=replace(self.subject.engine, keywords=given))
 
     def _shorter(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
-        """Yield that the long list is used one text too early, if shorter texts are right."""
+        """Report that the long list is used one text too early, if shorter texts are right."""
         if found.deviation != LONG or self.question.id != "within":
             return
         for each in questions(self.question.model, self.question.group, self.question.call):
@@ -131,15 +131,15 @@ class WrongEngine:
                 yield EARLY, EARLY_WORDS.format(case.largest_position + 1)
 
     def _described(self, case: Case, output: Floats) -> str:
-        """Say in words where rows stand, or how fast pairs turn; empty if nobody can tell."""
+        """Describe the positions of rows, or the frequencies of pairs; empty if unclear."""
         if self.question.call not in TURNING:
             return ""
         return describe_rows([(case, output)]) or recover([(case, output)]) or self._turning(case)
 
     def _turning(self, case: Case) -> str:
-        """Ask for rows that stand close together, and say how fast their pairs turn.
+        """Call the engine with rows at close positions, and describe how fast their pairs turn.
 
-        They are asked for in float32, if that is claimed: in short dtypes nothing can be read.
+        The dtype is float32, if that is claimed: short dtypes do not show frequencies.
         """
         dtype = "float32" if "float32" in self.subject.dtypes else case.dtype
         first = int(case.arguments["positions"].min())
@@ -165,9 +165,9 @@ def _agrees(subject: Subject, question: Question, case: Case) -> bool:
 
 
 def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
-    """Return models of the mistakes in reading a configuration: what each would compute."""
+    """Return models of the mistakes in reading a configuration: the result of each."""
     own = _own(question)
-    found: dict[str, DeviationModel] = {}
+    models: dict[str, DeviationModel] = {}
     for mistake in (*MISTAKES, UNROTATED):
 
         def predicted(case: Case, got: Floats, mistake: Mistake = mistake) -> Iterator[Prediction]:
@@ -175,33 +175,33 @@ def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
                 words = f"matches {mistake.what}{changed_numbers(own, made)}"
                 yield from predict_case(_of_group(question, case, made), words)
 
-        found[mistake.id] = predicted
+        models[mistake.id] = predicted
     if question.model.meaning.context.original:
-        found[SHORT_TABLES] = _short_tables(question.model.meaning.context.original)
+        models[SHORT_TABLES] = _short_tables(question.model.meaning.context.original)
     if question.call == "bias":
-        found[BIAS_MISSING] = _no_bias
-        found[OF_A_RANK] = _slopes_of_a_rank(question, own)
-    return found
+        models[BIAS_MISSING] = _no_bias
+        models[OF_A_RANK] = _slopes_of_a_rank(question, own)
+    return models
 
 
 def _own(question: Question) -> Group:
-    """Return the group of a question as its model has it."""
+    """Return the group of a question as its model defines it."""
     groups = question.model.meaning.groups
     return next(each for each in groups if each.id == question.group.id)
 
 
 def _ways(mistake: Mistake, group: Group, question: Question) -> Iterator[Group]:
-    """Yield what a mistake makes of a group, where that computes something."""
+    """Yield the groups that result from a mistake, if they compute something."""
     model = question.model
     for made in mistake.ways(group, model.meaning, model.configuration):
         if made.call is not None:
             yield made
-        elif question.call == "scores":  # whose queries are multiplied all the same
+        elif question.call == "scores":  # queries are multiplied in any case
             yield unturned(made, question.group)
 
 
 def _pairs_in_reading(question: Question, case: Case, output: Floats) -> list[Fit]:
-    """Find the first two mistakes in reading that give a result, one made after the other."""
+    """Find the first two mistakes in reading that give a result when combined."""
     if question.call not in TURNING:
         return []
     own = _own(question)
@@ -224,9 +224,9 @@ def _pairs_in_reading(question: Question, case: Case, output: Floats) -> list[Fi
 
 
 def _twice(question: Question, own: Group) -> Iterator[tuple[Mistake, Mistake, Group, Group]]:
-    """Yield pairs of mistakes with what the first makes of a group, and then the second of that.
+    """Yield pairs of mistakes, with the group after the first and the group after both.
 
-    Each pair is yielded in one order alone if both give the same.
+    A pair is yielded in one order only if both orders give the same group.
     """
     tried: list[Group] = []
     for first in MISTAKES:
@@ -256,14 +256,14 @@ def _pairs_in_turning(case: Case, output: Floats) -> list[Fit]:
 
 
 def _short_tables(end: int) -> DeviationModel:
-    """Make a model of tables for the original context that do not refuse positions beyond it."""
+    """Make a model of tables for the original context that accept positions beyond it."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
         where = case.arguments.get("positions")
         if where is None or where.max() < end:
             return
         for words, read in short_tables(end):
-            if np.any(read(where)):  # where all is position 0, nothing may be rotated at all
+            if np.any(read(where)):  # if all positions are 0, perhaps nothing is rotated at all
                 twin = case.with_fields(arguments={**case.arguments, "positions": read(where)})
                 yield from predict_case(twin, f"matches {words}")
 
@@ -275,7 +275,7 @@ def _no_bias(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def _slopes_of_a_rank(question: Question, group: Group) -> DeviationModel:
-    """Make a model of machines each of which computes slopes for its own heads alone."""
+    """Make a model of machines that compute slopes for their own heads only."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
         heads = int(group.parameters["heads"])

@@ -1,4 +1,4 @@
-"""What an engine is asked about a group of layers of a model."""
+"""The questions that an engine is asked about a group of layers of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,26 +19,26 @@ from posenc_conformance.models.misreadings import longer
 from posenc_conformance.scheme_file.scheme import Arguments, Scheme
 
 TURNING = ("rotary", "scores")
-"""Methods that are asked about layers that turn, and layers beside them that do not."""
+"""Methods for layers that rotate, and for layers among them that do not."""
 HEADS = 2
 USUAL_LENGTH = 4096
-"""Length of texts for a configuration that does not say one."""
+"""Length of texts for a configuration without one."""
 BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
 SHORT = "short"
 """The question about a text that is far from every border."""
 STEPS = "steps"
-"""The question about queries whose temperature rises: also at both sides of where it does."""
+"""The question about queries whose temperature rises, including both sides of each rise."""
 RISES = (1, 2, 5)
-"""The steps at which that is asked."""
+"""The steps whose rises it includes."""
 SCALED = 4
-"""A key may be made longer, and a query multiplied by a factor, that by another, and all rounded to
-the dtype: so many more units of rounding are granted for scores than for what is rotated."""
+"""Units of rounding granted for scores beyond those for rotated rows: a key may be scaled, a query
+multiplied by a factor, and that by another, and all rounded to the dtype."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked about a group of layers of a model."""
+    """A question about a group of layers of a model."""
 
     model: Model
     group: Group
@@ -47,17 +47,17 @@ class Question:
     arguments: Arguments
 
     def of(self, group: Group, dtype: str) -> Case:
-        """Make the case of this or another group in a dtype, which holds lattices exactly."""
+        """Make the case of this or another group, in a dtype that holds lattices exactly."""
         case = case_of(group, self.arguments).with_fields(dtype=dtype)
         return _scored(case, group) if self.call == "scores" else seen(case)
 
     def ask(self, subject: Subject, case: Case) -> Array:
-        """Put the question to an engine; the case says the shape and dtype of its answer.
+        """Ask an engine the question; the case has the shape and dtype of its answer.
 
-        Scores are asked for with keys that are 1 in one channel and stand at position 0, where
-        nothing is turned. So they are the channels of what has become of the queries.
+        For scores, each key is 1 in one channel and at position 0, where nothing is rotated. So the
+        scores are the channels of the rotated queries.
 
-        Raises Misbehaviour and Declined as :func:`judge.asking.ask` does.
+        Raises Misbehaviour and Declined as :func:`judge.calling.ask` does.
         """
         if self.call != "scores":
             return ask(subject, case)
@@ -76,7 +76,7 @@ class Question:
 
 
 def questions(model: Model, group: Group, call: str) -> list[Question]:
-    """List what is asked about a group of layers."""
+    """List the questions about a group of layers."""
     asked = {
         "rotary": _of_rotary,
         "scores": _of_scores,
@@ -90,29 +90,29 @@ def questions(model: Model, group: Group, call: str) -> list[Question]:
 
 
 def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    """Ask within the original context, to its very end; then past it, and at the end of all."""
+    """Return the questions up to the end of the original context, beyond it, and at the end."""
     end = context.original or context.extended or USUAL_LENGTH
     places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
-    if group.scheme == "longrope":  # the last text that is short is asked within
+    if group.scheme == "longrope":  # "within" asks about the longest short text
         places[SHORT] = [0, 1, *(each for each in BETWEEN if each < end // 2)]
-    if group.grows:  # neither length is factor times the original one, which some take for all
+    if group.grows:  # neither is factor times the original length, which some use for all
         places["beyond"] = [1, end, end + end // 2 - 1]
         places["longer"] = [1, end, max(4 * end, context.extended or 0) - 1]
     elif context.extended is not None and context.extended > end:
         last = context.extended - 1
-        near = {end, end + BETWEEN[0], last - BETWEEN[0], last}  # a table may end where a text does
+        near = {end, end + BETWEEN[0], last - BETWEEN[0], last}  # tables may end where texts do
         places["beyond"] = sorted(each for each in near if end <= each <= last)
     found = {id: turned_at(group, rows) for id, rows in places.items()}
-    if group.scheme == "m-rope":  # an image: rows and columns beside one moment
+    if group.scheme == "m-rope":  # an image: rows and columns at one time
         axes = np.array([[9, 9, 9, 9], [9, 9, 10, 10], [9, 10, 9, 10]])
         found["axes"] = {**turned_at(group, axes[0]), "positions": axes}
     return found
 
 
 def _of_scores(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    """Ask as of what is rotated; if there is a temperature, also at both sides of where it rises.
+    """Return the questions about rotation; with a temperature, also about both sides of its rises.
 
-    All of that is one question then, since a few rows look like many mistakes.
+    They are one question then, since a few rows match many mistakes.
     """
     found = _of_rotary(context, group)
     warm = group.temperature
@@ -127,7 +127,7 @@ def _of_scores(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 
 
 def turned_at(group: Group, rows: Sequence[int]) -> dict[str, Any]:
-    """Return what is passed to have rows of a group turned that stand at some positions."""
+    """Return arguments for rows of a group at some positions."""
     size = int(group.parameters["head_dim"])
     positions = rows_of(group, np.array(rows))
     return {"x": lattice((HEADS, len(rows), size)), "positions": positions}
@@ -144,7 +144,7 @@ def _of_encoding(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 
 
 def _scored(case: Case, group: Group) -> Case:
-    """Return a rotary case with its rows multiplied by what the scores of queries there are."""
+    """Return a rotary case whose rows are multiplied by the factors of their scores."""
     where = np.atleast_2d(case.arguments["positions"])[0]
     factors = np.array([longer(group) * multiplier(group, int(place)) for place in where])
     x = case.arguments["x"] * factors[:, None]
@@ -155,9 +155,9 @@ def _scored(case: Case, group: Group) -> Case:
 
 @lru_cache(maxsize=32)
 def _with_room(scheme: KnownScheme) -> KnownScheme:
-    """Return the scheme with the error that scores may have beside that of what is rotated.
+    """Return the scheme with the additional error of scores, compared with rotated rows.
 
-    Channels that are not rotated are multiplied all the same, and so need not be exact.
+    Channels that are not rotated are multiplied as well, and so need not be exact.
     """
 
     def find(own: Scheme) -> Knowledge:
@@ -177,7 +177,7 @@ def _of_channels(known: CallKnowledge) -> CallKnowledge:
 
 
 def seen(case: Case) -> Case:
-    """Return the same case; of a bias only what a causal mask lets a query look at."""
+    """Return the same case; of a bias, only the part that a causal mask shows."""
     if case.call.kind != "bias":
         return case
     rows = case.shape[-1] - case.shape[-2] + np.arange(case.shape[-2])

@@ -19,7 +19,7 @@ from posenc_conformance.judge.verdict import (
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of running a check."""
+    """The result of running a check."""
 
     verdict: Verdict
     outcome: Outcome = field(default_factory=Outcome)
@@ -30,7 +30,7 @@ class Execution:
 
 
 def execute(check: Check, options: Options) -> Execution:
-    """Run a check, unless smoke failed in all dtypes that it speaks about."""
+    """Run a check, unless smoke failed in all dtypes that it covers."""
     subject = check.subject
     subject.history.too_large = False
     try:
@@ -45,7 +45,7 @@ def execute(check: Check, options: Options) -> Execution:
         )
     except Blocked as reason:
         return Execution(Verdict.BLOCKED, text=str(reason))
-    except Misbehaviour as problem:  # where a check foresees none: the process may have been killed
+    except Misbehaviour as problem:  # unexpected: the process may have been killed
         return Execution(Verdict.FAILED, text=str(problem))
     except Wrong as wrong:
         verdict = Verdict.SILENT if isinstance(wrong, Silent) else Verdict.FAILED

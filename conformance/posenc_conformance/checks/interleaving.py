@@ -1,4 +1,4 @@
-"""Calls in turn: what one leaves behind for the others, in tables, caches and buffers."""
+"""Interleaved calls: the state that one leaves for others, in tables, caches and buffers."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,11 +31,11 @@ from posenc_conformance.judge.verdict import Blocked, NotClaimed, Wrong
 
 @dataclass(frozen=True)
 class TurnResults:
-    """What happened when the smallest call and others were made in turn."""
+    """The results of the smallest call and others, made in turn."""
 
     calls: int
     problems: Mapping[str, Exception]
-    """The first problem that each check has with it."""
+    """The first problem found by each check."""
 
 
 @once_per_subject
@@ -47,7 +47,7 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
     kept = first.result.copy()
     with _noting(problems, "no-leak"):
         before = first_answer(subject, dtype)
-        assert not isinstance(before, str)  # then smoke would have failed, and blocked this
+        assert not isinstance(before, str)  # else smoke would have failed, and blocked this
         since = "calls since the first one changed the result"
         require_same_again(subject, case, before, kept, since)
     some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
@@ -73,9 +73,9 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
 
 
 def _ask_short_first(subject: Subject, case: Case) -> None:
-    """Ask a new instance in the shortest dtype first, whose tables may be kept, then in this one.
+    """Call a new instance in the shortest dtype, whose tables it may keep, then in this dtype.
 
-    Nothing is asked if there is no class that can be made without arguments, or no shorter dtype.
+    Does nothing if no class can be made without arguments, or if no dtype is shorter.
     """
     shortest = max(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
     if UNIT_ROUNDOFF[shortest] <= UNIT_ROUNDOFF[case.dtype]:
@@ -99,7 +99,7 @@ def _ask_short_first(subject: Subject, case: Case) -> None:
 def _vary(
     problems: dict[str, Exception], subject: Subject, wide: Case, others: Iterator[Case]
 ) -> None:
-    """Make a large call, others after it, and the same again; note what goes wrong."""
+    """Make a large call, others after it, and the large one again; note problems."""
     before = ask(subject, wide).copy()
     for other in others:
         with suppress(NotClaimed):
@@ -114,7 +114,7 @@ def _vary(
 def _note_wrong(
     problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
 ) -> None:
-    """Note the first wrong answer alone, with its cause: in large ones that takes long to find."""
+    """Note only the first wrong answer with its cause: for large ones, finding it is slow."""
     if "after-others" in problems:
         return
     with _noting(problems, "after-others"):
@@ -141,15 +141,15 @@ def require_same_again(
     what: str,
     between: Case | None = None,
 ) -> None:
-    """Raise Wrong unless two results of a call are equal, or sums in an order that changes.
+    """Raise Wrong unless two results of a call are equal, or sums in a varying order.
 
-    Such sums, as atomic additions on a GPU give them, differ by rounding, and with nothing between
-    the calls too. The words are those for what came between, which may be a call to be shown,
-    unless the implementation is right now and then.
+    Such sums, from atomic additions on a GPU, differ by rounding even without calls in between.
+    ``what`` describes the calls in between, unless the implementation is flaky; ``between`` is one
+    of them to show.
     """
     if np.array_equal(first, second, equal_nan=True):
         return
-    is_sum = case.call.kind == "gradient"  # of a table, to whose rows many places add
+    is_sum = case.call.kind == "gradient"  # of a table, with many terms for each row
     if is_sum and agrees(case, first) and agrees(case, second) and describe_repeats(subject, case):
         return
     said = describe_unsteady(subject, case.dtype) or what
@@ -157,7 +157,7 @@ def require_same_again(
 
 
 def require_same(case: Case, first: Array, second: Array, what: str) -> None:
-    """Raise Wrong, with words for what happened, unless two results are equal in every value."""
+    """Raise Wrong, with the words ``what``, unless two results are equal in every value."""
     if not np.array_equal(first, second, equal_nan=True):
         count = f"{np.count_nonzero(first != second)} of {first.size} values differ"
         raise Wrong(f"{what}: {count}\n{call_line(case)}")

@@ -30,9 +30,9 @@ from posenc_conformance.judge.verdict import (
 from posenc_conformance.scheme_file.scheme import Invariant
 
 SEARCHED = 20
-"""Examples among which a smallest failing one is looked for."""
+"""Number of examples searched for the smallest failing one."""
 ATTEMPTS = 8
-"""How often an example is drawn, at most, until a claim covers it."""
+"""Most draws of an example, until a claim covers it."""
 SPREAD = 7919
 """Distance between the seeds of attempts, so that they are not those of other examples."""
 
@@ -64,7 +64,7 @@ def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Che
 
 
 def definition(trial: Trial) -> None:
-    """Check that the result is the definition's value, whatever the sizes and parameters."""
+    """Check that the result has the definition's value, at any sizes and parameters."""
     arguments = trial.subject.knowledge.arguments(trial)
     answer = trial.answer(**arguments)
     comparison = trial.compare(answer)
@@ -77,9 +77,9 @@ def definition(trial: Trial) -> None:
 def try_drawn(
     subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
 ) -> Outcome:
-    """Run an invariant on the simplest example and on some that are drawn from the seed.
+    """Run an invariant on the simplest example and on some drawn from the seed.
 
-    Raises Wrong for the smallest that fails, as Hypothesis finds it.
+    Raises Wrong for the smallest failing one that Hypothesis finds.
     """
     scopes = subject.offers(wanted)
     if not scopes:
@@ -96,7 +96,7 @@ def try_drawn(
             except NotClaimed as reason:
                 left_out.append(reason)
             except (Misbehaviour, Failure) as failure:
-                search = number and not isinstance(failure, Escape)  # which may take long again
+                search = number and not isinstance(failure, Escape)  # an Escape may take long again
                 smallest = _smallest(subject, scopes, check, Random(seed)) if search else None
                 found = smallest or failure
                 if isinstance(found, Misbehaviour):
@@ -146,7 +146,7 @@ def _smallest(
         deadline=None,
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
     )
-    # A key, although there is no database: without one Hypothesis reads our source to make it.
+    # There is no database, but without a key Hypothesis reads our source to make one.
     with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky, TookTooLong):
         hypothesis.find(st.data(), fails, settings=settings, random=random, database_key=b"posenc")
     return found[-1] if found else None

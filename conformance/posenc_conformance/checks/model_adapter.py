@@ -1,4 +1,4 @@
-"""Models: what an engine makes of a configuration, one group of layers after the other."""
+"""Models: an engine's interpretation of a configuration, one group of layers after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,10 +28,9 @@ from posenc_conformance.scheme_file.scheme import Call, Parameter
 
 LEVEL = "model"
 LONGEST = 1 << 20
-"""Texts of more positions are asked for only if that is claimed: who has a table of them all needs
-much memory for it."""
+"""Limit on positions unless a claim goes further: a table of more positions needs much memory."""
 SAME = ("causal", "first-key", "last-key")
-"""Forms of a bias that differ by a constant for each query, which softmax does not see."""
+"""Forms of a bias that differ by a constant per query, which softmax ignores."""
 
 
 def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
@@ -44,7 +43,7 @@ def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
 
 
 def require_engine(adapter: object) -> None:
-    """Raise UserError for an adapter that says nothing of models."""
+    """Raise UserError for an adapter without claims about models."""
     if not engines(adapter):
         raise UserError(
             f"{type(adapter).__name__} claims nothing about models, so none can be judged",
@@ -62,11 +61,11 @@ def subjects_of(
 ) -> dict[str, list[Subject]]:
     """Make a subject for each group of layers of a model that an adapter claims, by model id.
 
-    ``own`` are models that no claim can name, because the spec does not know them.
+    ``own`` are models that no claim can name, because they are not in the spec.
 
     Raises UserError for a claim of an unknown model, and for a method that cannot be called.
     """
-    found: dict[str, list[Subject]] = {}
+    subjects: dict[str, list[Subject]] = {}
     for name, claims in engines(adapter).items():
         method = getattr(adapter, name)
         keywords = keywords_of(_form(name), method)
@@ -94,19 +93,19 @@ def subjects_of(
                     memory_of_a_call=memory,
                     engine=_engine(model, group, name),
                 )
-                found.setdefault(model.id, []).append(subject)
-    return found
+                subjects.setdefault(model.id, []).append(subject)
+    return subjects
 
 
 def _farthest(claim: Claim, model: Model) -> int:
-    """Return the largest position to ask for: that of the claim, or the last one of the model."""
+    """Return the largest position to check: that of the claim, or the last one of the model."""
     if claim.max_position is not None:
         return claim.max_position
     return max(claim.farthest, min(model.meaning.context.extended or 0, LONGEST) - 1)
 
 
 def _form(name: str) -> Call:
-    """Make a call that says how a method of an engine is called."""
+    """Make a call that describes the signature of an engine's method."""
     given = ("config",) if name == "encoding" else ("config", "layer")
     parameters = {each: Parameter(each, "", "", None, 0, argument=False, when={}) for each in given}
     return Call(name, name, "", "keyword", dict.fromkeys(ENGINE[name], ""), parameters, {}, ())
@@ -133,7 +132,7 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
 
 
 def _groups(model: Model, call: str) -> list[Group]:
-    """Return the groups of a model that a method is asked about: each computes something."""
+    """Return the groups of a model that a method covers: each computes something."""
     if call in TURNING:
         return turned_groups(model)
     scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
@@ -141,7 +140,7 @@ def _groups(model: Model, call: str) -> list[Group]:
 
 
 def turned_groups(model: Model) -> list[Group]:
-    """Return the groups that turn, and beside them those that leave everything as it is."""
+    """Return the groups that rotate, and with them those that leave rows unchanged."""
     turning = [group for group in model.meaning.groups if group.turns]
     found = []
     for group in model.meaning.groups:
@@ -161,7 +160,7 @@ def _engine(model: Model, group: Group, call: str) -> Engine:
 
 
 def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
-    """Yield a check per question about a group, and dtype; then one that asks every layer."""
+    """Yield a check per question about a group, and dtype; then one of every layer."""
     groups = {}
     claimed = [subject.engine.call for subject in subjects if subject.engine]
     for subject in subjects:
@@ -213,7 +212,7 @@ def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _judge(subject: Subject, question: Question, case: Case, claimed: Sequence[str]) -> Outcome:
-    """Ask a question, and compare the result with what the spec says of the model.
+    """Ask a question, and compare the result with the spec's interpretation of the model.
 
     Raises Wrong with the mistake in reading the configuration that explains it, if there is one.
     """
@@ -233,7 +232,7 @@ def _judge(subject: Subject, question: Question, case: Case, claimed: Sequence[s
 
 
 def _beside(question: Question, claimed: Sequence[str]) -> str:
-    """Say what the model multiplies queries and logits by, if no claimed method returns it."""
+    """Name the factors of queries and logits that no claimed method returns, as left out."""
     group = question.group
     if "scores" in claimed:
         return ""
@@ -254,16 +253,16 @@ def _title(question: Question) -> str:
 
 
 def page_of(model: Model) -> str:
-    """Name the command that explains a model."""
+    """Return the command that explains a model."""
     return f"posenc model {model.path.stem if model.path.suffix == '.yaml' else model.path}"
 
 
 def _within_claim(subject: Subject, question: Question, case: Case) -> tuple[Question, Case, str]:
     """Leave out positions that are not claimed.
 
-    Returns the question, its case, and words for what is left out.
+    Returns the question, its case, and words for the positions left out.
 
-    Raises NotClaimed if nothing is left.
+    Raises NotClaimed if no position is left.
     """
     largest = max(scope.max_position for scope in subject.scopes if case.dtype in scope.dtypes)
     left_out = ""
@@ -283,16 +282,16 @@ def _within_claim(subject: Subject, question: Question, case: Case) -> tuple[Que
 
 
 def _forms(case: Case) -> Iterator[Case]:
-    """Yield a bias in the forms that attend alike."""
+    """Yield a bias in the forms with equal attention."""
     if case.call.kind == "bias":
         for name in SAME:
             yield seen(case.with_conventions(**case.call.combinations[name].conventions))
 
 
 def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
-    """Ask every layer, each of which must be treated as the group that it belongs to.
+    """Check that every layer is treated like its own group.
 
-    Raises Blocked if groups are wrong as a whole: that is said elsewhere.
+    Raises Blocked if groups are wrong as a whole, which other checks report.
     """
     wrong: dict[int, str] = {}
     whole = True
@@ -317,7 +316,7 @@ def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
 
 
 def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[Group]) -> str:
-    """Return the id of the group that a layer is treated as; empty if it is like none."""
+    """Return the id of the group that a layer is treated as; empty if it matches none."""
     assert subject.engine is not None
     question = questions(model, group, subject.engine.call)[0]
     dtype = subject.dtypes[0]

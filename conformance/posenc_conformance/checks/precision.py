@@ -18,18 +18,18 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
 BFLOAT16_RESOLUTION = 2.0**-8
-"""Unit roundoff of bfloat16: a model in bfloat16 cannot see a smaller error."""
+"""Unit roundoff of bfloat16: a model in bfloat16 cannot resolve a smaller error."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """Yield one sweep per dtype, as far as the claim reaches."""
+    """Yield one sweep per dtype, up to the largest claimed position."""
     for dtype in subject.dtypes:
         case = sweep_case(subject, dtype)
         if case is not None and subject.claimed(case):
 
             def run(subject: Subject, options: Options, dtype: str = dtype) -> Outcome:
                 case = sweep_case(subject, dtype)
-                assert case is not None  # or there would be no check
+                assert case is not None  # else there would be no check
                 subject.require_claimed(case)
                 return sweep(subject, case)
 
@@ -75,7 +75,7 @@ def sweep(subject: Subject, case: Case) -> Outcome:
 
 
 def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
-    """Find the worst row between each two powers of two: its position, error and bound.
+    """Find the worst row between successive powers of two: its position, error and bound.
 
     Error and bound are in units of the scale. Empty for a call without positions.
     """
@@ -105,7 +105,7 @@ def _magnitudes(case: Case) -> npt.NDArray[np.int64]:
 
 
 def _but_rows(case: Case) -> tuple[int, ...]:
-    """Return all axes of a result but that of its rows, which is the last but one."""
+    """Return all axes of a result except that of its rows, which is the last but one."""
     count = len(case.shape)
     return *range(count - 2), count - 1
 
@@ -113,8 +113,8 @@ def _but_rows(case: Case) -> tuple[int, ...]:
 def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     """Find the largest power of two up to which angles cost less than bfloat16 resolution.
 
-    What rounding the result itself may cost is not held against the angles. 0 if position 1 is
-    beyond it already. The second value says whether all positions asked for are within.
+    Errors of rounding the result itself do not count. Returns 0 if position 1 is beyond it already.
+    The second value tells whether all requested positions are within.
     """
     scale = np.broadcast_to(case.terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]

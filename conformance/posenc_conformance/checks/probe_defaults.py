@@ -1,4 +1,4 @@
-"""A group of layers of a deployed engine: how it is asked, and what is wrong with its answers."""
+"""A group of layers of a deployed engine: its prompts, and the diagnosis of its answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,17 +23,17 @@ from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
 
 MIDDLE = 200
-"""Distance at which every layer is asked, and every situation tried."""
+"""Distance at which every layer and every situation is checked."""
 MIDDLE_OF_BIASES = 24
-"""The same of biases: all heads still see the key there."""
+"""The same for biases: all heads still see the key there."""
 LONGER_BY = (37, 5, 1)
-"""Tokens by which a text is made longer than another one, as far as there is room."""
+"""Numbers of tokens by which a text is made longer than another one, if there is room."""
 BEYOND = 4
-"""How many times as far as a window reaches a key is asked for that nobody should see."""
+"""Place the key that must be invisible at BEYOND times the window."""
 TEXTS = 3
-"""Texts of one request, as many as show that each gets its own answer."""
+"""Texts per request, enough to show that each gets its own answer."""
 FEW = 8
-"""Pairs that every layer is asked about."""
+"""Number of pairs with which every layer is checked."""
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
 WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
@@ -44,32 +44,32 @@ Explanations = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """A group of layers of an engine, and how it is asked."""
+    """A group of layers of an engine, and the limits of its texts."""
 
     engine: Deployed
     group: Group
     dtype: str
     length: int
-    """Tokens of the longest text."""
+    """Most tokens of a text."""
     allowed: int
-    """Tokens of the longest text for which frequencies may be others than for short ones."""
+    """Most tokens of a text whose frequencies may differ from those of short ones."""
     right: dict[Prompt, Scores] = field(default_factory=dict)
-    """What was expected so far: of layers, and of texts of other numbers, it is the same."""
+    """Expected scores so far: layers, and serial numbers of texts, make no difference."""
 
     @property
     def _encoder(self) -> bool:
-        """Whether texts are given as a whole, and nothing is written behind them."""
+        """Whether texts are passed as a whole, and no tokens are generated after them."""
         return is_whole(self.engine.probe, self.group)
 
     def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
         return prompt_for(self.engine.probe, self.group, distance, layer, steps)
 
     def _new(self, prompt: Prompt) -> Prompt:
-        """Return the prompt as a text that has no beginning in common with earlier ones."""
+        """Return the prompt as a text that has no prefix in common with earlier ones."""
         return replace(prompt, serial=next(self.engine.serials))
 
     def _fits(self, prompt: Prompt) -> bool:
-        """Return whether a text is not too long, and all its queries see the key."""
+        """Return whether a text is short enough, and all its queries see the key."""
         reach, window = self.group.reach, self.group.window
         if prompt.length > self.length or (reach is not None and prompt.farthest > reach):
             return False
@@ -79,16 +79,16 @@ class Asked:
 
     @cached_property
     def _middle(self) -> Prompt:
-        """Return a prompt of a distance at which situations are tried."""
+        """Return the prompt with the distance at which situations are checked."""
         distances = [MIDDLE, LONGEST_NEAR, 1]
         if isinstance(self.engine.probe.plan, Biased):
             distances.insert(0, MIDDLE_OF_BIASES)
         if isinstance(self.engine.probe.plan, Bucketed):
-            distances.reverse()  # far keys are all in one bucket
+            distances.reverse()  # far keys all share one bucket
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
     def _measure(self, prompt: Prompt) -> Measured:
-        """Ask the engine; raise Wrong if it does not answer, and Blocked once it has not."""
+        """Call the engine; raise Wrong if it does not answer, and Blocked from then on."""
         if self.engine.gone:
             raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
@@ -107,7 +107,7 @@ class Asked:
         return self.right[alike]
 
     def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
-        """Return what some measurements say together; raise Wrong if one of them is wrong."""
+        """Return the outcome of some measurements together; raise Wrong if one of them is wrong."""
         right = [self._expected(each.prompt) for each in found]
         ratios = [each.ratio(scores).max() for each, scores in zip(found, right, strict=True)]
         worst = int(np.argmax(ratios))
@@ -125,15 +125,15 @@ class Asked:
         return Outcome(worst=float(ratios[worst]), curve=tuple(sorted(curve)))
 
     def _wrong(self, found: Sequence[Measured], worst: int, when: str) -> Wrong:
-        """Make the failure of scores that are wrong; the worst are described."""
+        """Make the failure of wrong scores, with a description of the worst ones."""
         return self._failure(found[worst], self._explanations(found, found[worst]), when)
 
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
-        """Return what explains all that was measured, the most special mistake first."""
+        """Return the mistakes that explain all measurements, the most special first."""
         engine = self.engine
         if worst.lost and self._is_right(replace(worst, lost="")):
             return (("written-otherwise", WRITTEN_OTHERWISE),)
-        # One text alone may look like several mistakes.
+        # One text by itself may match several mistakes.
         evidence = [*found, *(self._measure(self._new(each)) for each in self._telling())]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
         if not fits and not worst.seen.all():
@@ -146,10 +146,10 @@ class Asked:
         return tuple({each.id: each.words for each in fits}.items())
 
     def _telling(self) -> list[Prompt]:
-        """Return texts that tell mistakes apart: the usual one, and more where it says little.
+        """Return texts that distinguish mistakes: the usual one, and more where it says little.
 
-        Buckets of near distances are alike in many mistakes. And if a query that is given in the
-        prompt is right wherever it stands, only those that are written may be wrong.
+        Buckets of near distances are alike in many mistakes. And if a query in the prompt is right
+        at any position, only the generated ones may be wrong.
         """
         middle = self._middle
         if not isinstance(self.engine.probe.plan, Bucketed):
@@ -163,14 +163,14 @@ class Asked:
         return [middle, *far, replace(middle, steps=given, given=given)]
 
     def _gave(self, earlier: Measured, later: Measured) -> bool:
-        """Return whether a text got the scores of an earlier one that asked something else."""
+        """Return whether a text got the scores of an earlier one with other expected scores."""
         if not np.array_equal(earlier.values, later.values):
             return False
         first, second = (self._expected(each.prompt).values for each in (earlier, later))
         return not np.allclose(first, second)
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
-        """Say how far keys are seen, if some that should be are not."""
+        """Say how far away keys are seen, if some that should be seen are not."""
         if measured.prompt.key > measured.prompt.positions[0] and not self._sees_ahead():
             return CAUSAL
         far = [
@@ -194,7 +194,7 @@ class Asked:
         return bool(self._measure(self._new(prompt)).seen.all())
 
     def _far_beyond(self, reach: int) -> Prompt:
-        """Return a text of one query that stands far beyond the reach of a window, if it can."""
+        """Return a text of one query far beyond the reach of a window, if there is room."""
         prompt = self._prompt(1, steps=1)
         first = min(BEYOND * reach, self.length - BEHIND - 1)
         return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
@@ -206,7 +206,7 @@ class Asked:
         when: str,
         right: Scores | None = None,
     ) -> Wrong:
-        """Put a failure into words; ``right`` is what is right there, if it is not the usual."""
+        """Describe a failure; ``right`` are the right scores, if they are not the usual ones."""
         prompt, right = measured.prompt, right or self._expected(measured.prompt)
         ratio = measured.ratio(right).max(axis=1)
         row = int(ratio.argmax())
@@ -234,14 +234,14 @@ class Asked:
         return Wrong("\n".join(text), outcome)
 
     def _in_words(self, prompt: Prompt, row: int, scores: Floats) -> str:
-        """Describe what was asked in one step by what it means."""
+        """Describe the meaning of the scores of one step."""
         probe = self.engine.probe
         if isinstance(probe.plan, Bucketed):
             return described(probe, self.group, prompt, row, scores)
         return _in_words(probe.plan, scores)
 
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
-        """Return whether scores are right; ``written``: but for a query that was given."""
+        """Return whether scores are right; ``written`` ignores the query in the prompt."""
         right = self._expected(measured.prompt)
         return not measured.lost and bool((measured.ratio(right)[int(written) :] <= 1).all())
 
@@ -252,7 +252,7 @@ class Asked:
 def _off(probe: Probe, got: Floats, right: Scores) -> float:
     """Compute the largest difference of an angle from the right one, in radians.
 
-    Of biases it is the largest difference of one that can be read, of rows 0.
+    For biases, the largest difference of one that can be read; for rows, 0.
     """
     if not probe.turns:
         read = right.bound <= UNREADABLE
@@ -263,7 +263,7 @@ def _off(probe: Probe, got: Floats, right: Scores) -> float:
 
 
 def _in_words(plan: Instrument, scores: Floats) -> str:
-    """Describe what was asked in one step by what it means."""
+    """Describe the meaning of the scores of one step."""
     if isinstance(plan, Tabled):
         return f"row {int(scores[0]):,}"
     if isinstance(plan, Biased):
@@ -273,7 +273,7 @@ def _in_words(plan: Instrument, scores: Floats) -> str:
 
 
 def _polar(scores: Floats) -> str:
-    """Describe the two scores of a query by the angle and the length that they mean."""
+    """Describe the two scores of a query by their angle and length."""
     if np.isposinf(scores).any():
         return "scores too large to be read"
     if np.isneginf(scores).any():

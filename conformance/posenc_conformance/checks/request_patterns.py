@@ -1,4 +1,4 @@
-"""Situations in which a deployed engine is asked: prefill, caches, batches, texts that grow."""
+"""Request patterns for a deployed engine: prefill, caches, batches, growing texts."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 
 BY_LENGTH = ("dynamic-ntk", "longrope")
-"""Schemes whose frequencies change with the length of a text, beyond the original context."""
+"""Schemes whose frequencies depend on the length of a text, beyond the original context."""
 
 WRONG_IN_BATCH = (
     "wrong-in-batch",
@@ -49,18 +49,18 @@ BROKEN_BY_BATCH = ("breaks-in-batch", "breaks when it is given several texts in 
 
 @dataclass(frozen=True)
 class Situations(Asked):
-    """A group of layers, and what may change between its texts."""
+    """A group of layers, and the patterns of requests to it."""
 
     @property
     def _other(self) -> Prompt:
-        """A text of another distance than the usual one."""
+        """A text with another distance than the usual one."""
         near, far = self._prompt(1), self._prompt(LONGEST_NEAR)
         return far if self._middle == near and self._fits(far) else near
 
     def _prefill(self) -> Outcome:
-        """Give whole chains in the prompt, so that queries are not written one by one.
+        """Put whole chains into the prompt, so that queries are not generated one by one.
 
-        Raises Wrong; under a name of its own if the written queries are right.
+        Raises Wrong; under a name of its own if the generated queries are right.
         """
         whole = self._middle
         lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
@@ -75,7 +75,7 @@ class Situations(Asked):
         return self._together(found, when)
 
     def _again(self) -> Outcome:
-        """Ask a text again, after one that begins alike.
+        """Repeat a text, after one with the same beginning.
 
         Raises Wrong; under a name of its own if it was right the first time.
         """
@@ -92,9 +92,9 @@ class Situations(Asked):
         return self._together(found, when)
 
     def _two_at_once(self) -> Outcome:
-        """Ask two texts of different lengths at once.
+        """Send two texts of different lengths at the same time.
 
-        Raises Wrong; under a name of its own if each is right when it is asked alone.
+        Raises Wrong; under a name of its own if each is right by itself.
         """
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
         found = at_once([partial(self._measure, each) for each in prompts])
@@ -106,13 +106,13 @@ class Situations(Asked):
         return self._together(found, when)
 
     def _one_batch(self) -> Outcome:
-        """Ask three texts of different lengths in one request.
+        """Send three texts of different lengths in one request.
 
-        Raises Wrong; under a name of its own if each is right when it is asked alone, and if the
-        engine breaks. Raises NotClaimed where it refuses a list of texts, and only that.
+        Raises Wrong; under a name of its own if each is right by itself, and if the engine breaks.
+        Raises NotClaimed if it refuses a list of texts, and only that.
         """
         prompts = [self._new(each) for each in self._different()]
-        # Alone first: what cannot be read then either is not the fault of the others.
+        # First one by itself: if that cannot be read, the others are not the cause.
         self._measure(self._new(prompts[0]))
         try:
             answers = self._asked_together(prompts, prompts[0].steps)
@@ -133,10 +133,10 @@ class Situations(Asked):
         return self._together(found, when)
 
     def _different(self) -> list[Prompt]:
-        """Return three texts of different lengths and few queries, each with other right answers.
+        """Return three texts of different lengths and few queries, with different right answers.
 
-        Where all distances give the same scores, each has one query more in its prompt than the
-        one before, so that other words follow. Raises NotClaimed where there is no second one.
+        If all distances have the same scores, each has one more query in its prompt than the one
+        before, so that other tokens follow. Raises NotClaimed if there is no second one.
         """
         steps = min(FEW, self._middle.steps)
         distances = (LONGEST_NEAR, 1, LONGEST_NEAR // 2, LONGEST_NEAR // 4, MIDDLE, 2, 3)
@@ -168,13 +168,13 @@ class Situations(Asked):
         if first.given != second.given:
             return not self._encoder
         one, other = self._expected(first), self._expected(second)
-        with np.errstate(invalid="ignore"):  # of what cannot be read in either
+        with np.errstate(invalid="ignore"):  # where neither can be read
             return bool((abs(one.values - other.values) > one.bound + other.bound).any())
 
     def _are_exchanged(
         self, prompts: Sequence[Prompt], answers: Sequence[Sequence[Mapping[str, float]]]
     ) -> bool:
-        """Return whether all answers are right, but not each for the text that it came for."""
+        """Return whether all answers are right, but in another order than the texts."""
         for order in permutations(answers):
             with suppress(Misbehaviour):
                 pairs = zip(prompts, order, strict=True)
@@ -183,7 +183,7 @@ class Situations(Asked):
         return False
 
     def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
-        """Read an answer that has come with others."""
+        """Read one of the answers to a batch."""
         return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
 
     def _failed_batch(
@@ -203,7 +203,7 @@ class Situations(Asked):
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Ask several texts in one request."""
+        """Send several texts in one request."""
         probe = self.engine.probe
         if isinstance(probe.plan, Bucketed):
             texts, begun = zip(*(each.both_texts(probe) for each in prompts), strict=True)
@@ -215,26 +215,26 @@ class Situations(Asked):
 
     @property
     def _grows_from(self) -> int | None:
-        """The length beyond which frequencies are others; None if they are always the same."""
+        """The length beyond which frequencies change; None if they never do."""
         found = self.engine.model.meaning.context.original
         return found if self.group.scheme in BY_LENGTH else None
 
     def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
-        """Return a text whose first query stands at a position.
+        """Return a text whose first query is at position ``first``.
 
         Raises NotClaimed if it is too long.
         """
         steps = min(steps, len(self.engine.probe.plan.pairs))
-        found = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
-        if found.length > self.allowed:
+        text = text_beyond(self.engine.probe, self.group, self._middle.distances[0], first, steps)
+        if text.length > self.allowed:
             raise NotClaimed(
                 f"texts of {self.allowed:,} tokens do not grow beyond the original context; "
-                f"--posenc-context={found.length} would do, if engine and model allow it"
+                f"--posenc-context={text.length} would do, if engine and model allow it"
             )
-        return found
+        return text
 
     def _beyond(self, original: int) -> Outcome:
-        """Ask texts that are given, and longer than the original context."""
+        """Check texts whose prompts are longer than the original context."""
         whole = self._text_beyond(original + FEW)
         steps = range(1, whole.steps + 1)
         texts = [replace(whole, steps=step, given=step) for step in steps]
@@ -242,9 +242,9 @@ class Situations(Asked):
         return self._together(found, ", beyond the original context")
 
     def _beyond_written(self, original: int) -> Outcome:
-        """Ask a text that grows beyond the original context while it is written.
+        """Check a text that grows beyond the original context while it is generated.
 
-        Queries within it are not judged: an engine may turn all for the length that it allows.
+        Queries within it are not judged: an engine may rotate all for the length that it allows.
         """
         within = FEW // 2
         got = self._measure(self._new(self._text_beyond(original - within)))
@@ -254,7 +254,7 @@ class Situations(Asked):
         right = scores_at(probe, self.group, prompt, self.dtype)
         if measured.agrees_with(right):
             return Outcome(worst=float(measured.ratio(right).max()))
-        # A text that is given as long tells an engine that never changes frequencies from others.
+        # A prompt of the same length exposes an engine that never changes frequencies.
         given = self._text_beyond(original + FEW)
         given = replace(given, given=given.steps)
         evidence = [self._measure(self._new(given))]
@@ -269,9 +269,9 @@ class Situations(Asked):
         raise self._failure(measured, known, when, right)
 
     def _shifted(self, size: int) -> Outcome:
-        """Ask a text that outgrows the engine's context while it is written.
+        """Check a text that outgrows the engine's context while it is generated.
 
-        Raises NotClaimed if the context is too small to ask anything.
+        Raises NotClaimed if the context is too small to check anything.
         """
         found = self.text_across(size)
         if found.key - DIGITS < size // 2:
@@ -291,9 +291,9 @@ class Situations(Asked):
         raise self._failure(got, known or self._explanations([got], got), when)
 
     def text_across(self, size: int) -> Prompt:
-        """Return a text whose queries stand on both sides of the end of a context.
+        """Return a text whose queries are on both sides of the end of a context.
 
-        When half of the text has left, each key gets about twice as much.
+        Once half of the text has left, each key gets about twice the weight.
         """
         probe, distance = self.engine.probe, self._middle.distances[0]
         steps = min(2 * FEW, len(probe.plan.pairs))
@@ -305,7 +305,7 @@ class Situations(Asked):
         return replace(found, gain=left.gain)
 
     def _was_right(self, original: int) -> bool:
-        """Return whether some text within the original context was right before."""
+        """Return whether an earlier text within the original context was right."""
         return any(
             self._is_right(each)
             for each in self.engine.answered
@@ -313,7 +313,7 @@ class Situations(Asked):
         )
 
     def _after_longer(self, original: int) -> Outcome:
-        """Ask a short text after one that is longer than the original context."""
+        """Check a short text after one that is longer than the original context."""
         longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
         self._measure(self._new(longer))
         found = self._measure(self._new(self._middle))
@@ -330,34 +330,34 @@ class Situations(Asked):
     def _longer(self, prompt: Prompt) -> Prompt:
         """Return a prompt with more tokens before its key, if there is room."""
         for more in LONGER_BY:
-            found = prompt.moved(more)
-            if self._fits(found):
-                return found
+            longer = prompt.moved(more)
+            if self._fits(longer):
+                return longer
         return prompt
 
 
 @dataclass
 class _Answered:
-    """A reader that has an answer already, and asks the engine for anything else."""
+    """A reader that returns a known answer first, and then calls the engine."""
 
     answer: Sequence[Mapping[str, float]] | None
     engine: Deployed
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
-        """Return the answer, once."""
+        """Return the known answer the first time."""
         found, self.answer = self.answer, None
         return self.engine.read(prompt, steps) if found is None else found
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the answer, once."""
+        """Return the known answer the first time."""
         found, self.answer = self.answer, None
         return self.engine.read_at(texts, places) if found is None else [found]
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the answer, once."""
+        """Return the known answer the first time."""
         found, self.answer = self.answer, None
         return self.engine.read_after(texts, begun, steps) if found is None else [found]

@@ -37,9 +37,9 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def _most_precise(subject: Subject, bad: BadInput) -> str:
-    """Choose the dtype to ask in, of those in which the options of a bad input are claimed.
+    """Choose a dtype for which the options of a bad input are claimed.
 
-    Raises NotClaimed if there is none left.
+    Raises NotClaimed if none is left.
     """
     claimed = {dtype for scope in subject.offers(bad.options) for dtype in scope.dtypes}
     for dtype in subject.dtypes:

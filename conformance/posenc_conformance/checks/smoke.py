@@ -1,4 +1,4 @@
-"""Smoke: it can be called, and returns finite numbers of the right shape and dtype."""
+"""Smoke: a call works, and returns finite numbers of the right shape and dtype."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,11 +19,11 @@ from posenc_conformance.judge.trial import First, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, TookTooLong, Wrong
 
 TRIED = 24
-"""Calls that are tried until one is not declined."""
+"""Most calls that are tried until one is not declined."""
 DRAWN = 200
-"""Calls among which one is looked for that meets a claim's condition."""
+"""Most draws of a call that meets a claim's condition."""
 LARGEST_RESULT = 2**27
-"""Values of a result. If a smallest call has more, the claim cannot mean it."""
+"""Most values in the result of the smallest call: a claim of a larger one cannot be meant."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -50,7 +50,7 @@ def _covered(subject: Subject, dtype: str, start: int) -> Case:
 
 
 def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Case:
-    """Find the simplest call of a scope; where it has a condition, a drawn one that meets it.
+    """Find the simplest call of a scope; if it has a condition, a drawn call that meets it.
 
     Raises UserError if none does.
     """
@@ -68,7 +68,7 @@ def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Cas
 
 
 def require_computable(subject: Subject) -> None:
-    """Raise UserError for a claim of parameters with which the definition has no result."""
+    """Raise UserError for claimed parameters with which the definition has no result."""
     for scope in subject.scopes:
         for name, values in scope.parameters.items():
             for value in values:
@@ -86,7 +86,7 @@ def require_computable(subject: Subject) -> None:
 def _why_not_computable(subject: Subject, scope: Scope) -> str:
     """Say why the reference refuses the smallest call of a scope; empty if it does not.
 
-    A result that would be too large is a reason as well.
+    A result that is too large counts as a reason.
     """
     try:
         case = _smallest(subject, scope, min(scope.dtypes, key=UNIT_ROUNDOFF.__getitem__))
@@ -102,9 +102,9 @@ def _why_not_computable(subject: Subject, scope: Scope) -> str:
 
 
 def _apart_from_dtype(subject: Subject, dtype: str) -> str:
-    """Say whether the values of a result in another dtype than asked for are right.
+    """Say whether a result with the wrong dtype has the right values.
 
-    Empty if it has the right dtype, or they cannot be compared.
+    Empty if the dtype is right, or the values cannot be compared.
     """
     case = next(golden.cases(subject, dtype), None) or smallest_case(subject, dtype)
     try:
@@ -123,12 +123,12 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
 
 
 def callable_part(check: Check) -> Subject:
-    """Return the subject with those dtypes alone in which its smoke check passes.
+    """Return the subject with only those dtypes in which its smoke check passes.
 
-    Raises Blocked if it passes in none of those that the check speaks about.
+    Raises Blocked if it passes in none of the check's dtypes.
     """
     subject = check.subject
-    if check.level == "smoke" or subject.engine:  # of models there is none
+    if check.level == "smoke" or subject.engine:  # models have no smoke check
         return subject
     asked_for = [check.dtype] if check.dtype else subject.dtypes
     problems = {dtype: smoke_problem(subject, dtype) for dtype in asked_for}
@@ -145,15 +145,15 @@ def smoke_problem(subject: Subject, dtype: str) -> str:
 
 @once_per_subject
 def first_answer(subject: Subject, dtype: str) -> Array | str:
-    """Return a copy of the very first result for the smallest call, or what was wrong with it.
+    """Return a copy of the very first result of the smallest call, or the problem with it.
 
     An implementation may decline some calls with NotImplementedError, but not all.
     """
     try:
         opening_answer(subject, dtype)
-    except TookTooLong as problem:  # as it may again
+    except TookTooLong as problem:  # it may do so again
         return problem.reason
-    except Escape as problem:  # which may take the process with it
+    except Escape as problem:  # it may end the process
         return str(problem)
     reasons = []
     for number in range(TRIED):
@@ -171,10 +171,10 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
 
 @once_per_subject
 def opening_answer(subject: Subject, dtype: str) -> Array | None:
-    """Make the very first call, and return a copy of its result; None if it gives none.
+    """Make the very first call, and return a copy of its result; None if there is none.
 
-    It has numbers that no other call has. Whoever keeps those of a first call shows them later. If
-    there are no such numbers, no call is made and the result is None.
+    Its numbers are in no other call: an implementation that keeps those of a first call shows them
+    later. If there are no such numbers, no call is made and the result is None.
     """
     case = smallest_case(subject, dtype)
     other = with_other_numbers(subject, case)

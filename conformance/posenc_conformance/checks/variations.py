@@ -1,7 +1,6 @@
-"""Other calls than a given one: of the same shape, much larger, or under other conventions.
+"""Variations of a call: of the same shape, much larger, or under other conventions.
 
-They differ from it in one thing each, so that whatever an implementation keeps under too weak a key
-comes to light.
+Each differs from it in one thing, so that caches with too weak a key are exposed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -22,24 +21,24 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 ROWS = ("x", "q", "k", "qkv")
 """Names of arrays that have a row for each position."""
 CAPACITIES = (4097, 2049, 257)
-"""Rows, keys or heads: one beyond 4096, 2048 and 256, which tables and caches are first made
-for."""
+"""Rows, keys or heads: one beyond 4096, 2048 and 256, the usual initial sizes of tables and
+caches."""
 TWINS = 2
-"""How many twins of a large call are made."""
+"""Number of twins of a large call."""
 DRAWN = 24
-"""Calls that are drawn to see what calls can be like."""
+"""Number of calls drawn as examples."""
 COUNTS = frozenset({"offsets", "past_length", "positions"})
-"""What tells a call where its rows stand."""
+"""Arguments that tell a call the positions of its rows."""
 TOKENS = (64, 16, 5, 3, 2, 1)
-"""Rows of a call with many rows in all heads together; the first that divides them is taken."""
+"""Rows per head tried for a count of rows in all heads; the first that divides it is taken."""
 HEADS = 4
-"""Heads of a call with so many rows that an implementation switches."""
+"""Heads of a call whose number of rows makes an implementation branch."""
 STEPS = 9
-"""One more than the steps, up and down from a given number, in which one is looked for whose
-fraction the result tells."""
+"""Exclusive limit on the steps, up and down from a number, to one whose fraction affects the
+result."""
 MANY = 2**16
-"""Numbers; a grid has 65,535 blocks along its second and third axis, and a launch may have one of
-them for each number."""
+"""Numbers; a grid has 65,535 blocks along its second and third axis, and a launch may have one
+block per number."""
 
 
 def sizes_of(case: Case) -> Iterator[ArgumentDict]:
@@ -65,8 +64,8 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     for change in changes:
         other = case.with_arguments(**change)
         is_new = any(_is_new(value, given.get(name)) for name, value in change.items())
-        if is_new and other.has_result:  # a number of heads may have to fit arrays
-            yield from _covered(subject, other)
+        if is_new and other.has_result:  # the number of heads may have to fit arrays
+            yield from subject.runnable([other])
     yield from twins(subject, case)
     yield from elsewhere(subject, case)
     for combination, scopes in subject.siblings.items():
@@ -75,11 +74,11 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
             yield other
     for dtype in subject.dtypes:
         if dtype != case.dtype:
-            yield from _covered(subject, subject.case(given, dtype))
+            yield from subject.runnable([subject.case(given, dtype)])
 
 
 def with_same_ends(positions: Array) -> Array:
-    """Return as many positions in another order, of which the first and the last one stay."""
+    """Return the positions in another order, keeping the first and the last one."""
     inner = positions[..., -2:0:-1]
     return np.concatenate([positions[..., :1], inner, positions[..., 1:][..., -1:]], axis=-1)
 
@@ -91,7 +90,7 @@ def twins(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
-    """Yield twins of drawn calls in each parameter whose fraction no twin of a case shows."""
+    """Yield twins of drawn calls in each parameter whose fraction no twin of ``case`` shows."""
     names = [name for name, each in case.call.parameters.items() if each.type == "real"]
     missing = [name for name in names if not any(_twins_in(subject, case, name))]
     scopes = [scope for scope in subject.scopes if case.dtype in scope.dtypes]
@@ -118,44 +117,45 @@ def amount_of(case: Case) -> int:
 
 
 def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
-    """Yield cases of the same shape with other values in one argument, if it is given.
+    """Yield cases of the same shape with other values of one argument, if it is given.
 
-    The result tells each of them from the case. If the value is a number with a fraction, it also
-    tells it from the number without.
+    The result distinguishes each of them from the case. If the value is a number with a fraction,
+    the result also distinguishes it from the number without.
     """
     for other in _other_values(subject, name, case.arguments.get(name)):
         twin = case.with_arguments(**{name: other})
         cut = case.with_arguments(**{name: float(int(other))}) if isinstance(other, float) else case
         if _tells(twin, case) and _tells(twin, cut):
-            yield from _covered(subject, twin)
+            yield from subject.runnable([twin])
 
 
 def _tells(case: Case, other: Case) -> bool:
-    """Return whether the result of a case tells it from another case of the same shape."""
+    """Return whether the result of a case distinguishes it from another case of the same shape."""
     if not case.has_result or case.shape != other.shape:
         return False
     return not other.has_result or not agrees(case, other.truth)
 
 
 def with_other_numbers(subject: Subject, case: Case) -> Case:
-    """Return a case with all its numbers changed that leave its shape and are claimed.
+    """Return a case with all numbers changed whose changes keep the shape and are claimed.
 
     It is the case itself if there are none.
     """
     for name, value in case.arguments.items():
         if np.ndim(value) == 0:
-            for other in _other_values(subject, name, value):
-                twin = case.with_arguments(**{name: other})
-                if twin.has_result and twin.shape == case.shape and subject.admit(twin):
-                    case = twin
-                    break
+            others = (
+                case.with_arguments(**{name: other})
+                for other in _other_values(subject, name, value)
+            )
+            alike = (each for each in others if each.has_result and each.shape == case.shape)
+            case = next(subject.runnable(alike), case)
     return case
 
 
 def _other_values(subject: Subject, name: str, value: Any) -> Iterator[Any]:
-    """Yield other values for an argument, without those that no claim allows.
+    """Yield other values of an argument, except those that no claim allows.
 
-    If one number alone is claimed, the truths of all others would be computed for nothing.
+    If only one number is claimed, computing the truths of all others would be useless.
     """
     claimed = [scope.parameters.get(name) for scope in subject.scopes]
     for other in _others_of(value):
@@ -177,7 +177,7 @@ def _others_of(value: Any) -> Iterator[Any]:
 
 
 def _scaled(value: float) -> Iterator[float]:
-    """Yield multiples and fractions of a number, first those that are used most."""
+    """Yield multiples and fractions of a number, the most used first."""
     if value > 16:
         yield value / 7
     for power in range(1, STEPS):
@@ -186,20 +186,17 @@ def _scaled(value: float) -> Iterator[float]:
 
 
 def large(subject: Subject, case: Case) -> Case | None:
-    """Return the call beyond the capacity of a first table; None if there is none.
+    """Return the call beyond the initial capacity of tables; None if there is none.
 
-    Where only a scheme knows how to make a call large, it is the largest of the scheme's sizes.
+    If only the scheme can enlarge a call, it is the largest of the scheme's sizes.
     """
-    for each in _larger(case):
-        if subject.admit(each) and each.has_result:
-            return each
-    return None
+    return next((each for each in subject.runnable(_larger(case)) if each.has_result), None)
 
 
 def small_and_large(subject: Subject, case: Case) -> list[Case]:
-    """Return a case, and it beyond the capacity of a first table, as far as they are claimed."""
+    """Return a case, and the one beyond the initial capacity of tables, if they are claimed."""
     wide = large(subject, case)
-    return [*([case] if subject.admit(case) else []), *([wide] if wide else [])]
+    return [*subject.runnable([case]), *([wide] if wide else [])]
 
 
 def _larger(case: Case) -> Iterator[Case]:
@@ -216,19 +213,20 @@ def large_twins(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def above_first(subject: Subject, case: Case) -> Case | None:
-    """Return the call just beyond the least capacity; None if there is none.
+    """Return the call just beyond the smallest capacity; None if there is none.
 
-    It is small enough for all others to be made there.
+    It is small enough for all other variations.
     """
     other = case.with_arguments(**_enlarged(case, CAPACITIES[-1]))
-    is_large = other.shape != case.shape and subject.admit(other)
-    return other if is_large and other.has_result else None
+    if other.shape == case.shape:
+        return None
+    return next((each for each in subject.runnable([other]) if each.has_result), None)
 
 
 def others_above(subject: Subject, case: Case) -> Iterator[Case]:
-    """Yield calls that differ from a large one in one thing, then it with more channels or queries.
+    """Yield calls that differ from a large one in one thing, then with more channels or queries.
 
-    All are in one dtype: what a narrow one loses at these positions is told by its own checks.
+    All have the same dtype: the errors of a narrow one at these positions have checks of their own.
     """
     yield from (other for other in other_cases(subject, case) if other.dtype == case.dtype)
     given, tied = case.arguments, tied_of(case)
@@ -241,16 +239,16 @@ def others_above(subject: Subject, case: Case) -> Iterator[Case]:
         changes.append({"q_len": given["q_len"] + 1})
     for change in changes:
         if (other := case.with_arguments(**change)).has_result:
-            yield from _covered(subject, other)
+            yield from subject.runnable([other])
 
 
 def tied_of(case: Case) -> Collection[tuple[str, int | None]]:
-    """Return the arguments and their axes whose lengths are not to be chosen alone."""
+    """Return the arguments and axes whose lengths cannot be chosen independently."""
     return case.knowledge.tied
 
 
 def _enlarged(case: Case, rows: int) -> ArgumentDict:
-    """Return arguments with so many rows, keys, distances or heads; empty if that cannot be."""
+    """Return arguments with ``rows`` rows, keys, distances or heads; empty if impossible."""
     given = case.arguments
     if "positions" in given:
         positions = np.arange(rows, dtype=given["positions"].dtype)
@@ -293,9 +291,9 @@ def _many_and_equal(case: Case) -> Iterator[ArgumentDict]:
 
 
 def at_switches(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
-    """Yield arguments just below, at and just above the sizes at which an implementation switches.
+    """Yield arguments just below, at and just above the sizes at which an implementation branches.
 
-    Long rows come with many heads as well.
+    Many rows come with several heads as well.
     """
     for name, sizes in _switches(subject, case.dtype):
         for size in sizes:
@@ -311,7 +309,7 @@ def _switches(subject: Subject, dtype: str) -> list[tuple[str, tuple[int, ...]]]
 
 
 def _with_rows(case: Case, count: int) -> ArgumentDict:
-    """Return arguments with so many rows, and with some more heads where there may be."""
+    """Return arguments with ``count`` rows, and with several heads where possible."""
     if not {"positions", "k_len", "relative_position"} & case.arguments.keys():
         return {}
     larger = _enlarged(case, count)
@@ -320,14 +318,14 @@ def _with_rows(case: Case, count: int) -> ArgumentDict:
 
 
 def _with_heads(case: Case, count: int) -> ArgumentDict:
-    """Return arguments with so many heads, or leading places."""
+    """Return arguments with ``count`` heads, or leading places."""
     if "heads" in case.arguments:
         return {"heads": count}
     return with_leading(case, (count,)) if batched_arrays(case) else {}
 
 
 def _with_token_heads(case: Case, count: int) -> ArgumentDict:
-    """Return arguments with so many rows in all heads together: of many heads, a row or more."""
+    """Return arguments with ``count`` rows in all heads together: of many heads, a row or more."""
     if "positions" not in case.arguments or not batched_arrays(case):
         return {}
     rows = next(each for each in TOKENS if count % each == 0)
@@ -336,18 +334,19 @@ def _with_token_heads(case: Case, count: int) -> ArgumentDict:
 
 
 WITH = dict(zip(SWITCHES, (_with_rows, _with_heads, _with_token_heads), strict=True))
-"""Arguments with so many of what is counted; empty where a call has none."""
+"""By the quantity counted, functions that return arguments with a count of it; empty if a call has
+none of it."""
 
 
 def batched_arrays(case: Case) -> tuple[str, ...]:
-    """Return the names of the arrays that take any leading axes."""
+    """Return the names of the arrays that accept any leading axes."""
     if case.knowledge.batched is not None:
         return case.knowledge.batched
     return ("x",) if "x" in case.arguments else ()
 
 
 def many_batches(case: Case) -> Iterator[ArgumentDict]:
-    """Yield as many batches as give each array, and the result, more than MANY numbers."""
+    """Yield enough batches to give each array, and the result, more than MANY numbers."""
     names = batched_arrays(case)
     if names:
         least = min(prod(case.arguments[name].shape[-2:]) for name in names)
@@ -355,7 +354,7 @@ def many_batches(case: Case) -> Iterator[ArgumentDict]:
 
 
 def with_leading(case: Case, axes: tuple[int, ...]) -> ArgumentDict:
-    """Make the arrays that take leading axes anew, with these axes."""
+    """Make new arrays with these leading axes, for those that accept any."""
     return {
         name: fine((*axes, *case.arguments[name].shape[-2:]), start)
         for start, name in enumerate(batched_arrays(case))
@@ -363,9 +362,9 @@ def with_leading(case: Case, axes: tuple[int, ...]) -> ArgumentDict:
 
 
 def at(case: Case, positions: Array) -> Case:
-    """Return the case at other positions, with as many rows.
+    """Return the case at other positions, with one row per position.
 
-    Where positions have several axes, those on each axis differ.
+    If positions have several axes, those on each axis differ.
     """
     arguments: ArgumentDict = {"positions": positions}
     axes = case.arguments["positions"].shape[:-1]
@@ -375,9 +374,9 @@ def at(case: Case, positions: Array) -> Case:
 
 
 def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
-    """Yield arguments with one row of each sequence, at places that follow, far off, and the first.
+    """Yield arguments with one row per sequence, at positions that follow, far off, and the first.
 
-    None are yielded for calls without anything that counts, and for those of one list of positions.
+    Yields nothing for calls without an argument that counts, or with one list of positions.
     """
     given = case.arguments
     one: ArgumentDict = {}
@@ -400,7 +399,7 @@ def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
 
 
 def _of_rows(given: Arguments, rows: int) -> ArgumentDict:
-    """Make the arrays that have a row for each position anew, with so many rows."""
+    """Make new arrays with ``rows`` rows, for those that have a row per position."""
     return {
         name: fine((*given[name].shape[:-2], rows, given[name].shape[-1]), start)
         for start, name in enumerate(ROWS)
@@ -410,8 +409,3 @@ def _of_rows(given: Arguments, rows: int) -> ArgumentDict:
 
 def _is_new(value: Any, given: Any) -> bool:
     return given is None or not np.array_equal(value, given)
-
-
-def _covered(subject: Subject, case: Case) -> Iterator[Case]:
-    if subject.admit(case):
-        yield case

@@ -1,7 +1,7 @@
-"""Views into larger arrays: what is between rows, and in which order they lie, must not matter.
+"""Views into larger arrays: gaps between rows, and their order in memory, must not matter.
 
-Models hand over columns of a projection, heads that lie behind tokens, and gradients that a sum has
-expanded.
+Models pass columns of a projection, heads that follow tokens in memory, and gradients that a sum
+has expanded.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 BATCH = (2, 3)
 """Sequences and heads of a call with both."""
 View = Callable[[Array], Array]
-"""Gives an array of the same values, in other memory."""
+"""Returns an array of the same values, in other memory."""
 Inputs = Callable[[Case], ArgumentDict]
-"""Makes what a call is given."""
+"""Makes the inputs of a call."""
 IN_MEMORY = (
     "the result depends on how its inputs lie in memory: the same values, dense in memory, are "
     "answered rightly"
@@ -35,48 +35,49 @@ IN_MEMORY = (
 
 
 def strided_inputs(bench: Bench, case: Case) -> None:
-    """Check that views into larger arrays, every second element along each axis, are read right.
+    """Check that views of every second element along each axis are read correctly.
 
-    No model hands over every second channel, so that an exception, which nobody overlooks, will do.
+    No model passes every second channel, so that an exception, which is hard to overlook, is
+    accepted.
     """
     with suppress(Refusal):
         _assert_read(bench, case, "with strided inputs", _seen(_every_second))
 
 
 def column_major_inputs(bench: Bench, case: Case) -> None:
-    """Check that matrices in column-major order, another order in memory, are read right."""
+    """Check that matrices in column-major order are read correctly."""
     _assert_read(bench, case, "with inputs in column-major order", _seen(np.asfortranarray))
 
 
 def cut_inputs(bench: Bench, case: Case) -> None:
-    """Check that columns cut from a wider array are read right, as q, k and v of a projection.
+    """Check that columns of a wider array, like q, k and v of a projection, are read correctly.
 
-    The channels of a row follow each other then, and other numbers lie between rows.
+    The channels of a row are contiguous then, with other numbers between rows.
     """
     for each in _small_and_large(bench.subject, case):
         _assert_read(bench, each, "with columns cut from a wider array", _seen(_columns))
 
 
 def transposed_inputs(bench: Bench, case: Case) -> None:
-    """Check that rows may lie before heads in memory: [n, heads, d] seen as [heads, n, d].
+    """Check that rows may come before heads in memory: [n, heads, d] viewed as [heads, n, d].
 
-    So do those of several sequences: [batch, n, heads, d] seen as [batch, heads, n, d].
+    Also with several sequences: [batch, n, heads, d] viewed as [batch, heads, n, d].
     """
     for each in (*_small_and_large(bench.subject, case), *_batches(bench.subject, case)):
         _assert_read(bench, each, "with rows before heads in memory", _seen(_rows_first))
 
 
 def _batches(subject: Subject, case: Case) -> list[Case]:
-    """Return a call with a batch of heads, if it may have one and is right in plain arrays."""
+    """Return a call with a batch of heads, if it accepts one and is right with plain arrays."""
     given = with_leading(case, BATCH)
     many = case.with_arguments(**given)
     return [many] if given and many.has_result and is_right(subject, many) else []
 
 
 def expanded_inputs(bench: Bench, case: Case) -> None:
-    """Check that arrays that repeat along axes, by a stride of 0, are read right.
+    """Check that arrays that repeat along axes, by a stride of 0, are read correctly.
 
-    So do keys that heads share, and gradients of a sum.
+    Keys that heads share, and gradients of a sum, are such arrays.
     """
     names = _expandable(case)
     for words, values in (("their first axis", _first_of), ("all axes", _one_of)):
@@ -84,14 +85,14 @@ def expanded_inputs(bench: Bench, case: Case) -> None:
         other = case.with_arguments(**given)
         if other.has_result:
             view = _all_expanded if values is _one_of else _first_expanded
-            with suppress(*([Refusal] if values is _one_of else [])):  # of channels as well
+            with suppress(*([Refusal] if values is _one_of else [])):  # these include channels
                 _assert_read(
                     bench, other, f"with inputs expanded along {words}", _seen(view, names)
                 )
 
 
 def can_be_cut(case: Case) -> bool:
-    """Return whether an array of a case has rows between which something may lie."""
+    """Return whether an array of a case has rows that may have gaps between them."""
     return any(array.ndim > 1 for array in _arrays(case.arguments).values())
 
 
@@ -116,7 +117,7 @@ def _expandable(case: Case) -> list[str]:
 
 
 def _small_and_large(subject: Subject, case: Case) -> list[Case]:
-    """Return a call, and a large one unless that is wrong in plain arrays: kernels go by size."""
+    """Return a call, and a large one if that is right with plain arrays: kernels depend on size."""
     some = small_and_large(subject, case)
     return [each for each in some if each is case or is_right(subject, each)]
 
@@ -124,12 +125,10 @@ def _small_and_large(subject: Subject, case: Case) -> list[Case]:
 def _assert_read(
     bench: Bench, case: Case, what: str, seen: Inputs, inputs: ArgumentDict | None = None
 ) -> None:
-    """Check that a call reads views of its arrays as it reads the arrays.
+    """Check that a call reads views of its arrays like the arrays themselves.
 
-    ``inputs`` are those that ``seen`` has made of the call, if they are looked at afterwards.
-
-    If it reads those right, what is wrong is how it goes through memory, and no mistake of the
-    formula.
+    ``inputs`` are the result of ``seen`` for the call, if the caller looks at them afterwards. If
+    the plain arrays are read correctly, the mistake is in the access to memory, not in the formula.
     """
 
     def explain(asked: Case, output: Floats) -> Diagnosis:
@@ -141,7 +140,7 @@ def _assert_read(
 
 
 def _seen(view: View, names: Collection[str] | None = None) -> Inputs:
-    """Make what makes views of the inputs of a call: of those named, or of all arrays."""
+    """Make a function that turns inputs of a call into views: those in ``names``, or all arrays."""
 
     def inputs(case: Case) -> ArgumentDict:
         given: ArgumentDict = dict(case.inputs)
@@ -152,15 +151,15 @@ def _seen(view: View, names: Collection[str] | None = None) -> Inputs:
 
 
 def _is_unchanged(case: Case, output: Floats) -> bool:
-    """Return whether a call that should write into an argument left it as it was."""
+    """Return whether a call that should write into an argument left it unchanged."""
     name = case.changed_argument
     return bool(name) and np.array_equal(output, case.inputs[name].astype(np.float64))
 
 
 def _read_otherwise(case: Case, inputs: Arguments, output: Floats) -> str:
-    """Say which array is read as if it were dense, along which axes; empty if none explains it.
+    """Name the array that is read as if it were dense, and the axes; empty if none explains it.
 
-    Or by the strides of another array. That a call reads beyond the memory of a view is not tried.
+    Or as if it had the strides of another array. Reads beyond the memory of a view are not tried.
     """
     arrays = _arrays(inputs)
     for name, array in arrays.items():
@@ -172,9 +171,9 @@ def _read_otherwise(case: Case, inputs: Arguments, output: Floats) -> str:
 
 
 def _denser(array: Array) -> Iterator[tuple[str, Array]]:
-    """Yield what a view is if some of its strides are taken for those of a dense array.
+    """Yield the values of a view if some of its strides are mistaken for those of a dense array.
 
-    All of its strides come first.
+    The mistake about all strides comes first.
     """
     dense = np.empty(array.shape, dtype=array.dtype).strides
     other = [axis for axis in range(-array.ndim, 0) if array.strides[axis] != dense[axis]]
@@ -190,7 +189,7 @@ def _denser(array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _as_others(name: str, arrays: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
-    """Yield what a view is if it is read by the strides of another array, as far as its memory."""
+    """Yield the values of a view read by the strides of another array, within its memory."""
     array = arrays[name]
     last = last_of(array.shape, array.strides)
     for other, strides in ((each, array.strides) for each, array in arrays.items()):
@@ -208,7 +207,7 @@ def _with_strides(array: Array, strides: Sequence[int]) -> Array:
 
 
 def _apart(axes: tuple[int, ...]) -> str:
-    """Name what lies apart along some axes of an array, or all of them."""
+    """Name the parts of an array along some axes, or along all of them."""
     names = [AXES[axis] for axis in axes if axis in AXES]
     if not axes or len(names) < len(axes):
         return "elements, in row-major order"
@@ -216,7 +215,7 @@ def _apart(axes: tuple[int, ...]) -> str:
 
 
 AXES = {-2: "rows", -3: "heads", -4: "sequences"}
-"""What lies behind each other along the axes of an array, counted from the last."""
+"""The parts of an array along each axis, counted from the last."""
 
 
 def _every_second(array: Array) -> Array:
@@ -227,7 +226,7 @@ def _every_second(array: Array) -> Array:
 
 
 def _columns(array: Array) -> Array:
-    """Make the middle third of a wider array of a matrix; return a copy of another array."""
+    """Copy a matrix into the middle third of a wider array; copy other arrays densely."""
     if array.ndim < 2:
         return array.copy()
     width = array.shape[-1]
@@ -238,7 +237,7 @@ def _columns(array: Array) -> Array:
 
 
 def _middle(array: Array) -> Array:
-    """Make rows within more rows, and the middle third of their columns."""
+    """Copy a matrix into the middle third of the columns of a larger one, with a row around it."""
     *leading, rows, dim = array.shape
     view = fine((*leading, rows + 2, 3 * dim)).astype(array.dtype)[..., 1:-1, dim : 2 * dim]
     view[...] = array
@@ -246,7 +245,7 @@ def _middle(array: Array) -> Array:
 
 
 def _rows_first(array: Array) -> Array:
-    """Put the last axis but one before the one before it, in memory alone."""
+    """Exchange the axes of rows and heads, in memory only."""
     if array.ndim < 3:
         return array.copy()
     return np.ascontiguousarray(array.swapaxes(-2, -3)).swapaxes(-2, -3)
@@ -273,9 +272,9 @@ def _all_expanded(array: Array) -> Array:
 
 
 def neighbours_untouched(bench: Bench, case: Case) -> None:
-    """Check that what is changed in place may be a part of a larger tensor, such as some heads.
+    """Check that an argument changed in place may be a part of a larger tensor, such as some heads.
 
-    The rest of the tensor must stay as it was.
+    The rest of the tensor must stay unchanged.
     """
     name = case.changed_argument
     seen = _seen(_middle, [name])

@@ -1,4 +1,4 @@
-"""Arrays on their way to an implementation and back."""
+"""Arrays passed to an implementation, and arrays returned by it."""
 
 import sys
 from collections.abc import Sequence
@@ -30,26 +30,25 @@ UNIT_ROUNDOFF = {
     "integer": 0.0,
     "boolean": 0.0,
 }
-"""Largest relative error of rounding to a dtype: 2^-p where it has p significant bits. ``integer``
-stands for any integer dtype; integers and booleans are not rounded."""
+"""Largest relative error of rounding to a dtype: 2^-p for p significant bits. ``integer`` means any
+integer dtype; integers and booleans are not rounded."""
 PRECISE = ("float64", "float32")
-"""Dtypes in which a few values tell what they were made with."""
+"""Dtypes precise enough for a few values to reveal how they were computed."""
 UNDERFLOW = {"float16": 2.0**-25}
-"""Largest error of rounding numbers that are too small for a relative one: half of 2^-24, the
-smallest number of float16. The other floating dtypes reach down to 1e-38, below anything that is
-judged."""
+"""Largest error of rounding numbers too small for a relative error: half of 2^-24, the smallest
+number of float16. The other floating dtypes reach down to 1e-38, below any value that is judged."""
 
 
 def to_torch(array: Any) -> Any:
-    """Make a torch tensor of an array, also of one in bfloat16 of ``ml_dtypes``, in its memory.
+    """Make a torch tensor of an array, including one of ``ml_dtypes.bfloat16``, sharing its memory.
 
-    Code meets the views that it is given, and what it writes into them is seen. An array that is
-    not to be written to is copied together with the gaps between its elements, because torch knows
-    no such tensors. A tensor is returned as it is, so that it may be one that is differentiated.
+    The tensor keeps the strides of a view, and writes to it reach the array. A read-only array is
+    copied together with the gaps between its elements, because torch has no read-only tensors. A
+    tensor is returned unchanged, so that it may be one that requires gradients.
 
-    The tensor is where torch makes new ones: after ``torch.set_default_device("cuda")`` on the GPU,
-    as a copy of the memory that the array looks into, with its strides. What is written there is
-    not seen by the array.
+    The tensor is on torch's default device: after ``torch.set_default_device("cuda")`` it is on the
+    GPU, a copy of the memory behind the array, with its strides. Writes there do not reach the
+    array.
     """
     import torch
 
@@ -62,7 +61,7 @@ def to_torch(array: Any) -> Any:
     whole, start = _memory_of(values)
     if whole.dtype != values.dtype:
         whole = values
-    # Of the whole memory, so that a view begins elsewhere than its storage, as views of torch do.
+    # Convert the whole memory, so that a view has a storage offset, as views in torch do.
     tensor = torch.from_numpy(whole.view(np.int16) if is_short else whole)
     tensor = tensor.to(torch.empty(0).device)
     if whole is not values:
@@ -72,9 +71,9 @@ def to_torch(array: Any) -> Any:
 
 
 def _memory_of(array: Array) -> tuple[Array, int]:
-    """Return the array that a view looks into, and where in it the view begins, in bytes.
+    """Return the array behind a view, and the view's offset in it, in bytes.
 
-    That is the array itself if it is no view, or one of an array that is not in row-major order.
+    Returns the array itself if it is no view, or a view of an array that is not in row-major order.
     """
     whole = array
     while isinstance(whole.base, np.ndarray):
@@ -86,9 +85,10 @@ def _memory_of(array: Array) -> tuple[Array, int]:
 
 
 def _copied_as_it_lies(array: Array) -> Array:
-    """Copy an array together with what lies between its elements.
+    """Copy an array together with the memory between its elements.
 
-    One with strides that torch has not, backward or not of whole elements, is copied densely.
+    An array whose strides torch does not support, negative or of partial elements, is copied
+    densely.
     """
     size = array.itemsize
     if not array.size or not _has_strides_of_torch(array):
@@ -99,17 +99,17 @@ def _copied_as_it_lies(array: Array) -> Array:
 
 
 def last_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return where the last element of an array lies from the first one, in units of strides."""
+    """Return the offset of the last element of an array from the first one, in units of strides."""
     return sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def _has_strides_of_torch(array: Array) -> bool:
-    """Return whether no stride goes backward, or is none of whole elements."""
+    """Return whether all strides are non-negative and whole elements."""
     return all(step >= 0 and step % array.itemsize == 0 for step in array.strides)
 
 
 def placed(values: Array, strides: Sequence[int]) -> Array:
-    """Copy values into memory of their own, with strides that count elements."""
+    """Copy values into new memory, with strides that count elements."""
     steps = [step * values.itemsize for step in strides]
     memory = np.zeros(last_of(values.shape, strides) + 1, values.dtype)
     view = np.lib.stride_tricks.as_strided(memory, values.shape, steps)
@@ -118,9 +118,9 @@ def placed(values: Array, strides: Sequence[int]) -> Array:
 
 
 def to_numpy(value: Any) -> Array:
-    """Make a NumPy array of whatever an implementation returned.
+    """Make a NumPy array of an implementation's return value.
 
-    Raises TypeError if it is neither a tensor of torch nor anything that NumPy or DLPack converts.
+    Raises TypeError if it is neither a torch tensor nor convertible by NumPy or DLPack.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -140,8 +140,8 @@ _PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
 _PERIODS = np.tile(_PERIOD, 2**10)
 """The values of :func:`lattice`, repeated so often that most arrays are a slice of them."""
 _FINE = _PERIODS * (np.sqrt(3) - 1)
-"""The same times sqrt(3) - 1, for :func:`fine`: no dtype narrower than float64 holds these
-values."""
+"""The same values times sqrt(3) - 1, for :func:`fine`: no dtype narrower than float64 holds
+them."""
 for _each in (_PERIODS, _FINE):
     _each.flags.writeable = False
 
@@ -150,7 +150,7 @@ def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Return input values that any language can rebuild, exact in every dtype of the kit.
 
     Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``. The result may
-    share its memory with others, and is not to be written to.
+    share memory with other arrays; do not write to it.
     """
     return _repeated(_PERIODS, shape, start)
 
@@ -158,16 +158,16 @@ def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
 def _repeated(
     periods: npt.NDArray[np.float64], shape: tuple[int, ...], start: int
 ) -> npt.NDArray[np.float64]:
-    """Fill a shape with repeated values from the start-th on; in their own memory if possible."""
+    """Fill ``shape`` with periodic values from ``start`` on; without copying if possible."""
     first, count = start % len(_PERIOD), prod(shape)
-    # A slice with a negative end would be an array of another shape; NumPy refuses the shape below.
+    # A negative count would slice an array of another shape; np.resize below refuses it.
     if 0 <= count <= len(periods) - first:
         return periods[first : first + count].reshape(shape)
     return np.resize(periods[first : first + len(_PERIOD)], shape)
 
 
 def round_to(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
-    """Round float64 values to a dtype, and return them in float64."""
+    """Round float64 values to a dtype, and return them as float64."""
     if dtype == "float64":
         return values
     return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
@@ -176,16 +176,16 @@ def round_to(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.floa
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Return values of full precision, which no narrower dtype holds; for the drawn checks.
 
-    They are those of :func:`lattice` times sqrt(3) - 1, and likewise not to be written to.
+    They are the values of :func:`lattice` times sqrt(3) - 1; do not write to them either.
     """
     return _repeated(_FINE, shape, start)
 
 
 def around(array: Array) -> bytes:
-    """Return the bytes between and around the elements of a view, in the array that it looks into.
+    """Return the bytes between and around the elements of a view, in the array behind it.
 
-    The elements of the view count as 0. The result is empty for an array that is no view, or a view
-    of one that is not in row-major order.
+    The view's own elements count as 0. The result is empty for an array that is no view, or a view
+    of an array that is not in row-major order.
     """
     whole, start = _memory_of(array)
     if whole is array:
@@ -197,5 +197,5 @@ def around(array: Array) -> bytes:
 
 
 def dtype_name(array: Array) -> str:
-    """Return the name of an array's dtype as the spec writes it."""
+    """Return the spec's name of an array's dtype."""
     return "bfloat16" if array.dtype == ml_dtypes.bfloat16 else array.dtype.name

@@ -1,7 +1,7 @@
-"""Arithmetic on answers that carries the bound of its own error.
+"""Arithmetic on answers that carries a bound of its error.
 
-What is computed from answers inherits their errors, and the kit's own float64 arithmetic rounds it
-as well. Every operation here adds both to the bound, so no term can be forgotten.
+A quantity computed from answers inherits their errors, and float64 arithmetic adds rounding. Every
+operation here adds both to the bound, so no term can be forgotten.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
 
 ARITHMETIC = 2.0**-50
-"""Relative error granted to a float that the kit has computed: four units in the last place."""
+"""Relative error granted to a float computed by the kit: four units in the last place."""
 
 ROUNDING = UNIT_ROUNDOFF["float64"]
 """Largest relative error of one float64 operation: half a unit in the last place."""
@@ -25,29 +25,30 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Exact:
-    """A number or array that is exactly what is meant, not the rounded result of a computation."""
+    """A number or array that is exact, not the rounded result of a computation."""
 
     values: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """An implementation's result in float64, or what was computed from it, with its error's bound.
+    """An implementation's result in float64, or a quantity computed from it, with an error bound.
 
-    Other operands are numbers or arrays. Integers and :class:`Exact` are taken as they are; floats
-    were computed by the kit, and may be wrong by ``ARITHMETIC`` of their size.
+    Other operands are numbers or arrays. Integers and :class:`Exact` count as exact; floats were
+    computed by the kit, with a relative error of up to ``ARITHMETIC``.
     """
 
     case: Case
-    """The call that is blamed; of two answers that are combined, that of the first."""
+    """The call to blame; when two answers are combined, that of the first."""
     output: Floats
-    """The implementation's whole result for it."""
+    """The implementation's whole result for the call."""
     values: Floats
     bound: Floats
-    """Largest error of each value in an honest implementation; infinite where any is possible."""
+    """Largest error of each value in an honest implementation; infinite if any error is
+    possible."""
 
     __array_ufunc__ = None
-    """None, so that an array on the left leaves the operation to the answer on its right."""
+    """None, so that NumPy leaves an operation to the answer on the right of an array."""
 
     def __getitem__(self, index: Any) -> "Answer":
         return self._with(self.values[index], self.bound[index])
@@ -94,15 +95,15 @@ class Answer:
         return self._with(quotient, carried + rounding)
 
     def given(self, name: str) -> "Answer":
-        """Make an answer with bound 0 of an argument of the call, to be computed with."""
+        """Make an answer with bound 0 of an argument of the call."""
         return self.known(self.case.arguments[name])
 
     def known(self, values: Any) -> "Answer":
-        """Make an answer with bound 0 of numbers that are exactly what is meant."""
+        """Make an answer with bound 0 of exact numbers."""
         return self._with(values, 0.0)
 
     def sum(self, axis: int | tuple[int, ...], *, keepdims: bool = False) -> "Answer":
-        """Add up along axes; the bound holds in whatever order NumPy adds."""
+        """Sum along axes; the bound holds for any order of summation in NumPy."""
         total, carried, sizes, terms = (
             each.sum(axis=axis, keepdims=keepdims)
             for each in (self.values, self.bound, _size(self.values), np.ones(self.values.shape))
@@ -115,7 +116,7 @@ class Answer:
         return self._with(*shown)
 
     def positive(self) -> "Answer":
-        """Take the positive part: what is left of a value that should not be above 0."""
+        """Take the positive part: the excess of a value that should not be above 0."""
         return self._with(np.maximum(self.values, 0.0), self.bound)
 
     def moved(self, source: int | Sequence[int], to: int | Sequence[int]) -> "Answer":
@@ -127,7 +128,7 @@ class Answer:
         return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
 
     def allowing(self, more: Any) -> "Answer":
-        """Allow more error, which does not come from arithmetic on answers."""
+        """Add ``more`` to the bound, for errors other than those of arithmetic on answers."""
         return self._with(self.values, self.bound + more)
 
     def _with(self, values: Any, bound: Any) -> "Answer":
@@ -152,7 +153,7 @@ def _size(values: Any) -> Any:
 
 
 def _lost(total: Any, first: Any, second: Any) -> Any:
-    """Bound the rounding error of a sum: 0 where each term can be got back from it."""
+    """Bound the rounding error of a sum: 0 where each term can be recovered from it."""
     with np.errstate(invalid="ignore"):
         exact = (total - first == second) & (total - second == first)
     return np.where(exact, 0.0, ROUNDING * _size(total))

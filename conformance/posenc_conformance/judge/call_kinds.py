@@ -1,6 +1,6 @@
-"""What a kind of call is: what goes in, the shape of what comes out, and the words for its axes.
+"""Kinds of calls: the inputs, the shape of the result, and the names of its axes.
 
-Which behaviours apply to a call follows from the names of its arguments, not from its kind: see
+Which behaviours apply to a call depends on the names of its arguments, not on its kind: see
 ``checks.behaviour.applicable``.
 """
 
@@ -19,7 +19,7 @@ class ShapeSource(Protocol):
         """The inputs, by name."""
 
     def parameter(self, name: str) -> Any:
-        """Return a number: a given one, or the length of an array's axis."""
+        """Return a number: an argument, or the length of an array's axis."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,18 @@ class Kind:
     """A kind of call."""
 
     call: str
-    """How it is called, for people."""
+    """The signature, for people."""
     result: str
-    """What it gives back, for people."""
+    """The result, for people."""
     axes: tuple[str, ...]
-    """What the last axes of the result are called."""
+    """Names of the last axes of the result."""
     shape: Callable[[ShapeSource], Shape] | None
-    """Shape of the result, unless ``CallKnowledge.shape`` says otherwise; None if that must say."""
+    """Shape of the result, unless ``CallKnowledge.shape`` overrides it; None if that is
+    required."""
     hides: bool = False
-    """Whether a mask may hide elements, which are infinite then and do not count."""
+    """Whether a mask may hide elements, which are then infinite and not judged."""
     changes: str = ""
-    """The argument that the call writes into: what it holds then is the result."""
+    """The argument that the call writes into: its contents after the call are the result."""
 
 
 def _like_x(case: ShapeSource) -> Shape:
@@ -46,7 +47,7 @@ def _like_x(case: ShapeSource) -> Shape:
 
 
 def _encoding(case: ShapeSource) -> Shape:
-    """Return [positions, channels]: as many channels as asked for, or as a table of rows has."""
+    """Return [positions, channels]: ``dim`` channels, or as many as ``table`` has."""
     given = case.arguments
     return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
 
@@ -57,7 +58,7 @@ def _cells(case: ShapeSource) -> Shape:
 
 
 def _scores(case: ShapeSource) -> Shape:
-    """Return the shape of every query with every key; the other axes are those of q."""
+    """Return the shape of scores of every query and key; the other axes are those of q."""
     q, k = case.arguments["q"], case.arguments["k"]
     return *q.shape[:-1], k.shape[-2]
 
@@ -146,7 +147,7 @@ KINDS: Mapping[str, Kind] = {
         _like_x,
     ),
 }
-"""Every kind of call, by the name that scheme files give it."""
+"""Every kind of call, by its name in scheme files."""
 
 ENGINE: Mapping[str, tuple[str, ...]] = {
     "rotary": ("x", "positions"),
@@ -154,5 +155,5 @@ ENGINE: Mapping[str, tuple[str, ...]] = {
     "bias": ("q_len", "k_len"),
     "encoding": ("positions",),
 }
-"""Calls by which an engine says what it makes of a model's configuration, with what is passed by
-position. ``config`` and, but for ``encoding``, ``layer`` are passed by keyword."""
+"""Calls by which an engine shows its interpretation of a model's configuration, with the positional
+arguments. ``config`` and, except for ``encoding``, ``layer`` are passed by keyword."""

@@ -1,4 +1,4 @@
-"""Putting a question to an implementation."""
+"""Calling an implementation."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,28 +17,28 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 
 def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:
-    """Ask for the result of a case; for inputs of an unusual form, return whatever array comes.
+    """Return the result of a case; with ``inputs`` of an unusual form, return any array.
 
-    Raises Misbehaviour, whose text tells the call as well, and Declined if the implementation says
-    that it does not do this, by NotImplementedError.
+    Raises Misbehaviour, whose text includes the call, and Declined if the implementation raises
+    NotImplementedError.
     """
     with _with_call_context(case):
         return subject.run(case) if inputs is None else subject.invoke(case, inputs)
 
 
 def hold(subject: Subject, case: Case, inputs: Arguments) -> Held:
-    """Ask for the result of a case in the memory where the implementation has it.
+    """Return the result of a case in the implementation's own memory.
 
-    Raises Misbehaviour, whose text tells the call as well, and Declined as :func:`ask` does.
+    Raises Misbehaviour, whose text includes the call, and Declined as :func:`ask` does.
     """
     with _with_call_context(case):
         return subject.hold(case, inputs)
 
 
 def find_changes(subject: Subject, case: Case) -> list[str]:
-    """Name what a call changes that belongs to the whole process in which the implementation lives.
+    """Name the changes that a call makes to the state of the implementation's process.
 
-    Raises Misbehaviour, whose text tells the call as well, and Declined as :func:`ask` does.
+    Raises Misbehaviour, whose text includes the call, and Declined as :func:`ask` does.
     """
     with _with_call_context(case):
         return subject.changes(case)
@@ -58,12 +58,12 @@ def _with_call_context(case: Case) -> Iterator[None]:
 
 
 def call_line(case: Case) -> str:
-    """Say what was called, as a line of an explanation."""
+    """Return the call as a line of an explanation."""
     return f"call       {call_text(case)}"
 
 
 def call_text(case: Case) -> str:
-    """Write the call in a form that is short enough to read."""
+    """Return the call in a form that is short enough to read."""
     shown = [f"{name}={_short(value)}" for name, value in case.arguments.items()]
     shown += [f"{name}={value!r}" for name, value in case.conventions.items()]
     return f"{case.call.name}({', '.join(shown)}) in {case.dtype}"

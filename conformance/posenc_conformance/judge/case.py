@@ -40,7 +40,7 @@ class ErrorTerms:
 
 
 def exact_terms(case: "Case") -> ErrorTerms:
-    """Give scale 0 and angle 0: nothing is rounded, so nothing is granted."""
+    """Return scale 0 and angle 0: nothing is rounded, so no error is granted."""
     return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
@@ -49,14 +49,14 @@ class Case(Invocation):
     """An invocation with its true result, and how far an honest result may be from it."""
 
     printed: Array | None = None
-    """The truth as a golden prints it, nan where it says nothing; None if the reference computes
+    """The truth as a golden prints it, nan where it prints nothing; None if the reference computes
     it."""
     truth_shared_with: "Case | None" = None
-    """A case of equal arguments, whose truth is computed once for both."""
+    """A case with equal arguments, whose truth serves both."""
     grain: float = 0.0
-    """The error that printing may have added to each value that is compared with the truth."""
+    """Error that printing may have added to each value compared with the truth."""
     is_asked_once: bool = False
-    """Whether nobody will ask for the truth of equal arguments again: it need not be kept."""
+    """Whether the truth of equal arguments is needed only once, so that caching it is useless."""
 
     @cached_property
     def truth(self) -> Array:
@@ -84,7 +84,7 @@ class Case(Invocation):
 
     @property
     def has_result(self) -> bool:
-        """Whether the definition has a result for these arguments that the dtype can hold."""
+        """Whether the definition has a result for these arguments, in the range of the dtype."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 truth = self.truth
@@ -106,7 +106,7 @@ class Case(Invocation):
             return ErrorTerms(*found())
         chosen = tuple(self.conventions.items())
         key = (self.scheme, self.call.name, chosen, self._arguments_key, self.dtype)
-        # A scale that is made of the truth is as full of gaps as what a golden prints.
+        # A scale computed from the truth has the same gaps as the printed golden.
         return ErrorTerms(*TRUTHS.of((*key, cache_key({"printed": self.printed})), found))
 
     @cached_property
@@ -115,7 +115,7 @@ class Case(Invocation):
 
     @property
     def _is_kept(self) -> bool:
-        """Whether a truth is kept; if not, a key for it need not be made, which takes its time."""
+        """Whether the truth is cached; if not, no key is computed, which would take time."""
         return not self.is_asked_once and 8 * prod(self.shape) <= LARGEST_ENTRY
 
     @cached_property
@@ -126,10 +126,10 @@ class Case(Invocation):
     def bounds(self, *, angles: bool = True) -> Floats:
         """Compute each element's bound: ``s * (A * v + B * u * |theta| * (1 + |ln w|))``.
 
-        Without ``angles``, what angles lose is left out, so B counts as 0. v is the unit roundoff
-        of the result's dtype, u that of the angles, float32 unless the result is float64. Printing
-        adds the case's grain, underflow its own; and the truth itself is rounded to float64, which
-        counts where the result has no coarser dtype.
+        Without ``angles``, errors of angles are left out, as if B were 0. v is the unit roundoff of
+        the result's dtype, u that of the angles, float32 unless the result is float64. Printing
+        adds the case's grain, underflow adds its own error; the truth's rounding to float64 adds to
+        the bound of float64 results only.
         """
         accuracy, terms = self.scheme.accuracy, self.terms
         v = UNIT_ROUNDOFF[self.dtype]
@@ -144,7 +144,7 @@ class Case(Invocation):
 
     @property
     def _rounding_of_truth(self) -> Floats:
-        """Half a unit in the last place of each element of the truth, as far as it is finite."""
+        """Half a unit in the last place of each finite element of the truth; of 0 for others."""
         size = np.abs(np.asarray(self.truth, dtype=np.float64))
         return np.spacing(np.where(np.isfinite(size), size, 0.0)) / 2
 
@@ -158,9 +158,9 @@ class Case(Invocation):
 
     @cached_property
     def shown(self) -> Array:
-        """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
+        """Which elements count: those that no mask or golden hides. Broadcasts to the result.
 
-        Where nothing can be hidden, this is known without computing the truth.
+        If nothing can be hidden, the truth is not computed.
         """
         if self.printed is None and not KINDS[self.call.kind].hides:
             return np.asarray(True)
@@ -191,9 +191,9 @@ class Case(Invocation):
         return 0
 
     def sharing_truth_of(self, other: "Case") -> "Case":
-        """Return this case with the truth of another if that has equal arguments, else unchanged.
+        """Return this case with the truth of another if their arguments are equal, else unchanged.
 
-        The dtypes of the two may differ.
+        Their dtypes may differ.
         """
         same = self is not other and self.arguments.keys() == other.arguments.keys()
         if same and all(
@@ -203,7 +203,7 @@ class Case(Invocation):
         return self
 
     def with_fields(self, **fields: Any) -> "Case":
-        """Return the same case with other fields, and so with a truth of its own."""
+        """Return the same case with other fields, whose truth is computed anew."""
         return super().with_fields(**fields, printed=None, truth_shared_with=None)
 
 

@@ -1,4 +1,4 @@
-"""What is claimed: the cases that one claim covers, and how an engine is asked."""
+"""The scope of a claim: the cases that it covers, and how to call an engine for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.scheme import Value
 
 SWITCHES = ("rows", "heads", "token_heads")
-"""What an implementation may count to choose its way: rows of a sequence, leading places, and rows
-of all of these together."""
+"""Quantities by which an implementation may branch: rows of a sequence, leading places, and rows of
+all of these together."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What one claim covers under one combination."""
+    """The cases that one claim covers under one combination."""
 
     options: Mapping[str, tuple[Value, ...]]
     parameters: Mapping[str, tuple[Any, ...]]
@@ -23,16 +23,16 @@ class Scope:
     max_position: int
     when: "Condition | None" = None
     masked: bool = False
-    """Whether the result has its mask in it."""
+    """Whether the result includes its mask."""
     broadcast: bool = False
-    """Whether the result may leave out that it repeats along an axis."""
+    """Whether the result may leave out axes along which it repeats."""
     even_dim: bool = False
-    """Whether odd channels are left out, although the combination gives them a meaning."""
+    """Whether odd dims are excluded, although the combination defines them."""
     switches: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Sizes at which the implementation takes another way, by what is counted."""
+    """Sizes at which the implementation branches, by the quantity counted."""
 
     def covers(self, case: Case) -> bool:
-        """Return whether the claim says that this case works."""
+        """Return whether the claim covers this case."""
         chosen = case.conventions
         return (
             case.dtype in self.dtypes
@@ -50,13 +50,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Condition:
-    """A claim's own words for what works, as a function of some arguments of a call."""
+    """A claim's own condition, as a function of some arguments of a call."""
 
     function: Callable[..., Any]
     names: tuple[str, ...]
 
     def holds(self, case: Case) -> bool:
-        """Return whether the function says that the case works.
+        """Return whether the function is true of the case.
 
         Raises UserError if the function raises.
         """
@@ -80,13 +80,13 @@ def _value(case: Case, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Engine:
-    """How an engine is asked what a scheme's call is in a model: by the model's configuration."""
+    """How to call an engine for a scheme's call in a model: by the model's configuration."""
 
     model: str
     """Id of the model, or the name of the file that holds its configuration."""
     group: str
     """The group of the model's layers."""
     call: str
-    """One of ``kinds.ENGINE``."""
+    """A key of ``call_kinds.ENGINE``."""
     keywords: Mapping[str, Any]
     """The configuration, and the layer, as keyword arguments."""

@@ -1,4 +1,4 @@
-"""The error model, and comparing a result with the truth under it."""
+"""The error model, and the comparison of a result with the truth under it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,19 +29,19 @@ class Comparison:
 
 
 def agrees(case: Case, output: Array) -> bool:
-    """Return only whether a result of the right shape is right; :func:`compare` says more."""
+    """Return whether a result of the right shape is right; :func:`compare` says more."""
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         error = np.abs(output.astype(np.float64, copy=False) - case.truth)
     return bool(((error <= case.bound) | ~case.judged).all())
 
 
 def right_rows(output: Floats, truth: Floats, bound: Floats) -> Flags:
-    """Return which rows of a result are right in all of their channels: [..., n]."""
+    """Return which rows of a result are right in all channels: [..., n]."""
     return np.asarray((np.abs(output - truth) <= bound).all(axis=-1))
 
 
 def compare(case: Case, output: Array) -> Comparison:
-    """Judge a result of the right shape, element by element, where a comparison says something."""
+    """Compare a result of the right shape with the truth, over the elements that are judged."""
     got = output.astype(np.float64, copy=False)
     error = _errors(case, got)
     ratio = error_ratio(error, case.bound, out=error)
@@ -65,7 +65,7 @@ def _count(judged: Flags, shape: tuple[int, ...]) -> int:
 
 
 def exact_angles(case: Case, output: Array) -> bool:
-    """Return whether rounding the result alone explains every error of a right result."""
+    """Return whether rounding of the result alone explains all errors of a right result."""
     error = _errors(case, output.astype(np.float64, copy=False))
     ratio = error_ratio(error, case.bounds(angles=False))
     return bool(ratio.max(initial=0) <= 1)
@@ -80,12 +80,12 @@ def _errors(case: Case, got: Floats) -> Floats:
 
 
 def error_ratio(error: Floats, bound: Floats, out: Floats | None = None) -> Floats:
-    """Divide each error by its bound; where nothing is allowed, any error is infinitely large.
+    """Divide each error by its bound; where the bound is 0, any error has an infinite ratio.
 
-    So is an error that is NaN. The result is written to ``out``, which may be the errors, unless
-    some bound is 0.
+    So has an error that is NaN. The result is written to ``out``, which may be ``error`` itself,
+    unless some bound is 0.
     """
-    with np.errstate(over="ignore"):  # an infinite ratio is what it looks like
+    with np.errstate(over="ignore"):  # an infinite ratio is meant
         if bound.min(initial=1) > 0:
             ratio: Any = np.divide(error, bound, out=out)
         else:

@@ -1,4 +1,4 @@
-"""What form a result must have: its shape and dtype, finite numbers, and a mask that hides."""
+"""The form of a result: its shape and dtype, finite numbers, and a mask that hides."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.process_state import preventing_exit
 
 HIDDEN = -10_000.0
-"""What BERT adds to hide a key: the weakest mask that is in use."""
+"""Number that BERT adds to hide a key: the weakest mask in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
-"""NumPy's kinds of the dtypes that are compared without any bound."""
+"""NumPy's kinds for the dtypes that are compared exactly."""
 
 
 def as_array(name: str, result: Any) -> Array:
-    """Make a NumPy array of what a method of this name returned.
+    """Make a NumPy array of the result of the method ``name``.
 
-    Raises Misbehaviour if that is None, or nothing of which an array can be made.
+    Raises Misbehaviour if the result is None, or cannot be converted to an array.
     """
     if result is None:
         raise Misbehaviour(f"{name}() returned None: is a return missing?")
@@ -37,10 +37,10 @@ def as_array(name: str, result: Any) -> Array:
 
 
 def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
-    """Raise Misbehaviour unless a result has the shape and dtype asked for and is finite.
+    """Raise Misbehaviour unless a result has the expected shape and dtype and is finite.
 
-    ``name`` is that of the method, ``masked`` whether the result must have its mask in it. What has
-    no values has any dtype: an empty list says none.
+    ``name`` is the method's, ``masked`` says whether the result must include its mask. A result
+    without elements may have any dtype: an empty list implies none.
     """
     if output.shape != case.shape:
         raise Misbehaviour(
@@ -65,8 +65,8 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
 
 
 def _require_mask(case: Case, output: Array) -> None:
-    """Raise Misbehaviour if an element that the mask hides could be seen."""
-    low = HIDDEN * (1 - UNIT_ROUNDOFF[case.dtype])  # -10,000 as the dtype may round it
+    """Raise Misbehaviour if an element that the mask hides is visible."""
+    low = HIDDEN * (1 - UNIT_ROUNDOFF[case.dtype])  # -10,000, as rounded by the dtype
     seen = ~case.shown & ~(output <= low)
     if seen.any():
         index = tuple(int(i) for i in np.argwhere(seen)[0])

@@ -1,4 +1,4 @@
-"""What a subject was asked in this process, and what is known of it since."""
+"""A subject's calls in this process, and the findings about it since."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,10 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from posenc_conformance.judge.case import Case
 
 KEPT = 64
-"""Number of calls that are kept: enough for caches of a few dozen entries to show what they mix
-up."""
+"""Number of calls kept: enough to expose the mix-ups of caches with a few dozen entries."""
 SMALL = 2**10
-"""Most values in the result of a call that is kept: the arguments of larger ones would take much
-room."""
+"""Most values in the result of a call that is kept: arguments of larger calls would take too much
+memory."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,28 +20,28 @@ T = TypeVar("T")
 
 @dataclass
 class History:
-    """What a subject was asked, and what is known of it since."""
+    """A subject's calls, and the findings about it since."""
 
     openings: dict[str, Case] = field(default_factory=dict)
-    """The very first call in each dtype, if it had numbers that no other call has."""
+    """The very first call in each dtype, if its numbers are in no other call."""
     declined: dict[str, int] = field(default_factory=dict)
-    """How many of the smallest calls the implementation has declined, by their dtype."""
+    """How many of the smallest calls the implementation has declined, by dtype."""
     calls: list[Case] = field(default_factory=list)
-    """Small calls that were made: the first ones and the last ones."""
+    """Small calls: the first ones and the last ones."""
     too_large: bool = False
-    """Whether the check that is running has left out a claimed call for its size."""
+    """Whether the running check has skipped a claimed call for its size."""
     found: dict[Hashable, Any] = field(default_factory=dict)
-    """What functions have found out: see :func:`once_per_subject`."""
+    """Results of functions: see :func:`once_per_subject`."""
 
     def note_call(self, case: Case) -> None:
-        """Keep a call if it is small: a later result may show something of its arguments."""
+        """Keep a call if it is small: a later result may depend on its arguments."""
         if prod(case.shape) <= SMALL:
-            self.calls.append(replace(case))  # without what was computed for it
+            self.calls.append(replace(case))  # without its cached properties
             if len(self.calls) > KEPT:
                 del self.calls[KEPT // 4]
 
     def forget(self) -> None:
-        """Drop everything, because it takes room."""
+        """Drop everything, to free memory."""
         self.openings.clear()
         self.declined.clear()
         self.calls.clear()
@@ -51,18 +50,18 @@ class History:
 
 
 class HasHistory(Protocol):
-    """Something that has a history: a subject."""
+    """Anything with a history: a subject."""
 
     @property
     def history(self) -> History:
-        """What it was asked."""
+        """Its history."""
 
 
 S = TypeVar("S", bound=HasHistory)
 
 
 def once_per_subject(find: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a function find something out about a subject once, as long as its history lasts."""
+    """Make a function run once per subject and arguments; cache results in its history."""
 
     def recall(subject: S, /, *rest: P.args, **named: P.kwargs) -> T:
         found = subject.history.found

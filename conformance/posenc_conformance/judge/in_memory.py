@@ -1,4 +1,4 @@
-"""A result in the memory where the implementation has it."""
+"""A result in the implementation's own memory."""
 
 from contextlib import suppress
 
@@ -8,20 +8,20 @@ from posenc_conformance.judge.arrays import Array
 
 
 class Held:
-    """A result in the memory where the implementation has it."""
+    """A result in the implementation's own memory."""
 
     def __init__(self, result: Array) -> None:
         self.result = result
-        """The result as the call gave it; an array that a later call may change."""
+        """The result as the call returned it; a later call may change this array."""
 
     def now(self) -> Array:
-        """Return what the result is now."""
+        """Return the current values of the result."""
         return self.result
 
     def write(self, values: Array | float) -> bool:
-        """Write into the result, as its caller may; return False if it cannot be written.
+        """Write into the result, as a caller may; return False if it is read-only.
 
-        What this does to the inputs of the call is seen in them.
+        If the result shares memory with inputs of the call, they change too.
         """
         if self.result.flags.writeable:
             self.result[...] = values
@@ -36,18 +36,18 @@ class Spread(Held):
         self._held, self._shape, self._first = held, shape, held.result.copy()
 
     def now(self) -> Array:
-        """Return what the result is now, broadcast."""
+        """Return the current values of the result, broadcast."""
         return broadcast_result(self._held.now(), self._shape)
 
     def write(self, values: Array | float) -> bool:
-        """Write a number into the result; in place of an array, write what it was at first."""
+        """Write a number into the result; for an array, restore the first values instead."""
         return self._held.write(self._first if isinstance(values, np.ndarray) else values)
 
 
 def broadcast_result(result: Array, shape: tuple[int, ...]) -> Array:
     """Broadcast a result that lacks axes along which it repeats, or has them with length 1.
 
-    Leading axes of length 1 beyond those of the shape are dropped first. A result that does not fit
+    Leading axes of length 1 beyond those of ``shape`` are dropped first. A result that does not fit
     is returned without broadcasting.
     """
     more = result.ndim - len(shape)

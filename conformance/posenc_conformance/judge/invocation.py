@@ -1,4 +1,4 @@
-"""What is asked of an implementation: a call with its conventions, arguments and dtype."""
+"""An invocation of an implementation: a call with its conventions, arguments and dtype."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ from posenc_conformance.scheme_file.scheme import Arguments, Call, Point, RawArg
 class Invocation:
     """A call of a scheme with conventions, arguments and a dtype.
 
-    ``arguments`` hold the inputs exactly. Arrays of floats are float64 arrays of values that the
-    dtype holds.
+    ``arguments`` hold the exact inputs. Arrays of floats are float64 arrays of values that
+    ``dtype`` can hold.
     """
 
     scheme: KnownScheme
@@ -28,7 +28,7 @@ class Invocation:
 
     @property
     def knowledge(self) -> CallKnowledge:
-        """What the kit knows of the call."""
+        """The kit's knowledge of the call."""
         return self.scheme.knowledge[self.call.name]
 
     @property
@@ -39,7 +39,7 @@ class Invocation:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """A copy of the arguments in the dtype of the case, for the implementation to use."""
+        """A copy of the arguments in the dtype of the case, for the implementation."""
         inputs = {}
         for name, value in self.arguments.items():
             if has_dtype_of_result(self.call, value):
@@ -49,13 +49,13 @@ class Invocation:
 
     @property
     def changed_argument(self) -> str:
-        """The argument that the call writes into; empty if it gives back an array."""
+        """The argument that the call writes into; empty if it returns an array."""
         return KINDS[self.call.kind].changes
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a parameter: the given one, or the length of an array's axis.
+        """Return the value of a parameter: the argument, or the length of an array's axis.
 
-        It is None if the parameter is not used.
+        Returns None if the parameter is not used.
         """
         parameter = self.call.parameters[name]
         if parameter.of is not None:
@@ -77,7 +77,7 @@ class Invocation:
 
 
 def round_arguments(call: Call, arguments: Arguments, dtype: str) -> dict[str, Any]:
-    """Round those arrays among the arguments that have the dtype of the result to it."""
+    """Round to ``dtype`` those arrays that have the dtype of the result."""
     return {
         name: round_to(value, dtype) if has_dtype_of_result(call, value) else value
         for name, value in arguments.items()
@@ -85,7 +85,7 @@ def round_arguments(call: Call, arguments: Arguments, dtype: str) -> dict[str, A
 
 
 def has_dtype_of_result(call: Call, value: Any) -> bool:
-    """Return whether an argument is one of the floating arrays whose dtype the result has."""
+    """Return whether an argument is a floating array that has the result's dtype."""
     return call.dtype == "inputs" and isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 

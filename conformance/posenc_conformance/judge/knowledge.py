@@ -1,4 +1,4 @@
-"""What the kit knows of a scheme and of each of its calls, beside what the scheme file says.
+"""The kit's knowledge of a scheme and of each of its calls, in addition to the scheme file.
 
 Every module in ``schemes`` has ``KNOWLEDGE``, a :class:`CallKnowledge` for each call of its scheme.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Call, Scheme
 
-if TYPE_CHECKING:  # a case has a scheme, and a scheme knows what to do with a case
+if TYPE_CHECKING:  # a case has a scheme, whose knowledge has functions of cases
     from posenc_conformance.judge.case import Case, ErrorTerms
     from posenc_conformance.judge.deviation import DeviationModel
     from posenc_conformance.judge.measured_frequencies import ReadFrequencies
@@ -24,17 +24,19 @@ Identify = Callable[[Array], Iterator[tuple[ArgumentDict, Array]]]
 
 @dataclass(frozen=True, kw_only=True)
 class CallKnowledge:
-    """What the kit knows of a call, beside what the scheme file says of it.
+    """The kit's knowledge of a call, in addition to the scheme file.
 
-    The first six are needed, the others only where a call is not as its kind usually is.
+    The first six fields are required, the others only for calls that differ from others of their
+    kind.
     """
 
     error_terms: "Callable[[Case], ErrorTerms]"
-    """Give scale and angle of each element, for the error model."""
+    """Return scale and angle of each element, for the error model."""
     arguments: "Callable[[Trial], ArgumentDict]"
     """Choose arguments of a small, valid call."""
     sweep: Callable[[Mapping[str, Any], int], ArgumentDict | None]
-    """Take parameters and the largest position; give arguments that reach there from 0, or None."""
+    """Take parameters and the largest position; return arguments that reach there from 0, or
+    None."""
     sizes: "Callable[[Case], Iterator[ArgumentDict]]"
     """Yield changes that take a case through the sizes at which implementations branch."""
     invariants: "Mapping[str, InvariantCheck]"
@@ -42,31 +44,31 @@ class CallKnowledge:
     deviations: "Mapping[str, DeviationModel]"
     """A model for each deviation of the spec, the most special one first."""
     shape: "Callable[[Case], Sequence[int]] | None" = None
-    """Give the shape of the result."""
+    """Return the shape of the result."""
     places: "Callable[[Case], Array] | None" = None
-    """Give the positions or distances that a case reaches, if its arguments do not say so."""
+    """Return the positions or distances that a case reaches, if its arguments do not contain
+    them."""
     at_one: "Callable[[Case, int], Case | None] | None" = None
-    """Give a call whose result has every row at one position, if the case's positions cannot be
-    set so; None if there is none, as of a table that has no such row."""
+    """Return a call whose result has every row at one position, if the case's positions cannot be
+    set directly; None if there is no such call, as for a table without that row."""
     parts: "Callable[[Case, Array], Iterator[tuple[str, Case, Array]]] | None" = None
-    """Take apart a result that holds queries, keys and values: yield what each part is called, the
-    call of sequences that turns its heads one by one, and its rows in the form of that call."""
+    """Split a result that holds queries, keys and values: yield each part's name, a call of
+    sequences that rotates its heads one by one, and the part's rows in the form of that call."""
     frequencies: "ReadFrequencies | None" = None
-    """Read from a result how its pairs turn."""
+    """Read from a result the frequencies of its pairs."""
     identify: Identify | None = None
-    """Yield arguments of calls that would give an array of this shape, each with the part of the
-    array that the call gives, for ``posenc identify``."""
+    """Yield arguments of calls whose result has this array's shape, each with the part of the array
+    that the call returns, for ``posenc identify``."""
     batched: tuple[str, ...] | None = None
-    """Names of the arrays that take any leading axes, all the same ones."""
+    """Names of the arrays that accept leading axes, which must be the same for all."""
     tied: tuple[tuple[str, int | None], ...] = ()
-    """Arrays with an axis, counted from the last, whose length follows from values of other
-    arguments, or must stay small; None if that is true of the argument itself."""
+    """Arrays with an axis, counted from the last, whose length depends on values of other
+    arguments, or must stay small; None if the argument itself does."""
     many: "Callable[[Case], Iterator[ArgumentDict]] | None" = None
-    """Yield changes after which the result has more numbers than a grid has blocks, where lengths
-    alone do not tell how to come by them."""
+    """Yield changes that give the result more numbers than a grid has blocks, for calls where
+    longer axes do not suffice."""
     largest_values: Mapping[str, float] = field(default_factory=dict)
-    """How large the values of an array may be, by its name, where plain code would overflow
-    beyond."""
+    """Largest values of an array, by its name, beyond which plain code would overflow."""
 
 
 Reference = Callable[..., Any]
@@ -74,27 +76,27 @@ Reference = Callable[..., Any]
 
 
 Knowledge = Mapping[str, CallKnowledge]
-"""What the kit knows of each call of a scheme, by the call's name."""
+"""The kit's knowledge of each call of a scheme, by the call's name."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownScheme(Scheme):
-    """A scheme with what the kit knows of it, which is looked up when it is first asked for."""
+    """A scheme with the kit's knowledge of it, which is looked up on first use."""
 
     find_knowledge: Callable[[Scheme], Knowledge] = field(repr=False)
     find_reference: Callable[[Scheme, Call], Reference] = field(repr=False)
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """What the kit knows of each call.
+        """The kit's knowledge of each call.
 
-        Raises UserError if the scheme has no module in the kit, or it cannot be imported.
+        Raises UserError if the scheme has no module in the kit, or if importing its own file fails.
         """
         return self.find_knowledge(self)
 
     def reference(self, call: Call) -> Reference:
         """Return the function that computes the truth of a call.
 
-        Raises UserError if there is none.
+        Raises UserError if it is missing.
         """
         return self.find_reference(self, call)

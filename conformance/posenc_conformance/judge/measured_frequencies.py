@@ -1,6 +1,6 @@
-"""Frequencies of pairs that turn, read from results.
+"""Frequencies of rotated pairs, read from results.
 
-What the kit knows of a call says where its pairs are: see ``CallKnowledge.frequencies``.
+The kit's knowledge of a call says where its pairs are: see ``CallKnowledge.frequencies``.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,35 +21,35 @@ INTERLEAVED = slice(0, None, 2), slice(1, None, 2)
 NOISE = 3e-6
 """Radians that float32 may add to an angle that is read from few rows."""
 NEAR = 1e-3
-"""Relative difference up to which estimates are called equal."""
+"""Relative difference up to which estimates count as equal."""
 EXACT = 1e-5
-"""Relative difference up to which frequencies in float32 are called the same."""
+"""Relative difference up to which frequencies in float32 count as equal."""
 ROUNDINGS = 4
-"""How many roundings of ``u * (1 + |ln w|)`` of itself an angle may lose: as many as the constant B
-of rope grants."""
+"""Relative error of an angle, in units of ``u * (1 + |ln w|)``: as many as the constant B of rope
+grants."""
 FIT = 3
-"""A result may be so many of its bounds away from what was read from it: one for itself, and one
-for each of the two ends from which it was read."""
+"""Bounds by which a result may differ from the fit to it: one for itself, and one for each of the
+two ends that it was fitted to."""
 FASTEST = 16
-"""How many times faster than asked for pairs may turn. Beyond, whole turns between two rows may be
-lost."""
+"""Largest multiple of the requested frequency at which pairs may turn. Beyond it, whole turns
+between two rows may be missed."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Pairs of a result as complex numbers, before and after they turn, row by row: [n, pairs]."""
+    """Pairs of a result as complex numbers, before and after rotation, row by row: [n, pairs]."""
 
     before: Waves
     after: Waves
     places: Floats
     """Position of each row."""
     bound: Floats
-    """How far the result may be off."""
+    """Bound of the result."""
     unit: float
-    """Unit roundoff of the dtype in which angles are formed."""
+    """Unit roundoff of the dtype in which angles are computed."""
 
     def of(self, pairs: Index) -> "Paired":
-        """Take some of the pairs."""
+        """Select some of the pairs."""
         return Paired(
             self.before[:, pairs],
             self.after[:, pairs],
@@ -59,10 +59,10 @@ class Paired:
         )
 
     def evenly(self, omega: Floats, offsets: Floats, length: float) -> bool:
-        """Return whether frequencies, offsets and a length give the pairs that they were read from.
+        """Return whether frequencies, offsets and a length reproduce the pairs.
 
-        Frequencies are in radians per position, offsets in radians; the length is a factor. What
-        was read is itself uncertain, so NOISE is allowed, and FIT bounds instead of one.
+        Frequencies are in radians per position, offsets in radians; the length is a factor. The
+        estimates are uncertain, so NOISE is allowed, and FIT bounds instead of one.
         """
         angle = self.places * omega + offsets
         size = length * np.abs(self.before)
@@ -71,34 +71,34 @@ class Paired:
         return bool(np.all(error <= FIT * max(1.0, length) * self.bound + size * lost))
 
     def lost(self, angle: Floats, omega: Floats) -> Floats:
-        """Compute what rounding angles may cost, as a part of the length."""
+        """Compute the error from rounding angles, relative to the length."""
         growth = 1 + np.abs(np.log(np.where(omega == 0, 1, np.abs(omega))))
         return np.asarray(ROUNDINGS * self.unit * np.abs(angle) * growth)
 
     def turn(self, omega: Floats, offset: float, length: float) -> bool:
         """Return whether pairs turn by these radians per position, within one bound.
 
-        ``offset`` is added to every angle, ``length`` is a factor of the length. These are
-        estimates, so NEAR is allowed as well if there are any.
+        ``offset`` is added to every angle, ``length`` is a factor of the length. Both are
+        estimates, so an offset or a length other than 1 allows NEAR as well.
         """
         angle = self.places * omega + offset
         error = np.abs(self.after - length * self.before * np.exp(1j * angle))
         size = length * np.abs(self.before)
-        estimated = NEAR if offset or length != 1 else 0.0  # which say no more than NEAR
+        estimated = NEAR if offset or length != 1 else 0.0  # estimates are accurate to NEAR only
         lost = self.lost(angle, omega) + estimated
         return bool(np.all(error <= max(1.0, length) * self.bound + size * lost))
 
 
 @dataclass(frozen=True)
 class PairFrequencies:
-    """What one result says of a progression of pairs."""
+    """A progression of pair frequencies, read from one result."""
 
     numbers: Floats
-    """Numbers of the pairs that can be read, among those of the progression."""
+    """Numbers of the pairs that can be read, within the progression."""
     frequencies: Floats
     """Radians per position of these pairs, up to multiples of ``turn``."""
     asked: Floats
-    """Radians per position that were asked for."""
+    """Radians per position that were requested."""
     dim: int
     """Channels of the progression."""
     given: Arguments
@@ -106,26 +106,25 @@ class PairFrequencies:
     based: str = "base"
     """The argument that is raised to powers."""
     noise: Floats | float = 0.0
-    """How uncertain frequencies are, in radians per position."""
+    """Uncertainty of frequencies, in radians per position."""
     turn: Floats | float = np.inf
-    """Radians per position that make a whole turn between two rows, which cannot be seen."""
+    """Radians per position that add a whole turn between two rows, which cannot be seen."""
     first: float = 0.0
     """Smallest magnitude of a position; the larger it is, the less certain is the offset."""
     offset: float = 0.0
     """Radians added to every angle."""
     length: float = 1.0
-    """Factor by which pairs are longer than asked for."""
+    """Length of pairs relative to the right one."""
     where: str = ""
-    """Words for the channels in which the pairs lie, if not where they were claimed."""
+    """Words for the channels of the pairs, if they are not the claimed ones."""
     of_axis: bool = False
     """Whether these are the pairs of one axis of several."""
     paired: Paired | None = None
-    """The pairs from which frequencies are read; None if the result gives frequencies
-    themselves."""
+    """The pairs from which frequencies are read; None if the result consists of frequencies."""
 
     @property
     def base(self) -> float:
-        """Base of the progression that was asked for."""
+        """Base that was requested."""
         return float(self.given.get(self.based, 10000.0))
 
     @property
@@ -134,13 +133,13 @@ class PairFrequencies:
         return np.asarray(self.base ** (-2 * self.numbers / self.dim))
 
     def are(self, omega: Floats) -> bool:
-        """Return whether these frequencies give the result, within what rounding costs."""
+        """Return whether these frequencies reproduce the result, within rounding."""
         if self.paired is None:
             return bool(np.all(np.abs(self.frequencies - omega) <= EXACT * np.abs(omega)))
         return self.paired.turn(omega, self.offset, self.length)
 
     def near(self, omega: Floats) -> bool:
-        """Return whether these frequencies, which were estimated, may be those of the result.
+        """Return whether these estimated frequencies may be those of the result.
 
         Whole turns between two rows make no difference.
         """
@@ -150,21 +149,21 @@ class PairFrequencies:
         return bool(np.all(np.abs(off) <= self.noise + NEAR * np.abs(omega)))
 
     def aliased(self, shares: Floats) -> bool:
-        """Return whether pairs seem to turn so fast that whole turns may be lost.
+        """Return whether pairs seem to turn so fast that whole turns may be missed.
 
-        ``shares`` are frequencies in units of those that were asked for.
+        ``shares`` are frequencies in units of the requested ones.
         """
         return self.paired is not None and bool(np.any(np.abs(shares) > FASTEST))
 
     def above_noise(self, omega: Floats) -> npt.NDArray[np.bool_]:
-        """Return which frequencies are large enough to be compared with another one."""
+        """Return which frequencies are large enough to compare with others."""
         return np.asarray(np.abs(omega) > self.noise / NEAR)
 
 
 ReadFrequencies = Callable[[Case, Floats], Iterator[list[PairFrequencies] | None]]
-"""Reads frequencies from a call's result. For each place where pairs may lie it yields a list of
-progressions: an empty one if the result does not tell how fast they turn, or None if no pairs turn
-there. The first that is not None counts."""
+"""Reads frequencies from a call's result. For each possible place of the pairs it yields a list of
+progressions: an empty one if the result does not show how fast they turn, or None if no pairs turn
+there. The first list counts."""
 
 
 def fit_frequencies(
@@ -178,14 +177,14 @@ def fit_frequencies(
     dim: int = 0,
     based: str = "base",
 ) -> list[PairFrequencies] | None:
-    """Read the frequencies of pairs, given before and after they turn: [..., n, pairs].
+    """Read the frequencies of pairs, given before and after rotation: [..., n, pairs].
 
-    Places (positions) and bounds of the pairs broadcast to that shape. ``axis`` is a number for
-    each pair: the pairs of each axis are a progression of their own. Without ``dim`` a progression
-    has two channels for each of its pairs.
+    ``places`` (positions) and ``bound`` broadcast to that shape. ``axis`` is a number for each
+    pair: the pairs of each axis are a progression of their own. Without ``dim`` a progression has
+    two channels per pair.
 
-    Returns None unless each pair turns evenly, all with one offset, and all are longer by one
-    factor. The list is empty if all rows of each pair have the same position, so that nothing can
+    Returns None unless each pair turns evenly, all with the same offset and the same factor of
+    length. The list is empty if all rows of each pair have the same position, so that nothing can
     be read.
     """
     paired = _paired(case, pairs, places, bound)
@@ -243,10 +242,10 @@ def fit_wave_frequencies(
     based: str = "base",
     amplitude: float = 1.0,
 ) -> list[PairFrequencies] | None:
-    """Read the frequencies of an encoding with sines and cosines in these channels.
+    """Read the frequencies of an encoding with sines and cosines in ``channels``.
 
-    ``channels`` are those of the sines, then those of the cosines; ``bound`` is that of each
-    element of ``waves``. Everything else is as in :func:`fit_frequencies`.
+    ``channels`` are those of the sines, then those of the cosines; ``bound`` has one bound per
+    element of ``waves``. The other parameters are those of :func:`fit_frequencies`.
     """
     sin, cos = channels
     return fit_frequencies(
@@ -279,9 +278,9 @@ def _paired(case: Case, pairs: tuple[Array, Array], places: Array, bound: Floats
 
 
 def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | None:
-    """Read from a pair: radians per position, a whole turn, how far it moves, offset and length.
+    """Read from a pair: radians per position, a whole turn, span of positions, offset and length.
 
-    A whole turn is in radians per position too. The first four are nan if all rows have one
+    A whole turn is in radians per position too. The first four are nan if all rows have the same
     position. Returns None if the pair does not turn evenly.
     """
     place, row = np.unique(places, return_inverse=True)
@@ -311,7 +310,7 @@ def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | Non
 
 
 def read_as_given(asked: Callable[[Case], Floats]) -> ReadFrequencies:
-    """Make a reader for a call that gives frequencies themselves."""
+    """Make a reader for a call whose result consists of frequencies."""
 
     def read(case: Case, output: Floats) -> Iterator[list[PairFrequencies]]:
         numbers = np.arange(len(output), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Why a call gave no array that can be judged."""
+"""Reasons why a call returned no array that can be judged."""
 
 
 class Misbehaviour(Exception):
@@ -6,11 +6,11 @@ class Misbehaviour(Exception):
 
 
 class Refusal(Misbehaviour):
-    """The call raised an ordinary exception, as one with bad input should."""
+    """The call raised an ordinary exception, as it should for bad input."""
 
 
 class Escape(Misbehaviour):
-    """The call tried to leave the check: by sys.exit, pytest.skip and the like."""
+    """The call tried to end the check: by sys.exit, pytest.skip and the like."""
 
 
 class Breakdown(Escape):

@@ -1,11 +1,11 @@
-"""Positions that reach from zero to very far."""
+"""Positions from zero to very far."""
 
 import numpy as np
 import numpy.typing as npt
 
 
 def positions_up_to(largest: int) -> npt.NDArray[np.int64]:
-    """Choose positions around every power of two, and one odd place between, up to the largest."""
+    """Choose positions up to ``largest``: around each power of two, and an odd one between."""
     found = {0, largest}
     power = 1
     while power <= largest:
@@ -16,9 +16,9 @@ def positions_up_to(largest: int) -> npt.NDArray[np.int64]:
 
 
 def rows_to_show(count: int) -> npt.NDArray[np.int64]:
-    """Choose the rows of a table to look at: all of a short one.
+    """Choose the rows of a table to show: all of a short one.
 
-    Of a longer one these are the first 24, and 24 spread evenly up to the last.
+    Of a longer one, choose the first 24, and 24 spread evenly over all.
     """
     few = 24
     if count <= 2 * few:

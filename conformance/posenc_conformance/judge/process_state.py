@@ -1,4 +1,4 @@
-"""The process that implementations share with their callers."""
+"""The process state that implementations share with their callers."""
 
 import locale
 import os
@@ -22,7 +22,7 @@ STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "NumPy's print options": (np.get_printoptions, lambda found: np.set_printoptions(**found)),
     "the filters of warnings": (
         lambda: list(warnings.filters),
-        # A list, which is typed as a sequence.
+        # It is a list, although typed as a sequence.
         lambda found: warnings.filters.__setitem__(slice(None), found),  # type: ignore[index]
     ),
     "the locale": (
@@ -30,24 +30,24 @@ STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
         lambda found: locale.setlocale(locale.LC_ALL, found),
     ),
 }
-"""What belongs to the whole process: how to read it, and how to put it back."""
+"""State of the whole process: how to read it, and how to restore it."""
 
 
 USUAL_STATE = {name: read() for name, (read, _) in STATE.items()}
 """This state before any implementation was called. Every watch starts from it: a change that one
-implementation has left for good would hide the same change by the next."""
+implementation made permanently would hide the same change by the next."""
 
 
 LEAVING = {name: act for name in ("_exit", "execv", "execve") if (act := vars(os).get(name))}
-"""Functions of ``os`` after which this process does nothing more; all others call one of them."""
+"""Functions of ``os`` that end this program; all others call one of them."""
 
 
 @contextmanager
 def preventing_exit() -> Iterator[None]:
-    """Keep functions of ``os`` from ending this process while it lasts: raise SystemExit instead.
+    """Make functions of ``os`` that would end this process raise SystemExit instead.
 
-    A child that was forked may exit. Another thread, which no exception would stop, ends the
-    process with a status that is not taken for success.
+    A forked child may exit. In another thread, where an exception would stop nothing, they end the
+    process with a status that does not mean success.
     """
     usual = {name: vars(os)[name] for name in LEAVING}
     process, thread = os.getpid(), threading.get_ident()
@@ -69,9 +69,9 @@ def preventing_exit() -> Iterator[None]:
 
 
 def find_changes_by(action: Callable[[], object]) -> list[str]:
-    """Name what an action changes in the process; do it a few times, and put everything back.
+    """Name the process state that an action changes; run it a few times, and restore all.
 
-    What it changes the first time alone is no concern of its callers: something is imported then.
+    Changes on the first run only are ignored: they come from imports.
     """
     with _watched():
         action()
@@ -85,7 +85,7 @@ def find_changes_by(action: Callable[[], object]) -> list[str]:
 
 @contextmanager
 def _watched() -> Iterator[list[str]]:
-    """Yield a list that gets the names of what a block changes; put everything back at its end."""
+    """Yield a list that receives the names of state changed in the block; restore it at the end."""
     changed: list[str] = []
     present = {name: read() for name, (read, _) in STATE.items()}
     for name, (_, put_back) in STATE.items():
@@ -102,9 +102,9 @@ def _watched() -> Iterator[list[str]]:
 
 @contextmanager
 def _watching_default_dtype() -> Iterator[list[str]]:
-    """Yield a list that says in the end whether PyTorch's default dtype was changed; put it back.
+    """Yield a list that tells in the end whether PyTorch's default dtype changed; restore it.
 
-    It stays empty where PyTorch is not imported.
+    The list stays empty if PyTorch is not imported.
     """
     changed: list[str] = []
     torch = sys.modules.get("torch")
@@ -122,19 +122,19 @@ def _watching_default_dtype() -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator of random numbers that belongs to the whole process."""
+    """A process-wide generator of random numbers."""
 
     read: Callable[[], Any]
     put_back: Callable[[Any], object]
     seed: Callable[[int], object]
     are_equal: Callable[[Any, Any], bool]
-    """Whether two states are the same."""
+    """Whether two states are equal."""
 
 
 def _generators() -> dict[str, Generator]:
-    found = {
+    generators = {
         "NumPy's random state": Generator(
-            lambda: np.random.get_state(legacy=False),  # noqa: NPY002  # what must not be seeded
+            lambda: np.random.get_state(legacy=False),  # noqa: NPY002  # the watched state
             np.random.set_state,
             np.random.seed,
             _equal,
@@ -142,17 +142,17 @@ def _generators() -> dict[str, Generator]:
         "Python's random state": Generator(random.getstate, random.setstate, random.seed, _equal),
     }
     if (torch := sys.modules.get("torch")) is not None:
-        found["PyTorch's random state"] = Generator(
+        generators["PyTorch's random state"] = Generator(
             torch.random.get_rng_state, torch.random.set_rng_state, torch.manual_seed, torch.equal
         )
-    return found
+    return generators
 
 
 def _seeded_by(action: Callable[[], object], generators: Mapping[str, Generator]) -> list[str]:
-    """Name the generators of random numbers that an action seeds; do it twice at most.
+    """Name the random generators that an action seeds; run it at most twice.
 
-    Drawing numbers is in order: modules do so that are made. Seeded is a generator that ends alike
-    from two beginnings.
+    Drawing numbers is allowed: creating a module does that. A generator counts as seeded if it ends
+    in the same state from two different starts.
     """
     ends = dict[str, list[Any]]()
     for seed in (1, 2):

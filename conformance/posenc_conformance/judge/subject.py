@@ -1,6 +1,6 @@
-"""What is judged: one method of an adapter under one combination of conventions."""
+"""The subject of a judgement: one method of an adapter under one combination of conventions."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,7 +31,7 @@ MEMORY_OF_A_CALL = 2**29
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A method of an adapter, to be judged under one combination."""
+    """A method of an adapter, judged under one combination."""
 
     scheme: KnownScheme
     call: Call
@@ -41,22 +41,22 @@ class Subject:
     keywords: frozenset[str] | None
     """Keywords that the method takes; None if it takes any."""
     siblings: Mapping[str, tuple[Scope, ...]] = field(default_factory=dict, kw_only=True)
-    """What the same method claims under other combinations, by the names of these."""
+    """Scopes that the same method claims under other combinations, by their names."""
     memory_of_a_call: int = field(default=MEMORY_OF_A_CALL, kw_only=True)
     """Bytes that inputs and result may take in float64."""
     history: History = field(default_factory=History, repr=False, kw_only=True)
-    """What was asked and what is known since; shared by all subjects made of this one."""
+    """Calls so far and findings from them; shared by all subjects made from this one."""
     engine: Engine | None = field(default=None, kw_only=True)
-    """How it is asked for a model; None if it is asked for the scheme's own call."""
+    """How to call an engine for a model; None for the scheme's own call."""
 
     @property
     def knowledge(self) -> CallKnowledge:
-        """What the kit knows of the call."""
+        """The kit's knowledge of the call."""
         return self.scheme.knowledge[self.call.name]
 
     @property
     def label(self) -> str:
-        """What node ids and the scorecard call it."""
+        """Its name in node ids and on the scorecard."""
         return self.engine.group if self.engine else self.combination.name
 
     @property
@@ -66,7 +66,7 @@ class Subject:
 
     @property
     def home(self) -> str:
-        """Id of the scheme or model whose file asks for it."""
+        """Id of the scheme or model whose file defines the call."""
         return self.engine.model if self.engine else self.scheme.id
 
     @property
@@ -81,7 +81,7 @@ class Subject:
         return tuple(name for name in UNIT_ROUNDOFF if name in claimed)
 
     def without(self, dtypes: Collection[str]) -> "Subject":
-        """Return the same subject with fewer dtypes, and without claims that have none left."""
+        """Return the same subject without ``dtypes``, and without claims of no other dtype."""
         if not dtypes:
             return self
         kept = [tuple(each for each in scope.dtypes if each not in dtypes) for scope in self.scopes]
@@ -95,25 +95,29 @@ class Subject:
         return any(scope.covers(case) for scope in self.scopes)
 
     def covers(self, case: Case) -> bool:
-        """Return whether any claim covers the case, and it is not too large to be asked."""
+        """Return whether any claim covers the case, and it is not too large to run."""
         return self.claimed(case) and not self._too_large(case)
 
-    def admit(self, case: Case) -> bool:
-        """Say whether to ask the case; note in the history if it is claimed, but too large."""
-        if not self.claimed(case):
-            return False
-        large = self._too_large(case)
-        self.history.too_large |= large
-        return not large
+    def note_size(self, case: Case) -> None:
+        """Note in the history if a case is claimed, but too large to run."""
+        self.history.too_large |= self.claimed(case) and self._too_large(case)
+
+    def runnable(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Yield the cases that this subject covers; note the size of each."""
+        for case in cases:
+            self.note_size(case)
+            if self.covers(case):
+                yield case
 
     def _too_large(self, case: Case) -> bool:
-        """Return whether inputs and result take more memory than a call may."""
+        """Return whether inputs and result take more memory than allowed."""
         arrays = [each.size for each in case.arguments.values() if isinstance(each, np.ndarray)]
         return 8 * (sum(arrays) + prod(case.shape)) > self.memory_of_a_call
 
     def require_claimed(self, case: Case) -> None:
-        """Raise NotClaimed for a case that no claim covers, or that is too large to be asked."""
-        if not self.admit(case):
+        """Raise NotClaimed for a case that no claim covers, or that is too large to run."""
+        self.note_size(case)
+        if not self.covers(case):
             too_large = self._too_large(case)
             raise NotClaimed(TOO_LARGE if too_large else "no call that it makes is claimed")
 
@@ -131,16 +135,16 @@ class Subject:
         dtype: str,
         options: Mapping[str, Value] | None = None,
     ) -> Case:
-        """Make a case under this subject's conventions, its input rounded to the dtype."""
+        """Make a case under this subject's conventions, its inputs rounded to ``dtype``."""
         conventions = {**self.combination.conventions, **(options or {})}
-        given = round_arguments(self.call, arguments, dtype)
-        return Case(self.scheme, self.call, conventions, given, dtype)
+        rounded = round_arguments(self.call, arguments, dtype)
+        return Case(self.scheme, self.call, conventions, rounded, dtype)
 
     def run(self, case: Case) -> Array:
-        """Call the method and return its result, in the dtype that it has.
+        """Call the method and return its result, in the dtype of the result.
 
-        The history notes the call. Raises Misbehaviour if the call raises, or its result has
-        another shape or dtype, or is not finite.
+        The history notes the call. Raises Misbehaviour if the call raises, or its result has the
+        wrong shape or dtype, or is not finite.
         """
         self.history.note_call(case)
         output = self.invoke(case, case.inputs)
@@ -148,19 +152,19 @@ class Subject:
         return output
 
     def require_form(self, case: Case, output: Array) -> None:
-        """Raise Misbehaviour unless a result has the shape and dtype asked for and is finite."""
+        """Raise Misbehaviour unless a result has the expected shape and dtype and is finite."""
         masked = any(each.masked and each.covers(case) for each in self.scopes)
         require_form(self.name, case, output, masked=masked)
 
     @property
     def is_python(self) -> bool:
-        """Whether the method gets NumPy arrays; a program in another language gets their copies."""
+        """Whether the method gets NumPy arrays; programs in other languages get copies."""
         return bool(getattr(self.method, "is_python", True))
 
     def hold(self, case: Case, inputs: Arguments) -> Held:
-        """Call the method, and return its result in the memory where the implementation has it.
+        """Call the method, and return its result in the implementation's own memory.
 
-        The result is what :meth:`invoke` gives.
+        The values are those of :meth:`invoke`.
         """
         hold = getattr(self.method, "hold", None)
         if hold is None or case.changed_argument:
@@ -170,18 +174,18 @@ class Subject:
         return Spread(held, case.shape) if self.repeats(case) else held
 
     def changes(self, case: Case) -> list[str]:
-        """Name what a call changes that belongs to the whole process: see :mod:`process`."""
+        """Name the process-wide state that a call changes: see :mod:`process_state`."""
         find = getattr(self.method, "changes", None)
         if find is not None:
-            found: list[str] = self._called(find, case, case.inputs)
-            return found
+            names: list[str] = self._called(find, case, case.inputs)
+            return names
         return find_changes_by(lambda: self.invoke(case, case.inputs))
 
     def invoke(self, case: Case, inputs: Arguments) -> Array:
-        """Call the method with these inputs and return whatever array it returns.
+        """Call the method with these inputs and return any array that it returns.
 
         If the call writes into an input, the result is that input. A program in another language
-        has a copy of it, and returns what it has made of that.
+        writes into a copy, and returns it.
 
         An optional convention that the case leaves open is passed with a claimed value, so that a
         method may require it. A bias that leaves out axes along which it repeats is broadcast to
@@ -194,13 +198,13 @@ class Subject:
         return broadcast_result(result, case.shape) if self.repeats(case) else result
 
     def repeats(self, case: Case) -> bool:
-        """Return whether a claim says that axes along which the result repeats may be left out."""
+        """Return whether a claim says that the result may leave out axes along which it repeats."""
         return any(each.broadcast and each.covers(case) for each in self.scopes)
 
     def returned(self, case: Case, inputs: Arguments) -> Array:
         """Call the method and return its result as an array, of any shape and dtype.
 
-        Raises Misbehaviour if the call raises, or returns nothing of which an array can be made.
+        Raises Misbehaviour if the call raises, or its result cannot be converted to an array.
         """
         result = self._called(self.method, case, inputs)
         if case.changed_argument and self.is_python:
@@ -222,18 +226,18 @@ class Subject:
             ) from error
 
     def arguments(self, case: Case, inputs: Arguments) -> tuple[list[Any], dict[str, Any]]:
-        """Return the positional and keyword arguments with which the method is called."""
+        """Return the positional and keyword arguments for the method."""
         positional = [inputs[name] for name in self.positional]
         if self.engine:
-            given = deepcopy(dict(self.engine.keywords))
+            named = deepcopy(dict(self.engine.keywords))
         else:
-            given = {name: value for name, value in inputs.items() if name not in self.positional}
-            given |= {**self._claimed_options, **case.conventions_passed}
+            named = {name: value for name, value in inputs.items() if name not in self.positional}
+            named |= {**self._claimed_options, **case.conventions_passed}
         if self.call.dtype == "keyword":
-            given["dtype"] = case.dtype
+            named["dtype"] = case.dtype
         if self.keywords is not None:
-            given = {name: value for name, value in given.items() if name in self.keywords}
-        return positional, given
+            named = {name: value for name, value in named.items() if name in self.keywords}
+        return positional, named
 
     @cached_property
     def _claimed_options(self) -> dict[str, Value]:

@@ -1,7 +1,7 @@
-"""What an invariant works with.
+"""The working environment of an invariant.
 
-Drawn sizes and parameters, the implementation's answers to them, and the bound that follows from
-the error model for whatever is computed from those answers.
+It has drawn sizes and parameters, the implementation's answers to them, and the bound of any
+quantity computed from those answers, by the error model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 
 class Pick(Protocol):
-    """Where sizes and parameters come from: drawn by Hypothesis, or simply the first."""
+    """Source of sizes and parameters: drawn by Hypothesis, or always the first."""
 
     def one_of(self, values: Sequence[T]) -> T:
         """Pick one of the values; the first is the simplest."""
 
     def integer(self, low: int, high: int) -> int:
-        """Pick a whole number from low to high; low is the simplest."""
+        """Pick an integer from low to high; low is the simplest."""
 
 
 class First:
@@ -50,7 +50,7 @@ class First:
 
 
 class Seeded:
-    """Picks drawn from a seed, every choice as likely as another."""
+    """Picks drawn from a seed, all choices equally likely."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -65,7 +65,7 @@ class Seeded:
 
 
 class Failure(Exception):
-    """The implementation is wrong; says where and how."""
+    """The implementation is wrong; the message says where and how."""
 
     def __init__(self, message: str, case: Case, output: Floats, worst: float) -> None:
         super().__init__(message)
@@ -87,15 +87,15 @@ class Trial:
     worst: float = 0.0
 
     def choose(self, name: str, values: Sequence[T]) -> T:
-        """Pick a value of a parameter, one of those that the claim allows.
+        """Pick a value of a parameter among those that the claim allows.
 
-        It is one of ``values`` if the claim says nothing of the parameter.
+        If the claim does not restrict the parameter, pick one of ``values``.
         """
         allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
         return self.pick.one_of(allowed)
 
     def position(self, spread: int, high: int = 4095) -> int:
-        """Pick a first position, with room for ``spread`` more below what is claimed."""
+        """Pick a first position, with room for ``spread`` more below the claimed maximum."""
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
 
     def can(self, name: str) -> tuple[Any, ...]:
@@ -103,7 +103,7 @@ class Trial:
         return self.scope.options.get(name, ())
 
     def case(self, **arguments: Any) -> Case:
-        """Make a case with these arguments, among which optional conventions may be."""
+        """Make a case with these arguments, which may include optional conventions."""
         options = dict(self.options)
         options |= {
             name: arguments.pop(name) for name in self.subject.call.options if name in arguments
@@ -111,14 +111,14 @@ class Trial:
         return self.subject.case(arguments, self.dtype, options)
 
     def answer(self, **arguments: Any) -> Answer:
-        """Ask the implementation for its answer to these arguments.
+        """Call the implementation with these arguments and return its answer.
 
-        Raises NotClaimed if no claim covers them: then the invariant is tried with others.
+        Raises NotClaimed if no claim covers them: the invariant then tries others.
         """
         case = self.case(**arguments)
         self.subject.require_claimed(case)
         output = ask(self.subject, case).astype(np.float64)
-        # Where the bound says nothing, any value is possible within the model.
+        # Elements that are not judged may have any value under the error model.
         bound = np.where(case.judged, case.bound, np.inf)
         return Answer(case, output, np.where(case.shown, output, 0.0), bound)
 
@@ -127,23 +127,23 @@ class Trial:
         return compare(answer.case, answer.values)
 
     def assert_zero(self, residual: Answer, what: str) -> None:
-        """Check that what was computed from answers vanishes, within its bound.
+        """Check that a residual computed from answers vanishes, within its bound.
 
         Raises Failure with the worst element.
         """
         self.assert_within(residual, residual.values, residual.bound, what)
 
     def assert_none(self, answer: Answer, wrong: Any, what: str) -> None:
-        """Check that something is true nowhere; ``wrong`` says of each element whether it is.
+        """Check that no element is wrong; ``wrong`` tells of each element whether it is.
 
-        Raises Failure with the first element of which it is true.
+        Raises Failure with the first wrong element.
         """
         self.assert_within(
             answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what
         )
 
     def assert_within(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
-        """Check that a quantity vanishes within a bound that does not follow from arithmetic.
+        """Check that a residual vanishes within a bound that arithmetic did not derive.
 
         Raises Failure with the worst element.
         """

@@ -1,6 +1,6 @@
-"""True results of calls, and their error terms, kept while there is room.
+"""A cache of true results and their error terms, limited in size.
 
-Claims and diagnoses ask for the same ones again.
+Claims and diagnoses need the same ones repeatedly.
 """
 
 from collections import OrderedDict
@@ -15,15 +15,15 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 Arrays = tuple[Array, ...]
 ROOM = 8 * 2**20
-"""Bytes that may be kept in all."""
+"""Bytes of all entries together."""
 LARGEST_ENTRY = 2**22
 """Bytes of the largest entry that is kept."""
 LONGEST_PLAIN_KEY = 512
-"""Bytes of the longest array that is a key as it is; of a longer one it is a hash."""
+"""Bytes of the longest array that serves as a key itself; longer ones are hashed."""
 
 
 class Truths:
-    """A cache of arrays, by what they follow from; the least recently used go first."""
+    """A cache of arrays, by the inputs that determine them; drops the least recently used."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = room
@@ -31,17 +31,17 @@ class Truths:
         self._size = 0
 
     def of(self, key: Hashable, find: Callable[[], Arrays]) -> Arrays:
-        """Return what a function finds, or what is kept of it under the key; not to be written to.
+        """Return the cached result of ``find`` under ``key``, computing it if needed.
 
-        Nothing is kept if the function raises.
+        Do not write to the result. Nothing is cached if ``find`` raises.
         """
-        if (found := self._kept.get(key)) is not None:
+        if (arrays := self._kept.get(key)) is not None:
             self._kept.move_to_end(key)
-            return found
-        found = tuple(map(_read_only, find()))
-        if _size(found) <= LARGEST_ENTRY:
-            self._keep(key, found)
-        return found
+            return arrays
+        arrays = tuple(map(_read_only, find()))
+        if _size(arrays) <= LARGEST_ENTRY:
+            self._keep(key, arrays)
+        return arrays
 
     def _keep(self, key: Hashable, arrays: Arrays) -> None:
         self._kept[key] = arrays
@@ -52,7 +52,7 @@ class Truths:
 
 
 def _read_only(array: Array) -> Array:
-    """Return a read-only view; what it looks into may be somebody's argument."""
+    """Return a read-only view; the array behind it may be an argument of a caller."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
@@ -70,7 +70,7 @@ def cache_key(arguments: Arguments) -> Hashable:
 def _key_of_value(value: Any) -> Hashable:
     """Turn one argument into a part of a cache key.
 
-    1, 1.0 and True are not the same to every function.
+    1, 1.0 and True differ, since some functions distinguish them.
     """
     if isinstance(value, np.ndarray):
         numbers = value.tobytes()

@@ -1,4 +1,4 @@
-"""What a check says, and what it found out."""
+"""The verdict of a check, and its findings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from posenc_conformance.judge.case import Case
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found out besides passing or failing."""
+    """Findings of a check besides passing or failing."""
 
     worst: float | None = None
     """Largest error in units of its bound."""
@@ -16,30 +16,31 @@ class Outcome:
     horizon: int | None = None
     """Largest power of two up to which errors stay below bfloat16 resolution."""
     horizon_is_claim: bool | None = None
-    """Whether the horizon lies where the claim ends, not where the precision does."""
+    """Whether the horizon is the end of the claim, not of the precision."""
     curve: tuple[tuple[int, float, float], ...] = ()
-    """Of a sweep: positions, and the largest error and bound there in units of the scale."""
+    """For a sweep: positions, and the largest error and bound there in units of the scale."""
     left_out: str = ""
-    """What the implementation was not asked, and why; empty if nothing was left out."""
+    """The calls that were skipped, and why; empty if none was."""
     explanations: tuple[tuple[str, str], ...] = ()
     """Known deviations that explain a failure, the most special first: id, and words."""
     recovered: str = ""
-    """What the implementation does, read from its results, where no known deviation explains it."""
+    """Description of the implementation, read from its results, if no known deviation explains
+    them."""
 
 
 TOO_LARGE = "a call would take more memory than --posenc-largest allows"
-"""Why a check did not run, or made fewer calls than it would."""
+"""Why a check did not run, or made fewer calls than planned."""
 
 
 class Verdict(StrEnum):
-    """What a check says."""
+    """The verdict of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
     KNOWN = "known"
     """Failed, and listed with a reason in the file of known failures."""
     BLOCKED = "blocked"
-    """Not asked, because what it builds on failed already."""
+    """Not run, because a check that it builds on has failed."""
     SILENT = "silent"
     """Bad input was answered instead of refused, or an empty input refused instead of answered."""
     NOT_CLAIMED = "not_claimed"
@@ -53,31 +54,31 @@ class Wrong(Exception):
         self.text = text
         self.outcome = outcome
         self.case = case
-        """The call whose result is wrong; None if no single call is."""
+        """The call whose result is wrong; None if there is no single one."""
 
 
 class Silent(Wrong):
-    """Bad input was not refused, or an empty one not answered: a failure if that is asked for."""
+    """Bad input was not refused, or empty input not answered: a failure only on request."""
 
 
 class NotClaimed(Exception):
-    """Nothing of what a check asks is covered by the claims; seen only when it runs."""
+    """No claim covers any call of a check, which shows only when it runs."""
 
 
 class Declined(NotClaimed):
-    """The implementation says of a call that it does not do this, by NotImplementedError."""
+    """The implementation raised NotImplementedError: it declines the call."""
 
 
 class Blocked(Exception):
-    """A check cannot tell anything, because what it builds on has failed already."""
+    """A check cannot tell anything, because a check that it builds on has failed."""
 
 
 NO_VERDICT = "no verdict: "
-"""How the reason of a check begins that was neither passed nor failed for want of time."""
+"""Prefix of the reason of a check that neither passed nor failed, because it ran out of time."""
 
 
 class TookTooLong(Blocked):
-    """A call took longer than it may. It may be slow, and right."""
+    """A call exceeded the time limit. It may be slow, and right."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{NO_VERDICT}{reason}")

@@ -1,4 +1,4 @@
-"""Arithmetic on odd results: the kit's own warns of nothing, and calls see what they saw before."""
+"""Arithmetic on odd results: without warnings in the kit, with the usual ones in calls."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -12,7 +12,7 @@ _usual: ContextVar[Any] = ContextVar("usual", default=None)
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Let overflows and NaN pass: results near the largest number are judged like all others."""
+    """Suppress warnings of overflow and NaN, so that huge results are judged like others."""
     token = _usual.set(np.geterr())
     try:
         with np.errstate(all="ignore"):
