@@ -1,8 +1,8 @@
 """The conformance kit: judge an implementation of positional encodings with ``pytest --impl=…``.
 
-A test that stands already needs :func:`check` from here, and perhaps :func:`expected`. An adapter
-needs :func:`claims`, and perhaps :func:`to_torch` and :func:`to_numpy`; :func:`conformance` makes
-tests of its claims.
+An existing test needs :func:`check` from here, and perhaps :func:`expected`. An adapter needs
+:func:`claims`, and perhaps :func:`to_torch` and :func:`to_numpy`; :func:`conformance` makes tests
+from its claims.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        # NumPy is imported only when it is needed: the plugin must cost nothing unless it is used.
+        # Import NumPy only when needed: the plugin must cost nothing unless it is used.
         if name == "__version__":
             from posenc import __version__
 

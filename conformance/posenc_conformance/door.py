@@ -1,6 +1,6 @@
-"""The one door for files from outside: regular, opened once, and read no further than their limit.
+"""The one door for outside files: regular ones, opened once and read no further than a limit.
 
-A reader says how many bytes it takes, packed and unpacked. Whatever it then raises becomes one
+A reader passes its limits on packed and unpacked bytes. Any exception that it raises becomes one
 message that names the file.
 """
 
@@ -19,24 +19,24 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import shown
 
 LARGEST_DOCUMENT = 2**27
-"""Bytes of the largest report; an unpacked one takes as much."""
+"""Limit on the bytes of a report, packed or unpacked."""
 LARGEST_CONFIGURATION = 2**24
-"""Bytes of the largest configuration, manifest, scheme or list of known failures."""
+"""Limit on the bytes of a configuration, manifest, scheme or list of known failures."""
 MOST_VALUES = 2**22
-"""Values of a document, which take up to a hundred bytes of memory each. A larger one may have one
-for each ``BYTES_OF_A_VALUE``."""
+"""Limit on the values of a document, which take up to a hundred bytes of memory each. A larger
+document may have one per ``BYTES_OF_A_VALUE``."""
 BYTES_OF_A_VALUE = 16
-"""In reports, as the kit writes them, a value takes 22 bytes of the file and more."""
+"""Bytes of file per value. In reports that the kit writes, a value takes 22 bytes and more."""
 GZIP = b"\x1f\x8b"
 GZIP_STREAM = 31
-"""What zlib calls its largest window with a header of gzip."""
+"""The ``wbits`` of zlib for its largest window and a gzip header."""
 PIECE = 2**14
-"""Bytes that are read or unpacked at a time, where not all of them are kept."""
+"""Bytes read or unpacked at a time."""
 MOST_MEMBERS = 2**13
-"""Members of a packed file. bgzip, which makes the most, makes one of each 64 KiB: 2,048 of the
-largest document."""
+"""Limit on the members of a packed file. bgzip, which makes the most, makes one per 64 KiB: 2,048
+for the largest document."""
 PADDING = re.compile(rb"\0*")
-"""What may stand behind a member: tapes pad what they hold."""
+"""Padding that may follow a member: tapes pad their contents."""
 NO_FILES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -48,12 +48,13 @@ NO_FILES = {
 
 @contextmanager
 def opened(path: Path, hint: str, what: str = "cannot be read") -> Iterator[BinaryIO]:
-    """Open a regular file to read its bytes; what the block raises becomes a UserError.
+    """Open a regular file to read its bytes; turn exceptions of the block into a UserError.
 
-    Raises UserError for what is no regular file: nobody waits for a pipe, and a device has no end.
+    Raises UserError for anything but a regular file: reading a pipe would wait, and a device has no
+    end.
     """
     with named(path, hint, what):
-        # Without O_NONBLOCK, opening a pipe waits until somebody writes into it.
+        # Without O_NONBLOCK, opening a pipe blocks until a writer opens it.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
@@ -68,7 +69,7 @@ def opened(path: Path, hint: str, what: str = "cannot be read") -> Iterator[Bina
 
 @contextmanager
 def named(where: object, hint: str, what: str = "cannot be read") -> Iterator[None]:
-    """Turn whatever a reader raises into a UserError that names what is read."""
+    """Turn any exception of a reader into a UserError that names ``where``."""
     where = shown(where)
     try:
         yield
@@ -83,7 +84,7 @@ def named(where: object, hint: str, what: str = "cannot be read") -> Iterator[No
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, in the words of whoever found it."""
+    """Return the reason for an exception, in the exception's own words."""
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 text ({error.reason} at byte {error.start:,})"
     if isinstance(error, OSError) and error.strerror:
@@ -95,20 +96,20 @@ def _reason(error: Exception) -> str:
 
 
 def size_of(stream: BinaryIO) -> int:
-    """Return how many bytes an open file has."""
+    """Return the size of an open file, in bytes."""
     return os.fstat(stream.fileno()).st_size
 
 
 def digest_of(stream: BinaryIO) -> str:
-    """Compute the digest, SHA-256, of what is left of an open file."""
-    found = hashlib.sha256()
+    """Compute the SHA-256 digest of the rest of an open file."""
+    digest = hashlib.sha256()
     while piece := stream.read(PIECE):
-        found.update(piece)
-    return found.hexdigest()
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def demand_small(where: object, size: int, largest: int, hint: str) -> None:
-    """Raise UserError if there are more bytes than are read."""
+    """Raise UserError if ``size`` exceeds ``largest``."""
     if size > largest:
         raise UserError(
             f"{shown(where)} has {_mebibytes(size)}; at most {_mebibytes(largest)} are read", hint
@@ -121,21 +122,22 @@ def _mebibytes(size: int) -> str:
 
 
 def read_bytes(path: Path, largest: int, hint: str, what: str = "cannot be read") -> bytes:
-    """Read all of a regular file.
+    """Read a whole regular file.
 
-    Raises UserError for what is no regular file, cannot be read or has more bytes than ``largest``.
+    Raises UserError for anything but a regular file, for one that cannot be read, and for one with
+    more than ``largest`` bytes.
     """
     with opened(path, hint, what) as stream:
         demand_small(path, size_of(stream), largest, hint)
-        content = stream.read(largest + 1)  # it may have grown, and some files do not say how long
+        content = stream.read(largest + 1)  # it may have grown, and some files report no size
         demand_small(path, len(content), largest, hint)
         return content
 
 
 def read_text(path: Path, hint: str, largest: int = LARGEST_CONFIGURATION) -> str:
-    """Read all of a regular file as text.
+    """Read a whole regular file as text.
 
-    Raises UserError for what ``read_bytes`` refuses, and for what is not UTF-8.
+    Raises UserError for what ``read_bytes`` refuses, and for anything but UTF-8.
     """
     content = read_bytes(path, largest, hint)
     with named(path, hint):
@@ -145,10 +147,10 @@ def read_text(path: Path, hint: str, largest: int = LARGEST_CONFIGURATION) -> st
 def read_json(
     path: Path, largest: int, hint: str, what: str = "cannot be read", *, packed: bool = False
 ) -> Any:
-    """Read a document of JSON, which may be packed by gzip.
+    """Read a JSON document, which may be packed by gzip if ``packed``.
 
-    Raises UserError for what ``read_bytes`` refuses, for what is not JSON, and for a document with
-    more bytes, unpacked, or more values than are read.
+    Raises UserError for what ``read_bytes`` refuses, for invalid JSON, and for a document with too
+    many values or more than ``largest`` unpacked bytes.
     """
     content = read_bytes(path, largest, hint, what)
     with named(path, hint, what):
@@ -158,15 +160,15 @@ def read_json(
 
 
 def unpack(content: bytes, largest: int) -> bytes:
-    """Unpack what gzip has packed, in one member or in several, up to a number of bytes.
+    """Unpack gzip data of one or several members, up to ``largest`` bytes.
 
-    Raises ValueError for more bytes or members, EOFError for what breaks off, and zlib.error for
-    what is damaged.
+    Raises ValueError for more bytes or too many members, EOFError for truncated data, and
+    zlib.error for damaged data.
     """
     parts, left, place = [], largest, 0
     for _ in range(MOST_MEMBERS):
         machine = zlib.decompressobj(GZIP_STREAM)
-        # In pieces: zlib copies what it has been given beyond the end of a member.
+        # In pieces: zlib copies all input beyond the end of a member.
         while not machine.eof:
             piece = content[place : place + PIECE]
             if not piece:
@@ -185,10 +187,10 @@ def unpack(content: bytes, largest: int) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse a document of JSON in UTF-8.
+    """Parse a JSON document in UTF-8.
 
-    Raises ValueError for what is not JSON or has more values than are read, and RecursionError for
-    one that is nested too deeply.
+    Raises ValueError for invalid JSON and for too many values, and RecursionError for a document
+    that is nested too deeply.
     """
     most = max(MOST_VALUES, len(content) // BYTES_OF_A_VALUE)
     marks = sum(content.count(each) for each in (b",", b"[", b"{"))
@@ -205,7 +207,7 @@ NO_MARKS = bytes(set(range(256)) - {*b',[{"'})
 
 
 def _count_values(content: bytes) -> int:
-    """Count commas, brackets and braces outside of texts: no document has more values."""
+    """Count commas, brackets and braces outside of strings: no document has more values."""
     marks = content.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, NO_MARKS)
     count = inside = 0
     for start in range(0, len(marks), PIECE):
@@ -216,17 +218,17 @@ def _count_values(content: bytes) -> int:
 
 
 POINTER = b"version https://git-lfs"
-"""How a file begins that stands for one that Git LFS has not fetched."""
+"""First bytes of a Git LFS pointer, which stands in for a file that was not fetched."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, of whose fields none is given twice.
+    """Return a JSON object, refusing duplicate keys.
 
-    Raises ValueError if one is: readers differ on which of the two counts.
+    Raises ValueError for a duplicate key: readers differ on which of the two values counts.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{in_line(twice)} is given twice")
-    return found
+    return fields

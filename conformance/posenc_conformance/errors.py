@@ -1,4 +1,4 @@
-"""Mistakes that a person can mend, and words for exceptions and functions of others."""
+"""Mistakes that the user can fix, and words for external exceptions and functions."""
 
 import inspect
 import re
@@ -7,33 +7,33 @@ from pathlib import Path
 from typing import Any
 
 PLACE = "__posenc_place__"
-"""Attribute of a function that is in another process: its file and line."""
+"""Attribute of a function in another process: its file and line."""
 
 FRAMES = 8
-"""Most lines of a traceback that are shown."""
+"""Most lines shown of a traceback."""
 
 LONGEST_TEXT = 2000
-"""Most characters of somebody's text that are shown."""
+"""Most characters shown of an external text."""
 
 LONGEST_WORD = 200
-"""Most characters of somebody's name, id, key or value that are shown."""
+"""Most characters shown of an external name, id, key or value."""
 
 MOST_LINES = 30
-"""Most lines of somebody's text that are shown."""
+"""Most lines shown of an external text."""
 
 LONGEST_ERROR = 10_000
-"""Most characters of an error; what it tells of is cut long before."""
+"""Most characters of an error message; the external texts in it are cut long before."""
 
 UNSHOWN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
     r"\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
-"""Characters that would do something to a terminal, turn text around or hide it, or have no place
-in a file of text or in XML."""
+"""Characters that control a terminal, reverse or hide text, or are invalid in a text file or in
+XML."""
 
 
 class UserError(Exception):
-    """What happened and why, with a hint at what to do; shown without a traceback."""
+    """An error with its cause and a hint at what to do; shown without a traceback."""
 
     def __init__(self, cause: str, hint: str = "") -> None:
         self.cause = printable(cause, LONGEST_ERROR)
@@ -42,7 +42,7 @@ class UserError(Exception):
 
 
 def describe_exception(error: BaseException) -> str:
-    """Describe somebody's exception by type and text, which may itself raise."""
+    """Describe an external exception by type and text, even if computing its text raises."""
     try:
         text = str(error)
     except Exception:
@@ -51,19 +51,19 @@ def describe_exception(error: BaseException) -> str:
 
 
 def printable(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Cut and escape somebody's text so that every terminal, file and process can take it."""
+    """Cut and escape an external text so that every terminal, file and process accepts it."""
     start = UNSHOWN.sub(_escape, text[:longest])
     return start if len(text) <= longest else f"{start}… ({len(text):,} characters)"
 
 
 def in_line(text: object, longest: int = LONGEST_WORD) -> str:
-    """Cut and escape somebody's name, id, key or value, so that it stays within a line of ours."""
+    """Cut and escape an external name, id, key or value, so that it stays within one line."""
     start = printable(str(text), longest)
     return start.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def indented(text: str) -> str:
-    """Cut and escape somebody's text of several lines, so that none begins as one of ours."""
+    """Cut, escape and indent an external text, so that none of its lines looks like ours."""
     lines = text.split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:
         lines[-1] = f"… ({text.count(chr(10)) + 1:,} lines)"
@@ -75,12 +75,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def location_of(function: Any) -> str:
-    """Return the file and line of a function, or what it is called."""
+    """Return the file and line of a function; if unknown, its name."""
     if place := getattr(function, PLACE, ""):
         return str(place)
     try:
         function = inspect.unwrap(function)
-    except ValueError:  # it says that it wraps itself
+    except ValueError:  # a cycle of __wrapped__
         function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -89,15 +89,15 @@ def location_of(function: Any) -> str:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether an exception is an ordinary one, and not meant to leave what is running.
+    """Return whether an exception is an ordinary one, not meant to end the run.
 
-    That of ``pytest.exit`` is no refusal, although it is ordinary by its class.
+    The exception of ``pytest.exit`` is no refusal, although its class is an ordinary one.
     """
     return isinstance(error, Exception) and type(error).__module__ != "_pytest.outcomes"
 
 
 def own_traceback(error: BaseException) -> str:
-    """Return an implementation's own part of a traceback: its last frames, should it be deep."""
+    """Return the last FRAMES frames of a traceback that belong to the implementation."""
     ours = str(Path(__file__).parent)
     theirs = [
         frame

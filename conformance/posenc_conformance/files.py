@@ -1,7 +1,8 @@
-"""Files that are written whole, over nothing but the kit's own; files that are run as modules.
+"""Writing files whole, over nothing but the kit's own files; running files as modules.
 
-Nothing else in the kit writes files. What stands under a name that is to be written is lost, so a
-command says by which content it knows its own; anything else stays, unless somebody says --force.
+Nothing else in the kit writes files. Writing destroys an existing file of that name, so each
+command recognises its own files by their content; any other file stays, unless the user passes
+--force.
 """
 
 import os
@@ -19,51 +20,51 @@ from types import ModuleType
 from posenc_conformance.errors import LONGEST_TEXT, UserError, in_line
 
 DRAFT = ".{}.{}.part"
-"""What a file is called that is not whole yet: the beginning of its later name, and a number."""
+"""Name of a file that is not complete yet: the beginning of its final name, and a number."""
 BEGINNING = 16
-"""Characters of the name in that of its draft: any name that a file can have may be written."""
+"""Characters of the final name in that of its draft, so that the draft's name is never too long."""
 FORCE = "give another name, move it away, or have it overwritten by --force"
 
 
 def no_file(path: Path) -> bool:
-    """Return that a file is not the kit's, for commands whose files belong to people afterwards."""
+    """Return False: for commands whose files belong to the user once written."""
     return False
 
 
 @dataclass(frozen=True)
 class Writer:
-    """What a command may write over."""
+    """The files that a command may overwrite."""
 
     is_ours: Callable[[Path], bool] = no_file
-    """Whether nothing is lost with a regular file; one that cannot be read is not the kit's."""
+    """Whether a regular file may be lost; an unreadable one is not the kit's."""
     foreign: str = "exists"
-    """What is said of a file that is not."""
+    """Message about a file that is not the kit's."""
     force: bool = False
-    """Whether somebody has said that such files may be lost."""
+    """Whether the user accepts losing such files."""
     hint: str = FORCE
     streams: bool = False
-    """Whether a device or a pipe is written into: nothing is lost there."""
+    """Whether to write into devices and pipes, where nothing is lost."""
     option: str = ""
-    """What stands before a name on the command line, to say which one is meant."""
+    """Text before a name in messages: the command-line option that gave the name."""
 
     def demand(self, paths: Iterable[Path]) -> None:
-        """Raise UserError for the first file with which something would be lost.
+        """Raise UserError for the first path that must not be overwritten.
 
-        A link, a folder and whatever else is no regular file is refused, also with ``force``.
+        Links, folders and other non-regular files are refused even with ``force``.
         """
         for path in paths:
             with _naming(self._shown(path)):
                 self._demand(path)
 
     def _demand(self, path: Path) -> None:
-        found = _mode(path)
-        if found is None or (self.streams and _is_stream(path)):
+        mode = _mode(path)
+        if mode is None or (self.streams and _is_stream(path)):
             return
         where = self._shown(path)
-        _demand_no_link(where, found)
-        if stat.S_ISDIR(found):
+        _demand_no_link(where, mode)
+        if stat.S_ISDIR(mode):
             raise UserError(f"{where} is a folder", "give the name of a file")
-        if not stat.S_ISREG(found):
+        if not stat.S_ISREG(mode):
             raise UserError(f"{where} is not a regular file", "give another name")
         if self.force:
             return
@@ -82,9 +83,9 @@ class Writer:
             return False
 
     def write(self, contents: Mapping[Path, str | bytes]) -> None:
-        """Write files, each whole, and none of them before all are known to have room.
+        """Write files, each whole, and none before all are known to fit on the disk.
 
-        Raises UserError for what ``demand`` refuses, and for what cannot be written.
+        Raises UserError for what ``demand`` refuses, and for files that cannot be written.
         """
         self.demand(contents)
         (first, *others) = contents
@@ -100,16 +101,16 @@ class Writer:
             _replace(files, lambda: self.demand(files))
 
     def remove(self, paths: Iterable[Path]) -> None:
-        """Remove those of some files that are the kit's own, also with ``force``."""
+        """Remove those files that are the kit's own, even with ``force``."""
         for path in paths:
             with _naming(shown(path)):
-                found = _mode(path)
-                if found is not None and stat.S_ISREG(found) and self._is_ours(path):
+                mode = _mode(path)
+                if mode is not None and stat.S_ISREG(mode) and self._is_ours(path):
                     path.unlink()
 
 
 def demand_no_links(paths: Iterable[Path]) -> None:
-    """Raise UserError for the first link: what it leads to may lie anywhere."""
+    """Raise UserError for the first link: its target may be anywhere."""
     for path in paths:
         with _naming(shown(path)):
             _demand_no_link(shown(path), _mode(path) or 0)
@@ -122,16 +123,16 @@ def _demand_no_link(where: str, mode: int) -> None:
 
 
 def demand_folder(path: Path) -> None:
-    """Raise UserError for a link, and for what is there and no folder."""
+    """Raise UserError for a link, and for an existing path that is not a folder."""
     demand_no_links([path])
     if path.exists() and not path.is_dir():
         raise UserError(f"{shown(path)} is no folder", "give the name of a folder")
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, unless it is there.
+    """Make a folder and its missing parents.
 
-    Raises UserError for what ``demand_folder`` refuses, and if it cannot be made.
+    Raises UserError for what ``demand_folder`` refuses, and if the folder cannot be made.
     """
     demand_folder(path)
     with _naming(shown(path)):
@@ -139,33 +140,33 @@ def make_folder(path: Path) -> None:
 
 
 def try_folder(path: Path) -> None:
-    """Raise OSError if a folder takes no files: rights alone do not say it."""
+    """Raise OSError if a folder accepts no files: its permissions alone do not tell."""
     with NamedTemporaryFile(dir=path, prefix=".posenc."):
         pass
 
 
 def is_draft(name: str) -> bool:
-    """Return whether a file of this name is what a run that was killed has left, or writes now."""
+    """Return whether a name is that of a draft, of a killed run or one still writing."""
     return name.startswith(".") and name.endswith(".part")
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a text or bytes into a file, whole or not at all, whatever was there.
+    """Write a text or bytes to a file, whole or not at all, replacing any file there.
 
-    A link is replaced and not followed. Raises OSError, and then leaves the file as it was.
+    A link is replaced, not followed. On OSError the old file is unchanged.
     """
     _replace({path: content}, lambda: None)
 
 
 def _replace(contents: Mapping[Path, str | bytes], demand: Callable[[], None]) -> None:
-    """Replace files by drafts of them, once all drafts are written and what is there may go."""
+    """Replace files by drafts, once all drafts are written and ``demand`` passes."""
     drafts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
             name = DRAFT.format(path.name[:BEGINNING], secrets.token_hex(4))
             drafts[path] = path.with_name(name)
             _write_draft(drafts[path], _bytes(content), path)
-        demand()  # once more: writing may have taken long
+        demand()  # again: writing may have taken long
         for path, draft in drafts.items():
             os.replace(draft, path)
         for folder in {path.parent for path in contents}:
@@ -176,21 +177,21 @@ def _replace(contents: Mapping[Path, str | bytes], demand: Callable[[], None]) -
 
 
 def _write_draft(draft: Path, content: bytes, path: Path) -> None:
-    """Write a draft down to the disk, with the rights of the file that it will replace."""
+    """Write a draft through to the disk, with the permissions of the file that it will replace."""
     with draft.open("xb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    found = _mode(path)
-    if found is not None and stat.S_ISREG(found):
-        draft.chmod(stat.S_IMODE(found))
+    mode = _mode(path)
+    if mode is not None and stat.S_ISREG(mode):
+        draft.chmod(stat.S_IMODE(mode))
 
 
 def _keep_names(folder: Path) -> None:
-    """Write down to the disk how the files of a folder are called, where a system can do that."""
+    """Flush a folder's file names to the disk, where the system supports that."""
     try:
         number = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
+    except OSError:  # Windows cannot open folders
         return
     try:
         os.fsync(number)
@@ -205,7 +206,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the kind and the rights of a file, of a link those of the link; None if none is there.
+    """Return the type and permissions of a file, not following links; None if it does not exist.
 
     Raises OSError and ValueError for a name that no file can have.
     """
@@ -218,23 +219,23 @@ def _mode(path: Path) -> int | None:
 def _is_stream(path: Path) -> bool:
     """Return whether a path leads to a device or a pipe, such as /dev/stdout."""
     try:
-        found = os.stat(path).st_mode
+        mode = os.stat(path).st_mode
     except OSError:
         return False
-    return stat.S_ISCHR(found) or stat.S_ISFIFO(found)
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def shown(path: object) -> str:
-    """Return a path as it is shown within a line."""
+    """Return a path in a form that fits into a line."""
     return in_line(path, LONGEST_TEXT)
 
 
 @contextmanager
 def _naming(where: str) -> Iterator[None]:
-    """Turn what a system says of a file into a UserError that names it."""
+    """Turn an error of the file system into a UserError that names ``where``."""
     try:
         yield
-    except (OSError, ValueError) as error:  # a ValueError is about a name that no file can have
+    except (OSError, ValueError) as error:  # a ValueError means a name that no file can have
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UserError(
             f"{where} cannot be written: {reason}",
@@ -243,15 +244,15 @@ def _naming(where: str) -> Iterator[None]:
 
 
 def import_file(path: Path, name: str) -> ModuleType:
-    """Import a Python file as a module, under a name of its own.
+    """Import a Python file as a module called ``name``.
 
-    Raises what running the file raises, and ImportError for a file that does not end in ``.py``.
+    Raises any exception of the file, and ImportError for a file that does not end in ``.py``.
     """
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file", path=str(path))
     module = module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -1,6 +1,6 @@
 """The pytest plugin.
 
-Every pytest run on the machine imports it, so it imports nothing of the kit until ``--impl`` asks.
+Every pytest run on the machine imports it, so it imports nothing else of the kit until needed.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 
 RUN = "posenc-run"
-"""The name of the plugin that is there once something is judged."""
+"""Name of the plugin that is registered once something is judged."""
 CONFORMANCE = "posenc_conformance.testing.conformance"
-"""The module of what ``conformance(...)`` makes."""
+"""Module of the class of ``conformance(...)`` objects."""
 
 
 REPORT = "--posenc-report"
@@ -19,13 +19,13 @@ ONLY_TELLING = {
     *("-h", "--help", "-V", "--version", "--co", "--collect-only", "--collectonly"),
     *("--markers", "--fixtures", "--funcargs", "--fixtures-per-test", "--cache-show"),
 }
-"""Options with which nothing is run, so that no report is written."""
+"""Options with which no test runs, so that no report is written."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the options of the kit."""
+    """Add the kit's options."""
     config = pluginmanager.get_plugin("pytestconfig")
-    if isinstance(config, pytest.Config):  # as early as can be: other options may be wrong
+    if isinstance(config, pytest.Config):  # as early as possible: other options may be wrong
         _remove_old_report(config.invocation_params.args)
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption(
@@ -169,21 +169,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 
 def _remove_old_report(args: Sequence[str]) -> None:
-    """Remove the report of an earlier run: this one may fail before it can write its own.
+    """Remove the report of an earlier run: this run may fail before it writes its own.
 
-    The arguments of a worker of pytest-xdist name none.
+    The arguments of a pytest-xdist worker name no report.
     """
     after = dict(pairwise(args))
-    told = [each.partition("=")[2] for each in args if each.startswith(f"{REPORT}=")]
-    told += [after[REPORT]] if REPORT in after else []
-    if told and not ONLY_TELLING & {*args}:
+    reports = [each.partition("=")[2] for each in args if each.startswith(f"{REPORT}=")]
+    reports += [after[REPORT]] if REPORT in after else []
+    if reports and not ONLY_TELLING & {*args}:
         from posenc_conformance.report import document
 
-        document.remove_old(told[-1])
+        document.remove_old(reports[-1])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the implementation and put the installed spec in place of missing arguments."""
+    """Load the implementation and replace missing arguments by the installed spec."""
     if config.option.help or config.option.version:
         return
     config.pluginmanager.register(InTests(config), "posenc-in-tests")
@@ -213,17 +213,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_left_to_settings(config: pytest.Config) -> bool:
-    """Return whether the setting ``posenc_impl`` counts: nothing on the command line goes before.
+    """Return whether the setting ``posenc_impl`` counts: the command line has no ``--impl``.
 
-    A worker of pytest-xdist is told what the setting says as if it had been on its command line.
+    A pytest-xdist worker gets the setting's value as if it were on its command line.
     """
     return config.getoption("impl") is None or hasattr(config, "workerinput")
 
 
 def _set_up(config: pytest.Config) -> str:
-    """Return what the setting ``posenc_impl`` names; empty if there is none, or it is not meant.
+    """Return the value of the setting ``posenc_impl``; empty if it is missing or does not apply.
 
-    It is not, if the command line names tests but no scheme or model.
+    It does not apply if the command line names tests but no scheme or model.
     """
     name: str = config.getini("posenc_impl")
     given = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -235,7 +235,7 @@ def _set_up(config: pytest.Config) -> str:
 
 
 class InTests:
-    """Sees what a test file judges with ``conformance(...)``."""
+    """Hooks for test files that use ``conformance(...)``."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -243,8 +243,8 @@ class InTests:
     def pytest_pycollect_makeitem(
         self, collector: pytest.Module | pytest.Class, name: str, obj: object
     ) -> pytest.Collector | None:
-        """Make tests of a ``conformance(...)`` that has the name of a test."""
-        # Somebody's object may do anything when it is asked for attributes, so its type is asked.
+        """Make tests of a ``conformance(...)`` object whose name is that of a test."""
+        # Look at the type: reading an attribute of an external object may run any code.
         if type(obj).__module__ != CONFORMANCE or not collector.funcnamefilter(name):
             return None
         from posenc_conformance.pytest_run.in_tests import collect
@@ -252,7 +252,7 @@ class InTests:
         return collect(self.config, collector, name, obj)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """See to it that what workers of pytest-xdist judge is kept."""
+        """Keep the results that pytest-xdist workers report."""
         if self.config.pluginmanager.hasplugin(RUN):
             return
         if any(name == "posenc" for name, _ in report.user_properties):

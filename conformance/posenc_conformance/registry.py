@@ -1,9 +1,8 @@
-"""Schemes together with what the kit knows of them; every run begins here.
+"""Schemes together with the kit's knowledge of them; every run begins here.
 
-What belongs to a scheme that comes with the kit is found in three packages by the names of its
-family and of the scheme.
-What belongs to a scheme file elsewhere stands beside it, as ``NAME_kit.py``, ``NAME_reference.py``
-and ``NAME_oracle.py``.
+The modules of a scheme that ships with the kit lie in three packages, under the names of its family
+and of the scheme. The modules of any other scheme file lie next to it, as ``NAME_kit.py``,
+``NAME_reference.py`` and ``NAME_oracle.py``.
 """
 
 import traceback
@@ -39,40 +38,40 @@ ORACLE = Part("oracle", "posenc_conformance.oracle", "conformance/posenc_conform
 
 @lru_cache(maxsize=512)
 def load_scheme(path: Path) -> KnownScheme:
-    """Read a scheme file, and add what the kit knows of the scheme.
+    """Read a scheme file, and add the kit's knowledge of the scheme.
 
-    Raises UserError naming file, line and field if it is not what the schema asks for.
+    Raises UserError naming file, line and field if the file does not match the schema.
     """
     return with_knowledge(read.read_scheme(path))
 
 
 def with_knowledge(scheme: Scheme) -> KnownScheme:
-    """Add to a scheme what the kit knows of it."""
-    said = {each.name: getattr(scheme, each.name) for each in fields(Scheme)}
-    return KnownScheme(**said, find_knowledge=knowledge_of, find_reference=reference_of)
+    """Add the kit's knowledge to a scheme."""
+    values = {each.name: getattr(scheme, each.name) for each in fields(Scheme)}
+    return KnownScheme(**values, find_knowledge=knowledge_of, find_reference=reference_of)
 
 
 def load_all(folders: Sequence[str] = ()) -> list[KnownScheme]:
-    """Read every scheme of the installed spec, of packages that bring some, and of some folders.
+    """Read every scheme of the installed spec, of packages that provide some, and of ``folders``.
 
-    Raises UserError for the first file that is not as it should be.
+    Raises UserError for the first invalid file.
     """
     return [load_scheme(path) for path in (*read.scheme_paths(), *read.scheme_files_in(folders))]
 
 
 def load_readable() -> list[KnownScheme]:
-    """Read every scheme that can be read: one that is half-made breaks only itself."""
-    found = []
+    """Read every valid scheme, skipping those that cannot be read."""
+    schemes = []
     for path in read.scheme_paths():
         with suppress(UserError):
-            found.append(load_scheme(path))
-    return found
+            schemes.append(load_scheme(path))
+    return schemes
 
 
 def knowledge_of(scheme: Scheme) -> Knowledge:
-    """Look up what the kit knows of each call of a scheme.
+    """Look up the kit's knowledge of each call of a scheme.
 
-    Raises UserError if the scheme has no module in the kit, or it cannot be imported.
+    Raises UserError if the scheme has no module in the kit, or if importing its own file fails.
     """
     module = module_of(scheme, KIT)
     known = vars(module).get("KNOWLEDGE", {})
@@ -89,7 +88,7 @@ def knowledge_of(scheme: Scheme) -> Knowledge:
 def reference_of(scheme: Scheme, call: Call) -> Reference:
     """Look up the reference's function for a call.
 
-    Raises UserError if there is none.
+    Raises UserError if it is missing.
     """
     module = module_of(scheme, REFERENCE)
     function: Reference | None = getattr(module, call.name, None)
@@ -100,9 +99,9 @@ def reference_of(scheme: Scheme, call: Call) -> Reference:
 
 @lru_cache(maxsize=512)
 def module_of(scheme: Scheme, part: Part) -> ModuleType:
-    """Import a module of a scheme: the file beside the scheme's own, or the installed one.
+    """Import a module of a scheme: the file next to the scheme's own, or the installed one.
 
-    Raises UserError if there is none, or it cannot be imported.
+    Raises UserError if it is missing, or if importing the file fails.
     """
     beside = own_file(scheme, part)
     if beside.is_file():
@@ -117,12 +116,12 @@ def module_of(scheme: Scheme, part: Part) -> ModuleType:
 
 
 def own_file(scheme: Scheme, part: Part) -> Path:
-    """Say where a module of somebody's own scheme stands."""
+    """Return the path of a module of a scheme that does not ship with the kit."""
     return scheme.path.with_name(f"{scheme.module_name}_{part.name}.py")
 
 
 def missing(scheme: Scheme, part: Part, what: str) -> UserError:
-    """Make the error for something that a scheme needs, with the file in which to write it."""
+    """Make the error for a missing part of a scheme, naming the file in which to write it."""
     own = f"{part.home}/{scheme.package_name}/{scheme.module_name}.py"
     file = own if read.is_shipped(scheme.path) else str(own_file(scheme, part))
     return UserError(
@@ -131,7 +130,7 @@ def missing(scheme: Scheme, part: Part, what: str) -> UserError:
 
 
 def require_complete(scheme: KnownScheme) -> None:
-    """Raise UserError for the first thing that a half-made scheme lacks."""
+    """Raise UserError for the first part that an incomplete scheme lacks."""
     for golden in scheme.goldens:
         if not golden.sha256:
             raise UserError(

@@ -1,1 +1,1 @@
-"""Naming what is wrong with a result."""
+"""Naming the mistake in a wrong result."""

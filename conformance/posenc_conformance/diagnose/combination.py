@@ -1,4 +1,4 @@
-"""Other combinations of a specification, which give what an implementation returns."""
+"""Other combinations of a scheme whose results an implementation returns."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 
 FEWEST = 16
-"""Fewest values by which a combination is known."""
+"""Fewest values that identify a combination."""
 SHOWN = 3
-"""So many combinations are told that give the same."""
+"""Most combinations listed among those with the same results."""
 
 
 def name_combination(case: Case) -> str:
-    """Return the name of the combination whose conventions a case has; empty if it has none."""
+    """Return the name of the combination that has a case's conventions; empty if none has."""
     for name, combination in case.call.combinations.items():
         if all(case.conventions.get(key) == each for key, each in combination.conventions.items()):
             return name
@@ -24,7 +24,7 @@ def name_combination(case: Case) -> str:
 def describe_combination(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say in words which other combination gives all results, as asked or with a fixed base.
+    """Name in words the other combination that gives all results, perhaps with a fixed base.
 
     Empty if none does.
     """
@@ -32,14 +32,14 @@ def describe_combination(
         return ""
     first, claimed = wrong[0][0], name_combination(wrong[0][0])
     for base in (None, *BASES):
-        found = [
+        names = [
             name
             for name in first.call.combinations
             if name != claimed and all(_gives(name, base, *each) for each in (*wrong, *right))
         ]
-        if found:
-            whatever = "" if base is None else f", with base {base:,.0f} in every call"
-            return f"this is {_either(found)}{whatever}; {claimed} was claimed"
+        if names:
+            fixed = "" if base is None else f", with base {base:,.0f} in every call"
+            return f"this is {_either(names)}{fixed}; {claimed} was claimed"
     return ""
 
 

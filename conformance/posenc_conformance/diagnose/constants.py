@@ -1,4 +1,4 @@
-"""Numbers that an implementation has whatever it is asked for: constants of its code."""
+"""Constants of an implementation's code: numbers that it uses whatever the arguments are."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
@@ -11,15 +11,15 @@ from posenc_conformance.judge.case import Case
 
 Numbers = Mapping[str, float]
 MOST = 2
-"""Most numbers that are taken for constants together."""
+"""Most numbers that are tried as constants at the same time."""
 
 
 def describe_fixed(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say in words which numbers are the same in every call, whatever is asked for.
+    """Say in words which numbers are the same in every call, whatever the arguments are.
 
-    Numbers that other calls or goldens have are tried. Empty if none explains all results.
+    Tries the numbers of other calls and goldens. Empty if none explains all results.
     """
     answers = (*wrong, *right)
     for words, change in CHANGES.items():
@@ -27,7 +27,7 @@ def describe_fixed(
             if _becomes(answers, name, change):
                 return words.format(name=name)
     for numbers in _candidates([case for case, _ in answers]) if wrong else ():
-        # A bound that no call reaches is like any other that is farther off.
+        # A limit that no call reaches has the same effect as any larger one.
         twice = {name: 2 * value for name, value in numbers.items()}
         if _give(numbers, answers) and not _give(twice, answers):
             told = " and ".join(f"{name} {value:g}" for name, value in numbers.items())
@@ -36,7 +36,7 @@ def describe_fixed(
 
 
 def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
-    """Yield numbers by the names of their parameters, one alone first, then several of one call."""
+    """Yield candidate numbers by parameter: of one parameter first, then of several."""
     first = cases[0]
     names = _names(first)
     usual = [each.arguments for each in first.scheme.goldens if each.call == first.call.name]
@@ -49,7 +49,7 @@ def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
             if case.arguments.keys() >= {*some}
         }
         found = dict.fromkeys(tuple(each.get(name) for name in some) for each in known)
-        if len(asked) < 2:  # it is not seen whether they are constants
+        if len(asked) < 2:  # equal arguments cannot show whether they are constants
             continue
         for values in found:
             numbers = {n: each for n, each in zip(some, values, strict=True) if each is not None}
@@ -61,13 +61,13 @@ CHANGES: Mapping[str, Callable[[float], float]] = {
     "{name} is cut to a whole number": np.floor,
     "{name} is rounded to a whole number": np.rint,
 }
-"""What may have become of a number, in words."""
+"""Possible changes of a number, in words."""
 
 
 def describe_inverted(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words that frequencies are inverted; empty if they are not.
 
-    They are fast then, and angles so large that frequencies cannot be read from them.
+    Inverted frequencies are high, and their angles too large to read frequencies from.
     """
     if not answers or "base" not in _names(answers[0][0]):
         return ""
@@ -78,7 +78,7 @@ def describe_inverted(answers: Sequence[tuple[Case, Floats]]) -> str:
 def _becomes(
     answers: Sequence[tuple[Case, Floats]], name: str, change: Callable[[float], float]
 ) -> bool:
-    """Return whether all results are those of the number as it becomes, which is another one."""
+    """Return whether all results are those of the changed number, and some number does change."""
     changed = [(_changed(case, name, change), case, output) for case, output in answers]
     is_other = any(
         numbers and numbers[name] != case.arguments[name] for numbers, case, _ in changed
@@ -92,7 +92,7 @@ def _names(case: Case) -> list[str]:
 
 
 def _changed(case: Case, name: str, change: Callable[[float], float]) -> Numbers:
-    """Return a number of a call, if it has it, as it has become, in the type that it had."""
+    """Return the changed number of a call, in its original type; empty if the call lacks it."""
     number = case.arguments.get(name)
     return {} if number is None else {name: type(number)(change(number))}
 
@@ -102,6 +102,6 @@ def _give(numbers: Numbers, answers: Sequence[tuple[Case, Floats]]) -> bool:
 
 
 def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:
-    """Return whether a result is that of the call with these numbers, as far as it has them."""
+    """Return whether a result is that of the call with these numbers, ignoring those it lacks."""
     given = {name: value for name, value in numbers.items() if name in case.arguments}
     return is_result_of(case, output, case.with_arguments(**given))

@@ -1,4 +1,4 @@
-"""Which known mistake reproduces a wrong result."""
+"""The known mistake that reproduces a wrong result."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,23 +15,23 @@ NONE = "no known deviation, and no pair of them, fits"
 NO_SINGLE = "no known deviation fits; pairs of them are not tried on a result of this size"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGEST_PAIRED = 512
-"""Results of more values are usually not compared with pairs of deviations: there are many."""
+"""Most values of a result for which pairs of deviations are usually tried: there are many pairs."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What explains a wrong result, or a statement that nothing known does."""
+    """The explanation of a wrong result, or a statement that nothing known explains it."""
 
     explanations: tuple[tuple[str, str], ...]
     """Id and words of each deviation that explains it, the most special first; empty if none
     does."""
     residual: float = 0.0
-    """What the first explanation leaves unexplained, in units of the bound."""
+    """Residual of the first explanation, in units of the bound."""
     otherwise: str = ""
-    """What to say if no deviation explains it."""
+    """The message if no deviation explains it."""
     recovered: str = ""
-    """What the implementation does, read from its results; empty if a deviation explains it, or if
-    it cannot be read."""
+    """Description of the implementation, read from its results; empty if a deviation explains it,
+    or if nothing can be read."""
 
     @property
     def deviation(self) -> str | None:
@@ -41,53 +41,53 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Fit:
-    """A deviation's model of a result, and what it leaves unexplained."""
+    """A deviation's model of a result, and the residual."""
 
     deviation: str
     explanation: str
     residual: float
     """Largest difference in units of the bound."""
     of: Case | None
-    """The case whose truth the model is; None if it is not the truth of a case."""
+    """The case whose truth the model is; None if the model is not the truth of a case."""
     constants: tuple[Constant | None, ...]
     """The number that each mistake has in every call; None for a mistake without one."""
     of_state: bool = False
-    """Whether the mistake is that an earlier call has left something."""
+    """Whether the mistake is state left by an earlier call."""
 
     @property
     def fits(self) -> bool:
-        """Whether the model is the result, up to what rounding may cost."""
+        """Whether the model equals the result, within rounding."""
         return self.residual <= 1
 
     @property
     def mistake(self) -> str:
-        """What the mistake is, without what was asked for."""
+        """Words for the mistake, without the requested values."""
         return abbreviate(self.explanation)
 
 
 def abbreviate(explanation: str) -> str:
-    """Cut an explanation down to what the mistake is, without what was asked for."""
+    """Cut an explanation down to the mistake, without the requested values."""
     return explanation.partition(";")[0]
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:
     """Find the deviations of the scheme that predict a wrong result.
 
-    They come in the scheme's order, where special ones stand before those that include them, as
-    another base includes frequencies taken from head_dim. If none does alone, pairs are tried.
+    They keep the scheme's order, where special ones come before those that include them, as another
+    base includes frequencies taken from head_dim. If no single one fits, pairs are tried.
     """
     return to_diagnosis(find_fits(case, output), nothing_fits(output.size))
 
 
 def nothing_fits(size: int) -> str:
-    """Say that nothing explains a result of so many values, and what was tried."""
+    """Say that nothing explains a result of ``size`` values, and what was tried."""
     return NONE if size <= LARGEST_PAIRED else NO_SINGLE
 
 
 def to_diagnosis(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "") -> Diagnosis:
     """Make the diagnosis of a wrong result from the models that explain it.
 
-    ``otherwise`` and ``recovered`` are what is said if there are none.
+    ``otherwise`` and ``recovered`` are the messages if there are none.
     """
     if not right:
         return Diagnosis((), otherwise=otherwise, recovered=recovered)
@@ -104,11 +104,10 @@ def find_fits(
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
-    If a golden prints only a part of the result, the whole result is compared all the same, because
-    few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
-    the other deviations of the scheme are not tried. Pairs are not tried where nothing was rotated,
-    nor for results of more than ``largest_paired`` values: if that is left out, of LARGEST_PAIRED,
-    or of any if there are few of them, by ``only``.
+    If a golden prints only a part of the result, the whole result is compared, because few values
+    match many mistakes; but not with ``special`` deviations. ``only`` restricts the deviations of
+    the scheme. Pairs are not tried if nothing was rotated, nor for results of more than
+    ``largest_paired`` values: by default LARGEST_PAIRED, or no limit with ``only``.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
@@ -117,7 +116,7 @@ def find_fits(
     ]
     if right := [fit for fit in fits if fit.fits]:
         return right
-    if is_unturned(case, output):  # whatever two mistakes may come to that
+    if is_unturned(case, output):  # any pair of mistakes may look like this
         return []
     if largest_paired is None:
         largest_paired = LARGEST_PAIRED if only is None else np.inf
@@ -127,12 +126,12 @@ def find_fits(
 def residual_of(
     case: Case, output: Floats, model: Floats, own_bound: Floats | None = None
 ) -> float:
-    """Compute the largest difference of a result and a model, in units of the call's bound.
+    """Compute the largest difference of a result from a model, in units of the call's bound.
 
-    ``own_bound`` is that of the model, if it is known. Whoever computes another call, or puts an
-    element somewhere else, rounds its angles, which may be larger than those that were asked for.
+    ``own_bound`` is the model's own bound, if known. Computing another call, or moving an element,
+    rounds other angles, which may be larger than the requested ones.
     """
-    # Rounding what is larger than the truth costs more.
+    # Rounding a model that is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     allowed = np.maximum(case.bound, rounding * np.abs(model))
     if own_bound is not None and own_bound.shape == case.shape:
@@ -143,9 +142,9 @@ def residual_of(
 
 
 def is_result_of(case: Case, output: Floats, other: Case) -> bool:
-    """Return whether a result is that of another call, if that has one of the same shape."""
+    """Return whether a result is that of another call, which must have the same shape."""
     try:
-        is_alike = other.shape == case.shape  # asked first: sizes that are swapped may be huge
+        is_alike = other.shape == case.shape  # checked first: exchanged sizes may be huge
     except (TypeError, ValueError, IndexError):
         return False
     if not is_alike or not other.has_result:
@@ -154,9 +153,9 @@ def is_result_of(case: Case, output: Floats, other: Case) -> bool:
 
 
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
-    """Return the words for all mistakes that would give another result than the truth.
+    """Return the words for all mistakes that would change the result.
 
-    ``output`` is what the implementation returned, from which a model may estimate.
+    ``output`` is the implementation's result, from which a model may estimate.
     """
     return frozenset(
         abbreviate(model.explanation)
@@ -192,9 +191,9 @@ def _fits(
     known: Mapping[str, DeviationModel],
     most: float = np.inf,
 ) -> Iterator[Fit]:
-    """Yield models of what deviations make of a case, if they differ from the truth of ``asked``.
+    """Yield models of deviations applied to ``case`` that differ from the truth of ``asked``.
 
-    Models that leave more than ``most`` unexplained are left out.
+    Models with a residual above ``most`` are left out.
     """
     for name, model in _models(asked, case, output, known):
         residual = residual_of(asked, output, model.output, model.own_bound)
@@ -206,7 +205,7 @@ def _fits(
 def _models(
     asked: Case, case: Case, output: Floats, known: Mapping[str, DeviationModel]
 ) -> Iterator[tuple[str, Prediction]]:
-    """Yield what deviations make of a case, if it has the shape of what was asked."""
+    """Yield models of deviations applied to ``case`` that have the shape of ``asked``."""
     for name, models in known.items():
         for model in models(case, output):
             if model.output.shape == asked.shape:
@@ -216,16 +215,16 @@ def _models(
 def _pairs(
     case: Case, fits: Sequence[Fit], output: Floats, only: Collection[str] | None
 ) -> Iterator[Fit]:
-    """Yield fits of pairs: a deviation that is a call with other arguments, and another on top.
+    """Yield fits of pairs: a deviation equivalent to another call, and a second one on top.
 
-    The other is any deviation of that call's result.
+    The second is any deviation of that call's result.
     """
     order = list(_deviations(case))
     found: dict[tuple[str, int], list[Fit]] = {}
     for first in fits:
         if first.of is None:
             continue
-        key = first.deviation, id(first.of)  # models of one call in other words follow each other
+        key = first.deviation, id(first.of)  # models in different words may share a call
         if key not in found:
             others = {**_deviations(first.of, only)}
             others.pop(first.deviation, None)

@@ -1,7 +1,7 @@
-"""At which distances the elements of a bias stand, read from its values.
+"""Distances used by the elements of a bias, read from its values.
 
-The formula may be right and the distance wrong: of a query that stands elsewhere, of a key within
-its tile, on the other side, or cut.
+The formula may be right and the distance wrong: of a query at another position, of a key within its
+tile, on the other side, or cut.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,27 +13,27 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 LARGEST = 256
-"""Of more keys the bias of keys that come after their query is not computed."""
+"""Most keys for which the bias of keys after their query is computed."""
 LARGEST_RESULT = 2**20
-"""Of more values no distances are read."""
+"""Most values of a result whose distances are read."""
 TILES = tuple(2**power for power in range(1, 9))
-"""Tiles of so many queries or keys are tried."""
+"""Sizes of tiles of queries or keys that are tried."""
 BOUNDS = tuple(2**power - below for power in range(1, 12) for below in (1, 0))
-"""So far are distances tried to be cut."""
+"""Limits of distances that are tried."""
 NEAR = 4
-"""So many places a query is tried to stand too early or too late."""
+"""Most places by which a query is tried too early or too late."""
 
 Distance = Callable[[Ints, Ints, int], Ints]
-"""Takes numbers of queries [q, 1], numbers of keys [k] and how many keys come before the first
-query; gives the distance that is taken for that of each pair, negative before the query."""
+"""Takes numbers of queries [q, 1], numbers of keys [k] and the number of keys before the first
+query; returns the distance used for each pair, negative before the query."""
 
 
 def describe_distances(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say in words which distances are taken for those of queries and keys.
+    """Say in words which distances are used for queries and keys.
 
-    Empty if nothing known gives all results, or if they are no biases of distances alone.
+    Empty if nothing known gives all results, or if a result is no bias of distances only.
     """
     answers = (*wrong, *right)
     if not wrong or any(output.size > LARGEST_RESULT for _, output in answers):
@@ -55,7 +55,7 @@ def describe_distances(
 
 
 def _give(distance: Distance, known: Sequence[tuple[Case, Floats, Floats]]) -> bool:
-    """Return whether all results are those of a distance, which is another one in some."""
+    """Return whether all results are those of a distance, which is wrong for some."""
     models = [(case, output, _model(case, values, distance)) for case, output, values in known]
     return all(_fits(*each) for each in models) and any(
         differs(case, model) for case, _, model in models
@@ -63,7 +63,7 @@ def _give(distance: Distance, known: Sequence[tuple[Case, Floats, Floats]]) -> b
 
 
 def _distances() -> Iterator[tuple[str, Distance]]:
-    """Yield words for what may be taken for a distance, and that distance."""
+    """Yield candidate distances, with words for them."""
     yield (
         "queries stand at 0, 1, 2, …, although keys come before them",
         lambda query, key, before: key - query,
@@ -100,7 +100,7 @@ def _moved(by: int) -> Distance:
 def _tiled(
     of_query: Callable[[Ints, int], Ints], of_key: Callable[[Ints, int], Ints]
 ) -> Callable[[int], Distance]:
-    """Make distances, by the size of a tile, of numbers of queries and keys that go by it."""
+    """Make distances, by tile size, from functions that replace the numbers of queries and keys."""
     return lambda size: (
         lambda query, key, before: of_key(key, size) - of_query(query, size) - before
     )
@@ -133,13 +133,13 @@ SIZED: Sequence[tuple[str, Callable[[int], Distance], Sequence[int]]] = (
     (f"every query and every key {AGAIN}", _tiled(_within_tile, _within_tile), TILES),
     ("distances are no larger than {size}", _cut, BOUNDS),
 )
-"""What may be taken for a distance by a size, in words, and the sizes that are tried."""
+"""Candidate distances that depend on a size, in words, and the sizes that are tried."""
 
 
 def _by_distance(case: Case) -> Floats | None:
-    """Compute a bias for each distance: [heads, 2 far + 1], nan where it is not known.
+    """Compute a bias for each distance: [heads, 2 far + 1], nan where it is unknown.
 
-    None if the call has no bias that depends on nothing but head and distance.
+    None unless the call has a bias that depends only on head and distance.
     """
     given = case.arguments
     if case.call.kind != "bias" or not {"q_len", "k_len"} <= given.keys() or not case.truth.size:
@@ -159,7 +159,7 @@ def _by_distance(case: Case) -> Floats | None:
 
 
 def _model(case: Case, values: Floats, distance: Distance) -> Floats:
-    """Compute a bias of other distances, nan where no such one is known."""
+    """Compute the bias of other distances, nan where it is unknown."""
     queries, keys = case.arguments["q_len"], case.arguments["k_len"]
     taken = distance(np.arange(queries)[:, None], np.arange(keys), keys - queries)
     place = taken + values.shape[1] // 2
@@ -168,6 +168,6 @@ def _model(case: Case, values: Floats, distance: Distance) -> Floats:
 
 
 def _fits(case: Case, output: Floats, model: Floats) -> bool:
-    """Return whether a result is that of a model, which is known wherever the result is judged."""
+    """Return whether a result is that of a model, known wherever the result is judged."""
     known = np.isfinite(model) | ~np.broadcast_to(case.judged, case.shape)
     return bool(known.all()) and residual_of(case, output, model) <= 1

@@ -17,7 +17,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
 Explain = Callable[[Case, Floats], Diagnosis]
-"""Says what is wrong with a result."""
+"""Diagnoses a wrong result."""
 
 
 def require_agreement(
@@ -28,16 +28,16 @@ def require_agreement(
     explain: Explain | None = None,
     page: str = "",
 ) -> Outcome:
-    """Return the outcome of a right result; raise Wrong, with an explanation, for another.
+    """Return the outcome of a right result; raise Wrong, with an explanation, for a wrong one.
 
-    Without a subject the result is explained by itself alone, as what comes of earlier calls must
-    be, unless ``explain`` does it. ``page`` is the command that explains, if that is not the
+    Without a subject the result is explained by itself, as effects of earlier calls must be, unless
+    ``explain`` does it. ``page`` is the command that explains the mistake, if it is not the
     scheme's.
     """
     comparison = compare(case, given)
     if comparison.passes:
         return Outcome(worst=comparison.worst)
-    output = given.astype(np.float64)  # a copy: to explain it is to call the implementation again
+    output = given.astype(np.float64)  # a copy: explaining it calls the implementation again
     if explain is not None:
         diagnosis = explain(case, output)
     elif subject is None:
@@ -62,15 +62,15 @@ def require_agreement(
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
-    """Name the command that explains the mistake, as a line of an explanation."""
+    """Return the line that names the command which explains the mistake."""
     names = (diagnosis.deviation or "").split("+")
     return f"see        posenc explain {' '.join((case.scheme.id, *names))}".rstrip()
 
 
 def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
-    """Say which mistake it is; if it is no known one, what the error looks like.
+    """Name the mistake; if it is unknown, describe the pattern of the error.
 
-    These lines come first, because pytest's summary shows the first line of a failure alone.
+    These lines come first, because pytest's summary shows only the first line of a failure.
     """
     if not diagnosis.explanations:
         looks = pattern(case, output, KINDS[case.call.kind].axes)
@@ -83,12 +83,12 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
 
 
 def check_line(case: Case, title: str) -> str:
-    """Say which check failed, as a line of an explanation."""
+    """Return the line that names the failed check."""
     return f"check      {title} of {case.scheme.title}"
 
 
 def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
-    """Say where the worst error is, what was expected and got, and how large the error is."""
+    """Return the lines on the worst error: its place, the values expected and got, and its size."""
     error = abs(comparison.got - comparison.expected)
     size = "this value must be exact"
     if comparison.bound > 0:

@@ -1,7 +1,7 @@
-"""A name for a claim: the mistake that explains all of its wrong answers together.
+"""The name of a claim's failure: the mistake that explains all of its wrong answers together.
 
-One wrong answer may look like several mistakes, or like one that the implementation does not make.
-So the implementation is asked further questions, of small sizes and with other parameters.
+One wrong answer may match several mistakes, or one that the implementation does not make. So the
+kit makes follow-up calls, of small sizes and with other parameters.
 """
 
 import re
@@ -39,17 +39,17 @@ from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
 
 T = TypeVar("T")
 SIMPLE = 5
-"""Values are drawn from so many of the first ones, which are the simplest."""
+"""Draw from the first SIMPLE values, which are the simplest."""
 FEW = 12
-"""Numbers are drawn at most so far above the lowest."""
+"""Draw numbers at most FEW above the lowest."""
 NUMBER = re.compile(r"\d")
-"""A digit in the words of a mistake. The number there may be that of one call only."""
+"""A digit in the words of a mistake. The number may be that of one call only."""
 MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
 LARGEST_PRINTED = 2**17
-"""Goldens of more values are not asked whether a name fits them as well."""
+"""Most values of a golden that is called to confirm a name."""
 DRAWN = 4
-"""So many calls are drawn, besides the simplest."""
+"""Number of calls drawn, in addition to the simplest one."""
 
 Answered = tuple[Case, Floats]
 """A call and its result."""
@@ -59,20 +59,20 @@ call."""
 
 
 class Small(Seeded):
-    """Picks drawn from a seed, but small ones: far out much looks alike."""
+    """Picks drawn from a seed, but small ones: mistakes look alike at large values."""
 
     def one_of(self, values: Sequence[T]) -> T:
         """Draw one of the simpler values."""
         return super().one_of(values[:SIMPLE])
 
     def integer(self, low: int, high: int) -> int:
-        """Draw a number no more than a few above the lowest."""
+        """Draw a number at most FEW above the lowest."""
         return super().integer(low, min(high, low + FEW))
 
 
 @dataclass(frozen=True)
 class FollowUp:
-    """An answer to a further question."""
+    """The answer to a follow-up question."""
 
     case: Case
     output: Floats
@@ -82,13 +82,13 @@ class FollowUp:
     words: Mapping[Name, frozenset[str]] = field(default_factory=dict)
     """All the words in which each of these mistakes explains it."""
     excluded: frozenset[str] = frozenset()
-    """The mistakes, as they are told, that would make the answer wrong, if it is right."""
+    """Words for the mistakes that would make the answer wrong, if it is right."""
 
     def explained(self, name: Name, elsewhere: Fit) -> Fit | None:
-        """Return the fit of a mistake found elsewhere if it is all that is wrong here, else None.
+        """Return the fit of a mistake found elsewhere if it explains this whole answer, else None.
 
-        One mistake of a pair may have no effect here. A number may be hard to estimate here; then
-        the one from elsewhere is tried.
+        One mistake of a pair may have no effect here. If a number is hard to estimate here, the
+        estimate from elsewhere is tried.
         """
         if name in self.names:
             return self.names[name]
@@ -107,7 +107,7 @@ class FollowUp:
         return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
 
     def refutes(self, fit: Fit) -> bool:
-        """Return whether a mistake, as it was found elsewhere, would make this right answer wrong.
+        """Return whether a mistake found elsewhere would make this right answer wrong.
 
         It is recognised by its words, or by the numbers that it has in every call.
         """
@@ -118,7 +118,7 @@ class FollowUp:
     def shows(self, fit: Fit) -> bool:
         """Return whether the numbers that a mistake has in every call would show in this call.
 
-        That is false for a mistake without a number.
+        False for a mistake without a number.
         """
         others = [apply_constant(self.case, each) for each in fit.constants if each is not None]
         return any(each is not None and differs(self.case, each.truth) for each in others)
@@ -126,11 +126,11 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class FollowUps:
-    """Answers to further questions."""
+    """The answers to follow-up questions."""
 
     answers: tuple[FollowUp, ...]
     stateful: bool
-    """Whether the same questions, asked once more, are answered otherwise."""
+    """Whether repeating the same questions changes an answer."""
 
     @property
     def wrong(self) -> list[FollowUp]:
@@ -140,17 +140,17 @@ class FollowUps:
     def by_name(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
         """Map the name of each mistake to its first model.
 
-        If earlier calls change answers, names have no numbers: what is left of those calls is not
-        the same in all.
+        If earlier calls change answers, names have no numbers: the state left by those calls
+        varies.
         """
-        found: dict[Name, Fit] = {}
+        named: dict[Name, Fit] = {}
         for fit in fits:
             constants = [None if self.stateful else round_constant(each) for each in fit.constants]
-            found.setdefault((fit.deviation, tuple(constants)), fit)
-        return found
+            named.setdefault((fit.deviation, tuple(constants)), fit)
+        return named
 
     def by_likelihood(self, fits: Iterable[Fit]) -> list[Fit]:
-        """Put those first whose words explain the most wrong answers."""
+        """Sort models: those whose words explain the most wrong answers come first."""
 
         def count(fit: Fit) -> int:
             names = self.by_name([fit])
@@ -171,7 +171,7 @@ class FollowUps:
 
     @cached_property
     def counts(self) -> dict[Name, int]:
-        """How many wrong answers each mistake explains."""
+        """Number of wrong answers that each mistake explains."""
         return {
             name: sum(each.explained(name, fit) is not None for each in self.wrong)
             for name, fit in self.first_fits.items()
@@ -193,10 +193,10 @@ def round_constant(constant: Constant | None) -> Constant | None:
 
 
 def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
-    """Find what explains one wrong result, where small questions are answered rightly.
+    """Find the explanations of one wrong result when the small questions are answered correctly.
 
-    It must speak for the rest: no right answer refutes it, and it explains the goldens that are
-    wrong, but for large ones.
+    An explanation must hold elsewhere: no right answer refutes it, and it explains the wrong
+    goldens, except large ones.
     """
     small = ask_followups(subject, case.dtype)
     return [
@@ -217,11 +217,11 @@ def kept_from_first(subject: Subject, dtype: str) -> tuple[str, ...]:
 
 @once_per_subject
 def common_names(subject: Subject, dtype: str) -> list[Name]:
-    """Find the mistakes that explain most wrong answers, and more than half of them.
+    """Find the mistakes that explain the most wrong answers, and more than half of them.
 
-    A mistake that would make a right answer wrong is left out, and one of a short dtype that is not
-    that of a finer one. Of several that these answers cannot tell apart, those that explain most
-    goldens are returned.
+    Leaves out a mistake that would make a right answer wrong, and a mistake in a short dtype that
+    does not occur in a finer one. Of several that these answers cannot distinguish, returns those
+    that explain the most goldens.
     """
     seen = ask_followups(subject, dtype)
     right = [each for each in seen.answers if not each.wrong]
@@ -248,10 +248,11 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
 
 
 def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
-    """Return whether small answers are wrong otherwise than each of some mistakes would make them.
+    """Return whether each of some mistakes fails to explain some wrong answer to a small question.
 
-    What is read from all of them then says more. That is false of pairs, and of mistakes with a
-    number, or a number in their words, which may be hard to estimate, or that of one call only.
+    A description read from all answers then says more. Pairs never count as contradicted, nor do
+    mistakes with a number, or with a number in their words: it may be hard to estimate, or hold for
+    one call only.
     """
     seen = ask_followups(subject, dtype)
     answers = [(each.case, each.output) for each in seen.wrong] + [
@@ -271,9 +272,10 @@ def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
 
 
 def finest_wrong(subject: Subject, dtype: str) -> str | None:
-    """Return the finest dtype in which answers are wrong, if a dtype is short and it is not.
+    """Return the finest claimed dtype if answers in it are wrong and only ``dtype`` is short.
 
-    A short dtype has wide bounds, so that what it supports the finer one must support too.
+    Else return None. A short dtype has wide bounds, so that its explanation must hold in the finer
+    one.
     """
     finest = min(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
     if dtype in PRECISE or finest not in PRECISE or not ask_followups(subject, finest).wrong:
@@ -283,7 +285,7 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
 
 @once_per_subject
 def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
-    """Ask for the results of goldens that are not large, and return those that can be judged."""
+    """Run the goldens that are not large, and return the results that can be judged."""
     found = ((case, answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
     return [(case, output) for case, output in found if output is not None]
 
@@ -312,22 +314,22 @@ def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
 
 
 def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
-    """Return whether more than half of the goldens that are wrong are wrong in another way.
+    """Return whether a mistake leaves more than half of the wrong goldens unexplained.
 
-    That is false for a pair of mistakes, of which this is not asked.
+    False for a pair of mistakes, which is not checked.
     """
     explained = _explained_goldens(subject, dtype, fit)
     return "+" not in fit.deviation and 2 * sum(explained) < len(explained)
 
 
 def _nowhere(subject: Subject, dtype: str, fit: Fit) -> bool:
-    """Return whether several goldens are wrong, and all of them in another way."""
+    """Return whether several goldens are wrong, and a mistake explains none of them."""
     explained = _explained_goldens(subject, dtype, fit)
     return "+" not in fit.deviation and len(explained) > 1 and not any(explained)
 
 
 def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
-    """Return for each golden that is wrong whether a mistake explains it."""
+    """Return for each wrong golden whether a mistake explains it."""
     name: Name = fit.deviation, fit.constants
     explained = []
     for case, output in _printed(subject, dtype):
@@ -348,42 +350,42 @@ def recovered(subject: Subject, dtype: str) -> str:
     if seen.stateful:
         return ""
     answers = [(each.case, each.output) for each in seen.answers]
-    # Distances are read of larger results too, which tell sizes apart.
+    # Distances are also read from larger results, which distinguish sizes.
     if said := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
         return said
     return recover(*_told_apart(answers))
 
 
 def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:
-    """Return the wrong ones of some answers, and the right ones."""
+    """Split answers into the wrong ones and the right ones."""
     wrong = [each for each in answers if not agrees(*each)]
     return wrong, [each for each in answers if agrees(*each)]
 
 
 @once_per_subject
 def ask_followups(subject: Subject, dtype: str) -> FollowUps:
-    """Ask small questions, drawn once for all failures of a subject in a dtype."""
+    """Ask small follow-up questions, drawn once for all failures of a subject in a dtype."""
     return ask_all(subject, _followups(subject, dtype))
 
 
 def ask_all(subject: Subject, questions: Iterable[Case]) -> FollowUps:
-    """Ask an implementation some questions, and find what explains its wrong answers."""
+    """Ask an implementation some questions, and find the explanations of its wrong answers."""
     asked = [(case, answer(subject, case)) for case in questions]
     answered = [(case, output) for case, output in asked if output is not None]
     stateful = not all(_answers_again(subject, case, output) for case, output in answered)
     seen = FollowUps((), stateful)
-    found = []
+    answers = []
     for case, output in answered:
         if agrees(case, output):
-            found.append(FollowUp(case, output, False, excluded=predict_wrong(case, output)))
+            answers.append(FollowUp(case, output, False, excluded=predict_wrong(case, output)))
         else:
             fits = find_fits(case, output)
-            found.append(FollowUp(case, output, True, seen.by_name(fits), seen.words_of(fits)))
-    return FollowUps(tuple(found), stateful)
+            answers.append(FollowUp(case, output, True, seen.by_name(fits), seen.words_of(fits)))
+    return FollowUps(tuple(answers), stateful)
 
 
 def answer(subject: Subject, case: Case) -> Floats | None:
-    """Return the result of a call; None if it gives none that can be judged."""
+    """Return the result of a call; None if it cannot be judged."""
     with suppress(Misbehaviour, TookTooLong):
         return subject.run(case).astype(np.float64)
     return None
@@ -391,13 +393,12 @@ def answer(subject: Subject, case: Case) -> Floats | None:
 
 @once_per_subject
 def describe_unsteady(subject: Subject, dtype: str) -> str:
-    """Say in words that a small call, asked again and again, gives several results.
+    """Say in words that a small call, repeated, gives several results.
 
-    Empty if each of them gives one. What comes and goes by itself is no state, and nothing else can
-    be told from a result.
+    Empty if each call gives one. Random results are no state, and allow no other conclusion.
     """
     for case in _followups(subject, dtype):
-        answer(subject, case)  # the first answer may have something of the call before
+        answer(subject, case)  # the first answer may show state of the previous call
         if repeats := state.describe_repeats(subject, case):
             return repeats
     return ""
@@ -423,7 +424,7 @@ def _followups(subject: Subject, dtype: str) -> Iterator[Case]:
 
 
 def _goldens(subject: Subject, dtype: str, largest: int) -> Iterator[Case]:
-    """Yield claimed goldens whose results have no more values than the largest."""
+    """Yield claimed goldens whose results have at most ``largest`` values."""
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
             case = case_described_by(subject.scheme, golden, dtype)

@@ -1,7 +1,7 @@
-"""What becomes of an argument before anything is computed with it, read from results.
+"""Changes of an argument before any computation, read from results.
 
-The formula may be right and what it is given wrong: an array is read in another order, or rounded,
-one of its rows stands for all, a part of it is left out, two arguments are exchanged.
+The formula may be right and its input wrong: an array is read in another order, or rounded, one of
+its rows replaces all, a part of it is ignored, two arguments are exchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,17 +21,17 @@ from posenc_conformance.scheme_file.axis_names import forms_of
 Answered = Sequence[tuple[Case, Floats]]
 SHORT = ("bfloat16", "float16")
 LARGEST = 2**12
-"""Of a larger result no model is computed: there are many."""
+"""Most values of a result for which models are computed: there are many models."""
 ENDS = {"first": 0, "last": -1}
 PAIRS = ["q_len", "k_len"]
 FROM_ZERO = "queries stand at 0, 1, 2, …, although keys come before them"
 
 Change = Callable[[Case], Mapping[str, Any]]
-"""Gives the arguments of a call that are other than it was given; none if it cannot show that."""
+"""Returns the changed arguments of a call; empty if the call cannot show the change."""
 
 
 def describe_given(wrong: Answered, right: Answered) -> str:
-    """Say in words what becomes of an argument; empty if nothing known gives all results."""
+    """Say in words how an argument is changed; empty if nothing known gives all results."""
     answers = (*wrong, *right)
     if not wrong or any(output.size > LARGEST for _, output in answers):
         return ""
@@ -45,12 +45,12 @@ def describe_given(wrong: Answered, right: Answered) -> str:
 
 
 def _size(case: Case) -> int:
-    """Count the elements of all arrays that a call is given."""
+    """Count the elements of all arguments of a call."""
     return sum(np.size(each) for each in case.arguments.values())
 
 
 def _gives(change: Change, case: Case, output: Floats) -> bool:
-    """Return whether a result is that of the call that a change makes of it."""
+    """Return whether a result is that of the changed call."""
     return is_result_of(case, output, _changed(case, change))
 
 
@@ -59,7 +59,7 @@ def _changed(case: Case, change: Change) -> Case:
 
 
 def _changes(case: Case) -> Iterator[tuple[str, Change]]:
-    """Yield words for what may have become of one argument, or of two, of calls like this one."""
+    """Yield possible changes of one argument, or of two, of calls like this one, with words."""
     arrays = {n: each for n, each in case.arguments.items() if isinstance(each, np.ndarray)}
     for name, array in arrays.items():
         axes = _axes(case, name)
@@ -76,7 +76,7 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
 
 
 def _of_one(name: str, become: Become) -> Change:
-    """Make a change of one array, which a call without it, or without the axis, cannot show."""
+    """Make a change of one array; a call without the array, or without the axis, cannot show it."""
 
     def change(case: Case) -> Mapping[str, Any]:
         array = case.arguments.get(name)
@@ -97,13 +97,13 @@ def _exchange(one: str, two: str) -> Change:
 
 
 def _from_zero(gradient: Array) -> Array:
-    """Put queries where the first keys are, others of no effect behind them."""
+    """Move queries to the positions of the first keys, and append rows of zeros."""
     missing = max(gradient.shape[-1] - gradient.shape[-2], 0)
     return np.pad(gradient, [(0, 0)] * (gradient.ndim - 2) + [(0, missing), (0, 0)])
 
 
 def _axes(case: Case, name: str) -> list[str]:
-    """Return what the axes of an array are called, those that have no name by their numbers."""
+    """Return the names of an array's axes; axes without a name are numbered."""
     array, form = case.arguments[name], forms_of(case.call).get(name)
     known = form.axes if form else ()
     others = [f"number {axis}" for axis in range(array.ndim - len(known))]
@@ -111,7 +111,7 @@ def _axes(case: Case, name: str) -> list[str]:
 
 
 def _others(array: Array, axes: Sequence[str], is_precise: bool) -> Iterator[tuple[str, Become]]:
-    """Yield words for what may have become of an array, and what makes that of it."""
+    """Yield possible changes of an array, with words."""
     if array.dtype.kind == "f" and is_precise:
         for dtype in SHORT:
             if DTYPES[dtype] != array.dtype:
@@ -136,7 +136,7 @@ def _numbers(array: Array) -> Array:
 
 
 def _along(axis: int, where: str) -> Iterator[tuple[str, Become]]:
-    """Yield the same for what may have become of it along an axis."""
+    """Yield possible changes of an array along an axis, with words."""
     yield f"is read in reverse{where}", lambda array: np.flip(array, axis).copy()
     for words, place in ENDS.items():
         yield (
@@ -152,7 +152,7 @@ def _repeated(array: Array, place: int, axis: int) -> Array:
 
 
 def _may_be_exchanged(case: Case, one: str, two: str) -> bool:
-    """Return whether a call is given two arguments that are of one kind, and differ."""
+    """Return whether a call has both arguments, and they have the same form and differ."""
     a, b = case.arguments.get(one), case.arguments.get(two)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and not np.array_equal(a, b)

@@ -1,4 +1,4 @@
-"""Which heads of queries, keys and values are turned, read from results that hold all of them."""
+"""Heads of queries, keys and values that are rotated, read from results that hold all three."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 SHOWN = 4
-"""So many heads are listed."""
+"""Most heads that are listed."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where rows of queries, of keys or of values stand: [heads, n]; at 0 if nothing turns them."""
+    """Positions of rows of queries, keys or values: [heads, n]; 0 if nothing rotates them."""
 
     name: str
     asked: Ints
@@ -23,12 +23,12 @@ class Part:
 
     @property
     def is_right(self) -> bool:
-        """Whether every row stands where it should."""
+        """Whether every row has the right position."""
         return np.array_equal(self.asked, self.found)
 
 
 def describe_heads(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words which heads of wrong results stand elsewhere; empty if nobody can tell."""
+    """Say in words which heads of wrong results have other positions; empty if that is unclear."""
     read = [read_parts(case, output) for case, output in answers]
     found = [parts for parts in read if parts]
     if not found or len(found) < len(read) or any(all(p.is_right for p in ps) for ps in found):
@@ -38,19 +38,19 @@ def describe_heads(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def read_parts(case: Case, output: Floats) -> list[Part]:
-    """Find where each row of each part stands.
+    """Find the position of each row of each part.
 
-    Empty if the call has no parts, or if a row stands nowhere.
+    Empty if the call has no parts, or if no position fits a row.
     """
     if case.knowledge.parts is None or output.shape != case.shape:
         return []
-    found = []
+    parts = []
     for name, own, result in case.knowledge.parts(case, output):
         rows = read_rows(own, result, np.asarray(case.arguments["positions"]))
         if rows is None:
             return []
-        found.append(Part(name, own.arguments["positions"], rows[:, 0]))
-    return found
+        parts.append(Part(name, own.arguments["positions"], rows[:, 0]))
+    return parts
 
 
 def _rows(parts: Sequence[Part]) -> int:
@@ -75,7 +75,7 @@ def _words(part: Part) -> str:
 
 
 def _heads(wrong: Ints, count: int) -> str:
-    """Name heads; nothing if it is all of them."""
+    """Name heads; empty if all of them are wrong."""
     if len(wrong) == count:
         return ""
     if len(wrong) > 1 and wrong[0] + len(wrong) == count:

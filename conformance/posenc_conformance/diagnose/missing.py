@@ -1,4 +1,4 @@
-"""What was never written, read from results."""
+"""Parts of a result that were never written, read from results."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
 
 FEWEST = 4
-"""Fewest values that are 0 by which it is known that they were not written."""
+"""Fewest zeros that count as a part that was not written."""
 
 
 def describe_missing(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words which part of results is 0, and should not be; empty if more is wrong.
+    """Say in words which part of results is wrongly 0; empty if more is wrong.
 
-    A result that is 0 throughout may have other causes, and in a mask 0 is half of all answers.
+    A result that is 0 throughout may have other causes, and in a mask half of all values are 0.
     """
     if any(case.dtype == "boolean" for case, _ in answers):
         return ""
@@ -30,7 +30,7 @@ def describe_missing(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def _missing(case: Case, output: Floats) -> int:
-    """Count the wrong values of a result, if all of them are 0 and others are not; else 0."""
+    """Count the wrong values of a result if all of them are 0 and others are not; else return 0."""
     if output.shape != case.shape or not np.isfinite(output[_looked_at(case)]).all():
         return 0
     error = np.where(case.judged, output - np.where(case.judged, case.truth, 0.0), 0.0)

@@ -1,4 +1,4 @@
-"""By which axis of its positions each channel turns, read from results."""
+"""The axis of positions that rotates each channel, read from results."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.axis_names import forms_of
 
 SHOWN = 6
-"""So many channels are shown."""
+"""Most channels that are shown."""
 
 
 def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words by which axes channels turn, if rows have several positions.
+    """Say in words which axes of positions rotate channels, if rows have several positions.
 
-    Empty if nobody can tell, or if it is as it should be.
+    Empty if that is unclear, or if the axes are right.
     """
     found = [read_axes(*each) for each in answers]
     known = [each for each in found if each is not None]
@@ -30,9 +30,9 @@ def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def read_axes(case: Case, output: Floats) -> tuple[Ints, Ints] | None:
-    """Find the axis of positions by which each channel should turn, and that by which it does.
+    """Find the axis of positions that should rotate each channel, and the axis that does.
 
-    The first axis is 0. None unless there is one for every channel, and another one for some.
+    Axes count from 0. None unless every channel has an axis, and some have a wrong one.
     """
     axis, positions = _axis_of(case), case.arguments.get("positions")
     if axis is None or positions is None or output.shape != case.shape or not output.size:
@@ -51,7 +51,7 @@ def read_axes(case: Case, output: Floats) -> tuple[Ints, Ints] | None:
 
 
 def _axis_of(case: Case) -> int | None:
-    """Return the axis along which positions of a row lie; None if a row has one position."""
+    """Return the axis along which the positions of a row lie; None if a row has one position."""
     form, given = forms_of(case.call).get("positions"), case.arguments.get("positions")
     if form is None or given is None or given.ndim != 2 or len(form.axes) != 2:
         return None
@@ -63,15 +63,15 @@ def _all_at(positions: Array, number: int, axis: int) -> Array:
 
 
 def _first_that_fits(case: Case, output: Floats, others: Sequence[Case]) -> Ints | None:
-    """Return for each channel the first of other calls whose result it has.
+    """Return for each channel the first of other calls that it agrees with.
 
-    None if a channel has that of none.
+    None if a channel agrees with none.
     """
     fits = np.array([_agree(case, output, other) for other in others])
     return fits.argmax(axis=0) if fits.any(axis=0).all() else None
 
 
 def _agree(case: Case, output: Floats, other: Case) -> Flags:
-    """Return in which channels a result is that of another call."""
+    """Return which channels of a result agree with another call."""
     right = np.abs(output - other.truth) <= np.maximum(case.bound, other.bound)
     return np.asarray(right.all(axis=tuple(range(output.ndim - 1))))

@@ -1,4 +1,4 @@
-"""What an error looks like: which elements are wrong, and how the error grows."""
+"""The pattern of an error: which elements are wrong, and how the error grows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,15 +11,15 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
 
 FEW = 4
-"""So many indices are listed at most; and from fewer values than this nothing is concluded."""
+"""Most indices that are listed; also fewest values that allow a conclusion."""
 COUNTED = {"position": "positions", "distance": "relative_position"}
-"""Arguments that say what an axis counts."""
+"""Arguments that label the indices of an axis."""
 STEADY = 0.15
-"""How far the slope of a growth, in logarithms, may be from a whole number."""
+"""Largest distance of a slope of growth, in logarithms, from a whole number."""
 
 
 def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
-    """Say in words where a wrong result is wrong, and how; empty if nothing is wrong.
+    """Say in words where a result is wrong, and how; empty if nothing is wrong.
 
     ``names`` are those of the last axes.
     """
@@ -40,7 +40,7 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     parts += _sameness(truth[wrong], error[wrong])
     if "position" in names:
         scale = np.broadcast_to(case.terms.scale, case.shape)
-        # A call without positions has a row for each from 0 on.
+        # A call without positions has one row per position, from 0 on.
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
         parts += _growth(positions, np.abs(error), scale)
     return "; ".join(part for part in parts if part)
@@ -57,19 +57,19 @@ def _leading(wrong: Flags, judged: Flags, named: int) -> Iterator[str]:
 
 
 def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
-    """Find for each index of an axis whether anything there is wrong, and anything is judged."""
+    """Return for each index of an axis whether anything there is wrong, and is judged."""
     others = tuple(i for i in range(wrong.ndim) if i != wrong.ndim + axis)
     looked_at = np.broadcast_to(judged, wrong.shape)
     return np.asarray(wrong.any(axis=others)), np.asarray(looked_at.any(axis=others))
 
 
 def _word(case: Case, name: str) -> str:
-    """Say what an axis is called: distances in a matrix are counted by their places."""
+    """Return the name of an axis: in a matrix, distances are labelled by column."""
     return "column" if name == "distance" and len(case.shape) > 1 else name
 
 
 def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
-    """Return what an axis counts: positions and distances as they were given, else indices."""
+    """Return the labels of an axis: positions or distances from the arguments, else indices."""
     given = case.arguments.get(COUNTED.get(name, ""))
     if given is not None and given.shape == (count,):
         return np.asarray(given)
@@ -96,7 +96,7 @@ def _places(name: str, labels: npt.NDArray[Any], wrong: Flags, judged: Flags) ->
 def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
     """Yield words for a factor or a difference that all wrong values share.
 
-    The factor is read from the values that are not small.
+    The factor is estimated from the values that are not small.
     """
     if len(error) < FEW or not np.isfinite(error).all():
         return
@@ -106,7 +106,7 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
     away = np.abs(truth) > np.abs(truth).max() / 8
     factors = 1 + error[away] / truth[away]
     alike = len(factors) >= FEW and np.ptp(factors) < 1e-3 * np.abs(factors).max()
-    # A factor that is shown as 1 says nothing of what is wrong.
+    # A factor that prints as 1 explains nothing.
     if alike and (factor := f"{factors.mean():.6g}") != "1":
         yield f"values are {factor} times what they should be"
     elif np.ptp(error) < 1e-3 * np.abs(error).max():

@@ -1,4 +1,4 @@
-"""Where what a result has should stand: of another head, row, key or channel, read from results."""
+"""Values at the wrong place: at another head, row, key or channel, read from results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,19 +9,19 @@ from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 
 LARGEST = 64
-"""Of a longer axis it is not tried which places were taken for which."""
+"""Longest axis along which places are compared with each other."""
 FEWEST = 2
-"""Fewest values at a place by which it is known."""
+"""Fewest values that identify a place."""
 SHOWN = 4
-"""So many places are shown."""
+"""Most places that are shown."""
 LEADING = "leading index"
 PLURALS = {"query": "queries", LEADING: "leading indices"}
 
 
 def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words which places of wrong results have what others should; empty if none do.
+    """Say in words which places of wrong results hold the values of others; empty if none do.
 
-    That may be so in some channels alone: those of which any is wrong.
+    That may hold in some channels only: those with an error.
     """
     if not answers:
         return ""
@@ -40,14 +40,14 @@ def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
 def read_places(
     case: Case, output: Floats, axis: int, in_some_channels: bool = False
 ) -> Ints | None:
-    """Find for each place along an axis the one that should hold what it has.
+    """Find for each place along an axis the place whose values it holds.
 
-    None unless there is one for every place, another one for at least one, and what that has is
-    not the same number throughout. Channels in which nothing is wrong may be left out.
+    None unless there is one for every place, another one for at least one place, and the values
+    there are not all equal. With ``in_some_channels``, channels without errors are left out.
     """
     if output.shape != case.shape or output.ndim < -axis or not output.size:
         return None
-    # Leading axes are one: what is of the first head is so in every sequence.
+    # Merge leading axes: a head that replaces another does so in every sequence.
     named = len(KINDS[case.call.kind].axes)
     shape = (-1, *case.shape[output.ndim - named :]) if -axis > named else case.shape
     count = output.reshape(shape).shape[axis]
@@ -66,7 +66,7 @@ def read_places(
     for place in range(count):
         seen = judged[place]
         allowed = np.maximum(bound[:, seen], bound[place, seen])
-        with np.errstate(invalid="ignore"):  # what a mask hides is infinite
+        with np.errstate(invalid="ignore"):  # masked elements are infinite
             fits = (np.abs(truth[:, seen] - got[place, seen]) <= allowed).all(axis=1)
         if fits[place]:
             continue
@@ -78,7 +78,7 @@ def read_places(
 
 
 def _words(name: str, found: Ints) -> str:
-    """Say which places have what others should."""
+    """Say which places hold the values of others."""
     for words, rule in _rules(len(found)):
         if np.array_equal(found, rule):
             every = "head or other leading index" if name == LEADING else name
@@ -93,7 +93,7 @@ def _words(name: str, found: Ints) -> str:
 
 
 def _rules(count: int) -> Iterator[tuple[str, Ints]]:
-    """Yield words for what is taken for each place, and its number."""
+    """Yield rules that replace each place by another, with words."""
     places = np.arange(count)
     yield "the first one", np.zeros_like(places)
     yield "the last one", np.full_like(places, count - 1)

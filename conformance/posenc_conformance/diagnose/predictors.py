@@ -1,4 +1,4 @@
-"""Pieces from which deviations are modelled: what a wrong implementation would have returned."""
+"""Building blocks of deviation models: results that a wrong implementation would have returned."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,13 +14,13 @@ BASES = (100.0, 1e3, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8)
 
 
 LARGEST_SHIFT = 10_000
-"""Estimated shifts of this size and more are not tried: they are no off-by-something mistakes."""
+"""Smallest estimated shift that is not tried: it is no off-by-something mistake."""
 
 
 def other_conventions(axis: str, explanation: str) -> DeviationModel:
     """Make a model that predicts the right result of every other value of a convention.
 
-    In the explanation ``{value}`` is the other value, and ``{claimed}`` the claimed one.
+    ``explanation`` may contain ``{value}``, the other value, and ``{claimed}``, the claimed one.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -47,7 +47,7 @@ def shifted_positions(case: Case, estimate: float) -> Iterator[Prediction]:
 
 
 def negated_positions(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles of the opposite sign; nothing if all positions are 0."""
+    """Predict angles of the opposite sign, unless all positions are 0."""
     if np.any(case.arguments["positions"]):
         yield from predict_case(
             case.with_arguments(positions=-case.arguments["positions"]),
@@ -56,10 +56,10 @@ def negated_positions(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
-    """Predict another base: the one estimated from the numbers, then those in common use.
+    """Predict another base: the estimated one, then those in common use.
 
-    Each is predicted twice: once with the base as the constant of the mistake, once with its share
-    of the claimed base.
+    Each is predicted twice: with the base as the constant of the mistake, and with its ratio to the
+    claimed base.
     """
     claimed = case.arguments.get("base", 10000.0)
     for base in (*([estimate] if estimate else []), *BASES):
@@ -76,7 +76,7 @@ def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def any_of(*models: DeviationModel) -> DeviationModel:
-    """Make a model that yields the predictions of all of these."""
+    """Make a model that yields the predictions of all ``models``."""
 
     def each(case: Case, got: Floats) -> Iterator[Prediction]:
         for model in models:
@@ -86,7 +86,7 @@ def any_of(*models: DeviationModel) -> DeviationModel:
 
 
 def apply_constant(case: Case, constant: Constant) -> Case | None:
-    """Return the call that an estimated number makes of another one; None if there is none."""
+    """Return the call changed by an estimated number; None if the number does not apply."""
     what, number = constant
     given = case.arguments
     if what == "shift" and "positions" in given:
@@ -108,7 +108,7 @@ def rounded_angles(
 ) -> Iterator[Prediction]:
     """Predict positions, frequencies or angles, or all of them, held in a narrow dtype.
 
-    Positions are of shape [n, 1] or [n, frequencies]; ``result`` takes angles to what they give.
+    Positions are [n, 1] or [n, frequencies]; ``result`` computes the result from angles.
     """
     for dtype in ("bfloat16", "float16"):
         if np.max(np.abs(positions), initial=0) > np.finfo(np.float16).max and dtype == "float16":
@@ -128,10 +128,10 @@ def rounded_angles(
 def iterated(
     positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
 ) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, each of which is the one before times a ratio, in float32.
+    """Predict angles, or frequencies, each computed in float32 as the previous one times a ratio.
 
-    Positions are of shape [n, 1], frequencies a geometric progression; ``result`` takes angles to
-    what they give.
+    Positions are [n, 1], frequencies a geometric progression; ``result`` computes the result from
+    angles.
     """
     if len(frequencies) < 2:
         return
@@ -160,9 +160,9 @@ def predict_case(
 
 
 def rounded_base(estimate: float) -> float | None:
-    """Round an estimated base to a number that somebody would have written.
+    """Round an estimated base to a number that a person would have written.
 
-    It gets two digits if that changes it by less than a thousandth, else five. The result is None
+    Rounds to two digits if that changes it by less than a thousandth, else to five. Returns None
     for an estimate that is not finite, or below 1.01.
     """
     if not np.isfinite(estimate) or estimate < 1.01:

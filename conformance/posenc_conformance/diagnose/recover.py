@@ -1,6 +1,6 @@
-"""What an implementation does, in words, read from its results.
+"""A description of an implementation in words, read from its results.
 
-A formula is told only if it gives every wrong result within its bound.
+A formula is reported only if it gives every wrong result within its bound.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.measured_frequencies import EXACT, NEAR, PairFrequencies
 
 FEWEST = 3
-"""Fewest pairs from which a formula is read: a smaller number fits many."""
+"""Fewest pairs from which a formula is read: fewer pairs fit many formulas."""
 
 EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2t/d": lambda t, d: 2 * t / d,
@@ -38,8 +38,8 @@ EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2(d/2-1-t)/d": lambda t, d: 2 * (d / 2 - 1 - t) / d,
     "(-2t)/d": lambda t, d: -2 * t / d,
 }
-"""Exponents e of ``base^(-e)`` that are tried, by their words: t is the number of a pair, d that of
-channels."""
+"""Exponents e of ``base^(-e)`` that are tried, by their words: t is the number of a pair, d the
+number of channels."""
 FACTORS = {"": 1.0, "2π·": 2 * np.pi, "π·": np.pi, "2·": 2.0, "1/2·": 0.5, "-": -1.0}
 PLAIN = "base^(-2t/d)"
 
@@ -48,10 +48,10 @@ Answers = Sequence[tuple[Case, Floats]]
 
 
 def recover(answers: Answers, right: Answers = ()) -> str:
-    """Say in words what all wrong answers have in common; empty if they cannot be read.
+    """Say in words what all wrong answers have in common; empty if nothing can be read.
 
-    If other answers are right, and have enough pairs to tell, the words say of how many calls they
-    speak.
+    If other answers are right, and have enough pairs to tell, the words say for how many calls they
+    hold.
     """
     return next(filter(None, (read(answers, right) for read in READERS)), "")
 
@@ -59,7 +59,7 @@ def recover(answers: Answers, right: Answers = ()) -> str:
 def _recover_formula(
     answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say at which frequencies and with which lengths pairs turn; empty if they cannot be read."""
+    """Say at which frequencies and with which lengths pairs turn; empty if that cannot be read."""
     found = [_first(case, output) for case, output in answers]
     read = [each for some in found for each in some or ()]
     if not read or any(each is None for each in found):
@@ -85,12 +85,12 @@ def _recover_formula(
 
 
 def _tells(case: Case, output: Floats) -> bool:
-    """Return whether a result has as many pairs as a formula needs."""
+    """Return whether a result has enough pairs for a formula."""
     return any(len(each.numbers) >= FEWEST for each in _first(case, output) or ())
 
 
 def _first(case: Case, output: Floats) -> list[PairFrequencies] | None:
-    """Read the pairs of a result: None if they cannot be read, empty if they tell nothing."""
+    """Read the pairs of a result: None if that fails, empty if they show nothing."""
     if case.dtype not in PRECISE:
         return None
     read = case.knowledge.frequencies
@@ -99,7 +99,7 @@ def _first(case: Case, output: Floats) -> list[PairFrequencies] | None:
 
 
 def _words(read: Sequence[PairFrequencies]) -> str:
-    """Say what the frequencies are; nothing if they are right."""
+    """Describe the frequencies in words; empty if they are right."""
     if all(each.are(each.asked) for each in read):
         return ""
     if max(len(each.numbers) for each in read) < FEWEST:
@@ -127,7 +127,7 @@ def _same(found: Floats, wanted: Floats) -> bool:
 def _formula(
     read: Sequence[PairFrequencies], fits: Callable[[PairFrequencies, Floats], bool]
 ) -> str:
-    """Find the first formula that all results fit, in words; empty if there is none."""
+    """Find the first formula that fits all results, in words; empty if there is none."""
     for words, omega in _formulas(read):
         if all(fits(each, value) for each, value in zip(read, omega, strict=True)):
             return words.replace("base", read[0].based).replace("-(-2t)", "2t")
@@ -135,7 +135,7 @@ def _formula(
 
 
 def _formulas(read: Sequence[PairFrequencies]) -> Iterator[tuple[str, list[Floats]]]:
-    """Yield formulas in words, and the frequencies that each gives for every result."""
+    """Yield formulas in words, with the frequencies of each for every result."""
     for name, exponent in EXPONENTS.items():
         powers = [each.base ** -exponent(each.numbers, each.dim) for each in read]
         for words, factor in FACTORS.items():
@@ -173,7 +173,7 @@ def _constant(read: Sequence[PairFrequencies], asked: str) -> str:
 
 
 def _bases(read: Sequence[PairFrequencies]) -> str:
-    """Say of which other base the progressions are; empty if some result is no progression."""
+    """Name the other base of the progressions; empty if some result is no progression."""
     told: dict[str, None] = {}
     for each in read:
         if len(each.numbers) < FEWEST:
@@ -197,9 +197,9 @@ def _same_base(omega: Floats, turns: PairFrequencies, base: float) -> bool:
 
 
 def _base(turns: PairFrequencies, omega: Floats) -> float | None:
-    """Estimate the base of which frequencies are powers; None if it cannot be done.
+    """Estimate the base whose powers are the frequencies; None if that is impossible.
 
-    It is taken from the last pair, and so from a slow one, whose frequency is above the noise.
+    The estimate uses the last pair above the noise, since that is a slow one.
     """
     there = (omega > 0) & turns.above_noise(omega) & (turns.numbers > 0)
     if not there.any():
@@ -211,9 +211,9 @@ def _base(turns: PairFrequencies, omega: Floats) -> float | None:
 
 
 def _multiple(read: Sequence[PairFrequencies]) -> str:
-    """Say that every frequency of every call is the same part of what it should be.
+    """Say that all frequencies of all calls are the same multiple of the right ones.
 
-    Or the same part of what it would be without scaling. Empty if neither is so.
+    Or the same multiple of the frequencies without scaling. Empty if neither holds.
     """
     for of, words in (("asked", "{:.6g} of what it should"), ("plain", "{:.6g}·" + PLAIN)):
         shares = _parts(read, of)
@@ -226,7 +226,7 @@ def _multiple(read: Sequence[PairFrequencies]) -> str:
 
 
 def _multiples(read: Sequence[PairFrequencies]) -> str:
-    """Say that the frequencies of each call are all the same part of what they should be.
+    """Say that the frequencies of each call are one multiple of the right ones.
 
     Empty if they are not, or if all are right.
     """
@@ -239,9 +239,9 @@ def _multiples(read: Sequence[PairFrequencies]) -> str:
 
 
 def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
-    """Compute for each call which part of the wanted frequencies its own are.
+    """Compute for each call the ratio of its frequencies to the wanted ones.
 
-    The result is empty if that is not the same for all pairs of a call.
+    The list is empty if pairs of a call differ in their ratio.
     """
     parts = []
     for each in read:
@@ -255,9 +255,9 @@ def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
 
 
 def _shares(read: Sequence[PairFrequencies]) -> str:
-    """Say how much faster or slower than asked for the pairs of the largest result turn.
+    """Say how much faster or slower than requested the pairs of the largest result turn.
 
-    Empty if none does, or if whole turns may be lost.
+    Empty if none does, or if whole turns may be missed.
     """
     most = max(read, key=lambda each: len(each.numbers))
     there = most.above_noise(most.asked) & (most.asked != 0)
@@ -274,26 +274,26 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
 
 
 READERS: tuple[Callable[[Answers, Answers], str], ...] = (
-    # Positions of rows, for a formula of angles that is right at other positions looks odd.
+    # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
-    # Conventions of the specification, for each of them gives frequencies of its own, too.
+    # Conventions of the scheme: each of them has frequencies of its own, too.
     describe_combination,
-    # Numbers that are the same in every call, for they move what all that follows reads.
+    # Numbers that are the same in every call: they affect all readers below.
     describe_fixed,
-    # Heads with the results of others, for a table or slope of another head fits a formula, too.
+    # Heads with the results of others: a table or slope of another head fits a formula, too.
     lambda wrong, right: describe_heads(wrong),
-    # Arguments that were changed before use, for a changed argument moves elements of the result.
+    # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
     lambda wrong, right: describe_axes(wrong),
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
     describe_turning,
     _recover_formula,
-    # Inverted frequencies are too fast to be read, so that no formula is found for them.
+    # Inverted frequencies are too high to read, so that no formula fits them.
     lambda wrong, right: describe_inverted(wrong),
     describe_distances,
-    # What is left describes values and places without saying how they came about.
+    # The rest describe values and places without a cause.
     lambda wrong, right: describe_values(wrong),
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_missing(wrong),
 )
-"""In the order in which they are asked: what says most comes first."""
+"""Readers in their order of use: the most informative comes first."""

@@ -1,6 +1,6 @@
-"""What a rotation makes of cosines and sines, read from its results.
+"""The use of cosines and sines in a rotation, read from its results.
 
-The angles may be right and what is made of them wrong: a sign, a member of a pair, a table.
+The angles may be right and their use wrong: a sign, a member of a pair, a table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from posenc_conformance.judge.arrays import Flags, Floats, Ints, round_to
 from posenc_conformance.judge.case import Case
 
 TURNING = ("rotary", "in-place", "gradient")
-"""Kinds of calls that may turn pairs of channels."""
+"""Kinds of calls that may rotate pairs of channels."""
 STEPS = (360, *(2**power for power in range(6, 15)))
-"""Numbers of angles that a table of the circle may have."""
+"""Numbers of angles tried as the size of a table of the circle."""
 MOST = 256
-"""Most channels: for each of them the truth is computed."""
+"""Most channels: the truth is computed once per channel."""
 
 
 @dataclass(frozen=True)
@@ -30,37 +30,37 @@ class Turned:
     cos: Floats
     sin: Floats
     place: Ints
-    """The channel of each channel's partner; its own if it is not turned."""
+    """The channel of each channel's partner; its own if it is not rotated."""
 
     @property
     def is_first(self) -> Flags:
-        """Which channels are the first ones of their pairs."""
+        """Which channels come first in their pairs."""
         return np.asarray(np.arange(len(self.place)) < self.place)
 
     @property
     def sign(self) -> Floats:
-        """By what the sine of each channel is multiplied."""
+        """Sign of the sine in each channel."""
         return np.where(self.is_first, -1.0, 1.0)
 
     @property
     def still(self) -> int:
-        """How many channels are not turned."""
+        """Number of channels that are not rotated."""
         return int(np.sum(self.place == np.arange(len(self.place))))
 
     @property
     def right(self) -> Floats:
-        """What the result should be."""
+        """The right result."""
         return self.of(self.cos, self.sin)
 
     def of(self, cos: Floats, sin: Floats) -> Floats:
-        """Turn by other cosines and sines."""
+        """Rotate by other cosines and sines."""
         return np.asarray(cos * self.own + self.sign * sin * self.partner)
 
 
 def describe_turning(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say in words what is made of right angles; empty if nothing known gives all results."""
+    """Say in words how right angles are misused; empty if nothing known gives all results."""
     answers = [(*each, read_turning(each[0])) for each in (*wrong, *right)]
     known = [(case, output, turned) for case, output, turned in answers if turned is not None]
     if not wrong or len(known) < len(answers):
@@ -75,9 +75,9 @@ def describe_turning(
 
 
 def read_turning(case: Case) -> Turned | None:
-    """Find cosine, sine and partner of each channel, by what becomes of one channel after another.
+    """Find cosine, sine and partner of each channel, from the rotation of unit vectors.
 
-    None if the call turns no pairs, or has too many channels.
+    None if the call rotates no pairs, or has too many channels.
     """
     x = case.arguments.get("x")
     if case.call.kind not in TURNING or x is None or x.shape != case.shape:
@@ -86,7 +86,7 @@ def read_turning(case: Case) -> Turned | None:
     if not 2 <= dim <= MOST:
         return None
     columns = [case.with_arguments(x=np.broadcast_to(one, x.shape)).truth for one in np.eye(dim)]
-    matrix = np.stack(columns, axis=-1)  # of what the last axis counts, each channel is made
+    matrix = np.stack(columns, axis=-1)  # last axis: inputs of each channel
     beside = np.abs(matrix * (1 - np.eye(dim))).reshape(-1, dim, dim).sum(axis=0)
     place = np.where(beside.any(axis=1), beside.argmax(axis=1), np.arange(dim))
     if (place[place] != np.arange(dim)).any() or (np.count_nonzero(beside, axis=1) > 1).any():
@@ -99,28 +99,28 @@ def read_turning(case: Case) -> Turned | None:
 
 
 def _first_again(turned: Turned) -> Floats:
-    """Make the second member of the first one's new value."""
+    """Compute the second member of each pair from the first one's new value."""
     new = turned.right
     second = turned.cos * turned.own + turned.sin * new[..., turned.place]
     return np.where(turned.is_first, new, second)
 
 
 def _second_again(turned: Turned) -> Floats:
-    """Make the first member of the second one's new value."""
+    """Compute the first member of each pair from the second one's new value."""
     new = turned.right
     first = turned.cos * turned.own - turned.sin * new[..., turned.place]
     return np.where(turned.is_first, first, new)
 
 
 def _without_rest(turned: Turned) -> Floats:
-    """Leave nothing in channels that are not turned."""
+    """Set channels that are not rotated to 0."""
     return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
 
 
 def _far_partner(turned: Turned, rest: float) -> Floats:
-    """Turn the first channels with those half a head away, as if all channels turned.
+    """Rotate the first channels with those half a head away, as if all channels were rotated.
 
-    What then nobody writes is x, times ``rest``.
+    Channels that remain unwritten hold x times ``rest``.
     """
     first = np.flatnonzero(turned.is_first)
     far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
@@ -134,7 +134,7 @@ def _far_partner(turned: Turned, rest: float) -> Floats:
 
 
 def _in_steps(steps: int, whole: Callable[[Floats], Floats]) -> Callable[[Turned], Floats]:
-    """Make what turns by whole multiples of a part of the circle."""
+    """Make a model that rotates by whole multiples of a part of the circle."""
 
     def model(turned: Turned) -> Floats:
         part = 2 * np.pi / steps
@@ -153,7 +153,7 @@ def _rolled(values: Floats, by: int) -> Floats:
 
 
 def _of_others(turned: Turned, x: Floats) -> Floats:
-    """Turn other rows by the same angles."""
+    """Rotate other rows by the same angles."""
     return replace(turned, own=x, partner=x[..., turned.place]).right
 
 
@@ -206,11 +206,11 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
         for steps in STEPS
     },
 }
-"""What may have been made of cosines and sines, in words, and the result of that."""
+"""Possible misuses of cosines and sines, in words, and their results."""
 
 
 def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
-    """Say from which pair on nothing is turned; empty if that is not what is wrong."""
+    """Say from which pair on nothing is rotated; empty if that is not the mistake."""
     for first in _still(known[0]):
         if all(first in _still(each) for each in known):
             return f"pairs are not turned from pair {first} on"
@@ -218,7 +218,7 @@ def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
 
 
 def _still(answer: tuple[Case, Floats, Turned]) -> Iterator[int]:
-    """Yield numbers of pairs from which on a result would not be turned."""
+    """Yield numbers of pairs from which on a result may be unrotated."""
     case, output, turned = answer
     channels = np.arange(len(turned.place))
     firsts = np.flatnonzero(turned.is_first)

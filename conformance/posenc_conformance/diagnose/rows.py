@@ -1,7 +1,7 @@
-"""At which position each row of a result stands, read from the result.
+"""The position of each row of a result, read from the result.
 
-The formula may be right and the positions wrong: a cache that is not counted, ids that are not
-read, a table that ends, a row that is turned as its head says.
+The formula may be right and the positions wrong: a cache is not counted, ids are not read, a table
+ends, a row is rotated by the number of its head.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,38 +13,37 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
-"""Kinds of calls in which each row stands at a position of its own."""
+"""Kinds of calls in which each row has a position of its own."""
 TURNED = ("rotary", "in-place", "layer")
-"""Kinds of calls in which a row at position 0 is as it was given."""
+"""Kinds of calls in which a row at position 0 is returned unchanged."""
 IDS = "position-ids"
 """Kind of calls whose results are positions."""
 FEWEST = 3
-"""Fewest rows, or positions that are asked for, from which it is said where rows stand."""
+"""Fewest rows, or requested positions, that allow a statement about positions."""
 MOST = 640
 """Most positions that are tried."""
 NEAR = 9
-"""Positions that are tried around the first and the last one are less than this away."""
+"""Exclusive limit on the distance of tried positions from the first and the last one."""
 CHANNELS_OF_SHORT_DTYPES = 16
-"""Fewest channels of a row by which positions are told apart in a short dtype, whose bounds are
-wide."""
+"""Fewest channels of a row that tell positions apart in a short dtype, whose bounds are wide."""
 ROUNDS = 5
-"""Of so many powers of 2 it is tried whether positions begin at 0 again after them."""
+"""Number of powers of 2 that are tried as lengths after which positions begin at 0 again."""
 RANKS = (2, 4)
-"""So many ranks may share rows."""
+"""Numbers of ranks that may share rows."""
 NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
-"""So often a row may have been turned."""
+"""Numbers of times that a row may have been rotated."""
 SHOWN = 6
-"""So many rows are shown."""
+"""Most rows that are shown."""
 
 
 def describe_rows(
     answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
 ) -> str:
-    """Say in words at which positions the rows of wrong results stand; empty if nobody can tell.
+    """Say in words at which positions the rows of wrong results are; empty if that is unclear.
 
-    Position ids are positions themselves: those that a call gives, and those that it should give.
-    What would make other answers wrong that are right is told of some calls alone.
+    Position ids are positions themselves: the returned ones, and the right ones. A rule that would
+    make right answers wrong is reported for some calls only.
     """
     if not answers:
         return ""
@@ -54,7 +53,7 @@ def describe_rows(
     for case, output in answers:
         asked, rows = asked_rows(case), read_rows(case, output)
         if asked is None or rows is None or np.array_equal(asked, rows):
-            return ""  # also where it is wrong in another way
+            return ""  # also if it is wrong in another way
         both.append((asked, rows))
     is_read = all(case.call.kind == IDS for case, _ in answers)
     few = _distinct([asked for asked, _ in both]) < FEWEST
@@ -65,7 +64,7 @@ def describe_rows(
             others = sum(_would_show(rule, case) for case, _ in right)
             some = f"in {len(both)} of {len(both) + others} small calls, "
             return f"{some}{words}; others are right" if others else words
-    # Otherwise frequencies may be multiplied as well.
+    # Multiplied frequencies would look the same.
     if not is_read and all(_is_multiple(asked, rows) for asked, rows in both):
         return ""
     if said := _alike(both):
@@ -76,24 +75,24 @@ def describe_rows(
 
 
 def _distinct(asked: Sequence[Ints]) -> int:
-    """Count the positions that are asked for: in one sequence after the other, or in all."""
+    """Count the requested positions: the distinct ones, or the rows of the longest sequence."""
     every = np.unique(np.concatenate([rows.reshape(-1) for rows in asked]))
     return max([len(every), *(int(rows.shape[-1]) for rows in asked)])
 
 
 def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:
-    """Return whether a rule puts rows of a call elsewhere than they were asked to stand."""
+    """Return whether a rule moves rows of a call away from their requested positions."""
     asked = asked_rows(case)
     if asked is None:
         return False
     moved = rule(asked) != asked
-    if case.call.kind == IDS:  # of which padding has any
+    if case.call.kind == IDS:  # padding may have any id
         moved = moved & case.judged
     return bool(moved.any())
 
 
 def is_unturned(case: Case, output: Floats) -> bool:
-    """Return whether a call that turns rows returned them as they were given."""
+    """Return whether a call that rotates rows returned them unchanged."""
     given = case.arguments.get("x")
     if case.call.kind != "rotary" or given is None or given.shape != output.shape:
         return False
@@ -101,16 +100,16 @@ def is_unturned(case: Case, output: Floats) -> bool:
 
 
 def _is_multiple(asked: Ints, found: Ints) -> bool:
-    """Return whether all positions that were found are the same multiple of those asked for."""
+    """Return whether all found positions are the same multiple of the requested ones."""
     asked, found = asked.reshape(-1), found.reshape(-1)
     largest = int(np.abs(asked).argmax())
     return bool((asked * found[largest] == found * asked[largest]).all())
 
 
 def asked_rows(case: Case) -> Ints | None:
-    """Return the position that was asked for each row: the shape of the result, without channels.
+    """Return the requested position of each row: the shape of the result, without channels.
 
-    None if rows have no position of their own, or positions are no whole numbers.
+    None if rows have no position of their own, or positions are not integers.
     """
     if case.call.kind == IDS:
         return case.truth.astype(np.int64) if case.truth.ndim and case.truth.size else None
@@ -129,10 +128,10 @@ def asked_rows(case: Case) -> Ints | None:
 
 
 def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | None:
-    """Find the position at which each row stands; None unless there is one for every row.
+    """Find the position of each row; None unless there is one for every row.
 
-    A row that could stand at several stands at the one that was asked for, if that is among them.
-    ``likely`` are further positions that are tried.
+    If several positions fit a row, the requested one is preferred. ``likely`` are further positions
+    to try.
     """
     asked = asked_rows(case)
     if asked is None or output.shape != case.shape:
@@ -147,7 +146,7 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
         if not left.any():
             break
         moved = _moved(case, place)
-        if moved is None:  # as of a table that has no such row
+        if moved is None:  # as for a table without that row
             continue
         fits = left & _agrees(case, output, moved)
         found[fits] = place
@@ -156,14 +155,14 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
 
 
 def _moved(case: Case, place: int) -> Case | None:
-    """Return a call with every row at a position; None if there is none."""
+    """Return the call with every row at position ``place``; None if there is none."""
     if (at_one := case.knowledge.at_one) is not None:
         return at_one(case, place)
     return case.with_arguments(positions=np.full_like(case.arguments["positions"], place))
 
 
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
-    """Return which rows of a result are those of another call."""
+    """Return which rows of a result agree with another call."""
     try:
         return right_rows(output, other.truth, np.maximum(case.bound, other.bound))
     except ValueError:  # the other call has no result
@@ -171,7 +170,7 @@ def _agrees(case: Case, output: Floats, other: Case) -> Flags:
 
 
 def _tried(asked: Ints) -> Iterator[int]:
-    """Yield the positions at which a row might stand, the likeliest first, each once."""
+    """Yield possible positions of rows, the likeliest first, each once."""
     more = [rule(asked).reshape(-1) for rule in RULES.values()]
     more.append((asked + _lengths(asked)).reshape(-1))
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
@@ -188,7 +187,7 @@ def _tried(asked: Ints) -> Iterator[int]:
 
 
 def _by_stretch(asked: Ints) -> Ints:
-    """Count from 0 in each stretch of positions that follow each other."""
+    """Count from 0 in each stretch of consecutive positions."""
     numbers = _numbers(asked)
     begins = np.diff(asked, axis=-1, prepend=asked[..., :1] - 2) != 1
     first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=-1)
@@ -196,28 +195,28 @@ def _by_stretch(asked: Ints) -> Ints:
 
 
 def _lengths(asked: Ints) -> Ints:
-    """Return for each row how many rows its stretch has."""
+    """Return for each row the length of its stretch."""
     numbers = _by_stretch(asked)
     begins = np.concatenate([numbers[..., 1:] == 0, np.ones_like(numbers[..., :1], bool)], axis=-1)
-    # The number of a stretch's last row, seen from each of its rows.
+    # The number of a stretch's last row, for each of its rows.
     last = np.where(begins, numbers, np.iinfo(np.int64).max)
     return np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1] + 1
 
 
 def _numbers(asked: Ints) -> Ints:
-    """Return the number of each row among those behind each other."""
+    """Return the number of each row in its sequence."""
     return np.broadcast_to(np.arange(asked.shape[-1]), asked.shape)
 
 
 def _heads(asked: Ints) -> Ints:
-    """Return the number of each row's head; 0 if there is one alone."""
+    """Return the number of each row's head; 0 if there is only one."""
     if asked.ndim < 2:
         return np.zeros_like(asked)
     return np.broadcast_to(np.arange(asked.shape[-2])[:, None], asked.shape)
 
 
 def _of_one(asked: Ints, sequence: int) -> Ints:
-    """Put every sequence where one of them should stand; a single one stays where it is."""
+    """Give every sequence the positions of one of them; a single sequence keeps its own."""
     return asked if asked.ndim < 2 else _all(asked, asked[sequence])
 
 
@@ -231,11 +230,11 @@ def _all(asked: Ints, part: Ints) -> Ints:
 
 
 def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
-    """Put the rows of each rank where those of the first one should stand."""
+    """Give the rows of each rank the positions of the first rank's rows."""
 
     def rule(asked: Ints) -> Ints:
         count = asked.shape[-1]
-        if count < 2 * ranks:  # of one row each it would be a repeated row
+        if count < 2 * ranks:  # one row per rank would be a repeated row
             return asked
         return asked[..., np.arange(count) % -(-count // ranks)]
 
@@ -243,7 +242,7 @@ def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
 
 
 def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
-    """Put rows that ranks hold in zigzag where they would stand if each rank had one piece."""
+    """Give rows that ranks hold in zigzag the positions for one piece per rank."""
 
     def rule(asked: Ints) -> Ints:
         count = asked.shape[-1]
@@ -252,7 +251,7 @@ def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
         there = held < count
         found = np.empty(count, dtype=np.int64)
         found[held[there]] = np.flatnonzero(there)
-        # Behind the last position others follow, where shares are filled up.
+        # Further positions follow the last one, where shares are padded.
         more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
         return np.concatenate([asked, more], axis=-1)[..., found]
 
@@ -299,11 +298,11 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
         for ranks in RANKS
     },
 }
-"""What may have become of positions, in words, and what that makes of those that were asked for."""
+"""Possible changes of positions, in words, and their effect on the requested ones."""
 
 
 def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
-    """Say by which number the rows of all results stand elsewhere; empty if there is none."""
+    """Describe a wrap, a limit or a shift of positions shared by all results; empty if none is."""
     asked = np.concatenate([each.reshape(-1) for each, _ in both])
     found = np.concatenate([each.reshape(-1) for _, each in both])
     last, off = found.max(), found - asked
@@ -319,7 +318,7 @@ def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
 
 
 def _unturned(asked: Ints, rows: Flags) -> str:
-    """Say that rows that are as they were given are the last ones; empty if they are not."""
+    """Say that the unchanged rows are the last ones; empty if they are not."""
     number = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
     if not number[0] or not (rows | (asked == 0))[..., number[0] :].all():
         return ""
@@ -327,7 +326,7 @@ def _unturned(asked: Ints, rows: Flags) -> str:
 
 
 def _each(asked: Ints, found: Ints, kind: str) -> str:
-    """Say where each of the first rows stands that stands elsewhere than it was asked to."""
+    """List the found and the requested positions of the first misplaced rows."""
     off = found - asked
     if not found[off != 0].any() and kind in TURNED and (said := _unturned(asked, off != 0)):
         return said

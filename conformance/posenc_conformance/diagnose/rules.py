@@ -1,7 +1,7 @@
-"""How a wrong result is named: rules in one order, of which the first that says something decides.
+"""The rules that name a wrong result, in order: the first one with something to say decides.
 
-What an implementation does by chance or by its history comes before any mistake, for it can look
-like each of them. What all wrong answers share comes before what one result shows by itself.
+Chance and history come before any mistake, for they can look like each of them. Features of all
+wrong answers come before those of a single result.
 """
 
 from collections.abc import Callable
@@ -47,14 +47,14 @@ CHANGED = (
     "always deterministic"
 )
 ATTEMPTS = 20
-"""Calls that look for a result that a call gives seldom."""
+"""Number of calls that search for a rare result of a call."""
 LARGEST_READ = 2**15
-"""Values of the largest result that is read whole."""
+"""Most values of a result that is read whole."""
 
 
 @dataclass(frozen=True)
 class WrongResult:
-    """A wrong result of a call, and what follow-up questions say of its implementation."""
+    """A wrong result of a call, and the findings from follow-up questions."""
 
     subject: Subject
     case: Case
@@ -62,7 +62,7 @@ class WrongResult:
 
     @cached_property
     def is_repeated(self) -> bool:
-        """Whether the same call gives the same result once more."""
+        """Whether repeating the call gives the same result."""
         again = answer(self.subject, self.case)
         return again is not None and np.array_equal(again, self.output, equal_nan=True)
 
@@ -78,12 +78,12 @@ class WrongResult:
 
     @cached_property
     def names(self) -> list[Name]:
-        """The mistakes that explain most of the small answers that are wrong."""
+        """The mistakes that explain most wrong answers to small questions."""
         return common_names(self.subject, self.case.dtype) if self.followups.wrong else []
 
     @property
     def unsteady(self) -> str:
-        """That a small call gives several results, in words; empty if none does."""
+        """Words for a small call that gives several results; empty if none does."""
         return describe_unsteady(self.subject, self.case.dtype)
 
     @property
@@ -92,16 +92,16 @@ class WrongResult:
         return recovered(self.subject, self.case.dtype)
 
     def earlier_or(self, otherwise: str) -> str:
-        """Return what the result has of an earlier call, in words; ``otherwise`` if nothing."""
+        """Describe the arguments of an earlier call in the result; return ``otherwise`` if none."""
         return state.describe_earlier(self.subject, self.case, self.output) or otherwise
 
 
 Rule = Callable[[WrongResult], Diagnosis | None]
-"""Returns None where it has nothing to say."""
+"""Diagnoses a wrong result; returns None if the rule does not apply."""
 
 
 def not_deterministic(wrong: WrongResult) -> Diagnosis | None:
-    """Say that results come and go: nothing can be concluded from a result that does."""
+    """Report results that vary between equal calls: they allow no conclusion."""
     if wrong.is_repeated:
         return None
     fits = wrong.fits
@@ -119,15 +119,15 @@ def changed_since(wrong: WrongResult) -> Diagnosis | None:
 
 
 def unsteady_elsewhere(wrong: WrongResult) -> Diagnosis | None:
-    """Say that other calls give several results: they refute and support any name by chance."""
+    """Report other calls with several results: they refute and support any name by chance."""
     said = wrong.unsteady if wrong.followups.stateful else ""
     return to_diagnosis([], said) if said else None
 
 
 def numbers_of_first_call(wrong: WrongResult) -> Diagnosis | None:
-    """Say which numbers are those of the very first call, unless a mistake without one explains it.
+    """Prefer numbers kept from the very first call over a mistake with an estimated number.
 
-    They come before a mistake with an estimated number, which can be any number.
+    An estimated number can be any number. Mistakes without a number have precedence.
     """
     if not all(any(constants) for _, constants in wrong.names):
         return None
@@ -139,7 +139,7 @@ def numbers_of_first_call(wrong: WrongResult) -> Diagnosis | None:
 
 
 def only_here(wrong: WrongResult) -> Diagnosis | None:
-    """Explain the result by itself where all small questions are answered rightly."""
+    """Explain the result by itself if all small questions are answered correctly."""
     if wrong.followups.wrong:
         return None
     none = nothing_fits(wrong.output.size)
@@ -149,7 +149,7 @@ def only_here(wrong: WrongResult) -> Diagnosis | None:
 
 
 def of_one_earlier_call(wrong: WrongResult) -> Diagnosis | None:
-    """Say what the result has of the first or a later call, where no mistake has a name.
+    """Describe the arguments of the first or a later call in the result, if no mistake has a name.
 
     It comes after names: among many earlier calls some explain a result by accident.
     """
@@ -161,14 +161,14 @@ def of_one_earlier_call(wrong: WrongResult) -> Diagnosis | None:
 
 
 def read_from_results(wrong: WrongResult) -> Diagnosis | None:
-    """Describe what is read from all wrong answers, where no mistake has a name."""
+    """Describe what all wrong answers show, if no mistake has a name."""
     if wrong.names:
         return None
     return to_diagnosis([], CHANGED if wrong.followups.stateful else NONE, wrong.recovered)
 
 
 def read_against_names(wrong: WrongResult) -> Diagnosis | None:
-    """Describe what is read, where some small answers are wrong otherwise than all names say."""
+    """Describe what wrong answers show, if each named mistake fails to explain some of them."""
     if not contradicted(wrong.subject, wrong.case.dtype, wrong.names):
         return None
     said = wrong.recovered
@@ -195,7 +195,7 @@ RULES: tuple[Rule, ...] = (
     read_from_results,
     read_against_names,
 )
-"""In the order in which they are asked; ``named`` is what is left."""
+"""Rules in their order of use; ``named`` is the fallback."""
 
 
 def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
@@ -206,10 +206,10 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
 
 
 def _described_alone(wrong: WrongResult) -> str:
-    """Say in words what one result has that nothing small shows.
+    """Describe in words what one result shows and small ones do not.
 
-    Of a large one, a few rows that follow each other are read. What other calls refute is reported
-    for this call only.
+    For a large result, a few consecutive rows are read. A mistake that other calls refute is
+    reported for this call only.
     """
     case, output = wrong.case.with_fields(), wrong.output
     right = [(each.case, each.output) for each in wrong.followups.answers]
@@ -225,14 +225,14 @@ def _described_alone(wrong: WrongResult) -> str:
 
 
 def _only_in_this_call(wrong: WrongResult) -> str:
-    """Say which mistake explains the result of this call, although others refute it."""
+    """Name the mistake that explains the result of this call, although others refute it."""
     fits = [fit for fit in find_fits(wrong.case, wrong.output) if fit.fits and not fit.of_state]
     which = "this call, of one row" if _rows(wrong.case) == 1 else "this call"
     return f"in {which}, and not in others: {fits[0].explanation}" if fits else ""
 
 
 def _rows(case: Case) -> int | None:
-    """Return how many rows a call has; None if its arguments have none."""
+    """Return the number of rows of a call; None if its arguments have none."""
     for name, form in forms_of(case.call).items():
         if form.has_rows:
             return int(case.arguments[name].shape[-2])

@@ -1,4 +1,4 @@
-"""A few rows of a large result, on which models of mistakes are tried: each costs as much as it."""
+"""A sample of the rows of a large result: trying a model of a mistake costs as much as the call."""
 
 from dataclasses import replace
 
@@ -10,15 +10,15 @@ from posenc_conformance.judge.error_model import right_rows
 from posenc_conformance.scheme_file.axis_names import forms_of
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
-"""Kinds of calls where a row of the result depends on nothing but its own row and position."""
+"""Kinds of calls where a row of the result depends only on its own row and position."""
 NEIGHBOURS = 256
-"""Rows of which it is read at which positions they stand."""
+"""Number of rows whose positions are read."""
 Answer = tuple[Case, Floats]
 """A call and its result."""
 
 
 def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
-    """Take rows that follow each other of one leading place: the first ones, if any is wrong."""
+    """Take consecutive rows of one leading place: the first ones, if any of them is wrong."""
     rows = right_rows(output, case.truth, case.bound).reshape(-1, output.shape[-2])
     right = np.asarray(rows.all(axis=0))
     first = max(0, index[-2] - NEIGHBOURS // 2) if right[:NEIGHBOURS].all() else 0
@@ -27,11 +27,10 @@ def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
 
 
 def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads: int = 2) -> Answer:
-    """Take a few rows of a call and its result, that of an index among them.
+    """Take a few rows of a call and its result, including that of ``index``.
 
-    The row of the largest position is among them too, as a call may depend on it. The rows are
-    those of so many leading places, such as heads. A call that cannot be taken apart, or is small,
-    is returned as it is.
+    The row of the largest position is included, as a call may depend on it. The rows come from
+    ``heads`` leading places. A call that is small, or cannot be split, is returned unchanged.
     """
     if not can_be_taken_apart(case):
         return case, output
@@ -43,7 +42,7 @@ def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads:
 
 
 def can_be_taken_apart(case: Case) -> bool:
-    """Return whether the call is the same for each row, and for each leading place."""
+    """Return whether the call is the same for each row and each leading place."""
     of_rows = [form for form in forms_of(case.call).values() if form.has_rows]
     alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
     return alike and case.call.kind in ROW_BY_ROW and "positions" in case.arguments
@@ -62,14 +61,14 @@ def _taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
 
 
 def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:
-    """Take some rows of some leading places, which become one axis; of none there is no axis."""
+    """Take some rows of some leading places, merged into one axis; without any, take the rows."""
     if values.ndim == 2:
         return values[rows]
     return values.reshape(-1, *values.shape[-2:])[heads][:, rows]
 
 
 def _rows(case: Case, worst: int, count: int) -> Ints:
-    """Choose rows: the first ones, the farthest off, that of the largest position, others."""
+    """Choose rows: the first ones, the worst, that of the largest position, and others."""
     positions = case.arguments["positions"]
     total = positions.shape[-1]
     largest = int(np.argmax(np.abs(positions).max(axis=tuple(range(positions.ndim - 1)))))
@@ -79,7 +78,7 @@ def _rows(case: Case, worst: int, count: int) -> Ints:
 
 
 def _heads(shape: tuple[int, ...], worst: tuple[int, ...]) -> Ints:
-    """Choose two leading places: that which is farthest off, and the first or the last."""
+    """Choose two leading places: the worst, and the first or the last."""
     total = int(np.prod(shape))
     at = int(np.ravel_multi_index(worst, shape)) if shape else 0
     return np.array([at, 0 if at else total - 1])[: min(2, total)]

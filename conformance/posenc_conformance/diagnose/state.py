@@ -1,4 +1,4 @@
-"""What an implementation keeps of earlier calls: arguments of theirs that explain its results."""
+"""State kept from earlier calls: their arguments, where these explain later results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,37 +18,37 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TookTooLong
 
 LATELY = 8
-"""So many of the latest values of an argument are tried, besides the first one."""
+"""Number of latest values of an argument that are tried, in addition to the first one."""
 REPEATS = 5
-"""So often a call is asked, one time after the other, before anything is called state."""
+"""Number of repetitions of a call before anything is called state."""
 
 Answered = Sequence[tuple[Case, Floats]]
 
 
 def describe_repeats(subject: Subject, case: Case, times: int = REPEATS) -> str:
-    """Say in words that the same call, asked again and again, gives several results.
+    """Say in words that the same call, repeated, gives several results.
 
-    Empty if it gives one. No other call comes between, so that nothing is left of one.
+    Empty if it gives one. No other call comes between that could leave state.
     """
-    found: list[Array] = []
+    results: list[Array] = []
     for _ in range(times):
         with suppress(Misbehaviour, TookTooLong):
             answer = subject.run(case)
-            if not any(np.array_equal(answer, each, equal_nan=True) for each in found):
-                found.append(answer.copy())
-    if len(found) < 2:
+            if not any(np.array_equal(answer, each, equal_nan=True) for each in results):
+                results.append(answer.copy())
+    if len(results) < 2:
         return ""
-    said = f"the same call, {times} times one after the other, gives {len(found)} results"
-    counts = "it counts its calls, or is" if len(found) == times else "it is"
+    said = f"the same call, {times} times one after the other, gives {len(results)} results"
+    counts = "it counts its calls, or is" if len(results) == times else "it is"
     return f"{said}: {counts} not deterministic"
 
 
 def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
-    """Name the numbers that wrong results, two at least, have of the very first call.
+    """Name the numbers that two or more wrong results share with the very first call.
 
-    Empty if these do not explain all of the results, or no result tells them from the numbers next
-    to them. A number with a fraction counts, because no other call has it, and nobody's code. Whole
-    numbers count only if the wrong results were asked for with different ones.
+    Empty if these do not explain all results, or if no result distinguishes them from adjacent
+    numbers. A number with a fraction counts, because no other call and no code has it. Integers
+    count only if the wrong results were requested with different ones.
     """
     first = subject.history.openings.get(wrong[0][0].dtype) if wrong[1:] else None
     if first is None:
@@ -66,14 +66,14 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
 
 
 def describe_earlier(subject: Subject, case: Case, output: Floats) -> str:
-    """Say in words what a wrong result has of an earlier call; empty if nothing explains it.
+    """Say in words which arguments of an earlier call explain a wrong result; empty if none do.
 
-    A number that an implementation has by itself may be one of an earlier call by chance. So it
-    must be seen that calls leave something behind.
+    A constant of an implementation may equal an argument of an earlier call by chance. So there
+    must be evidence that calls leave state.
     """
     for names, words in explained_by_earlier(subject, case, output):
         seen = is_fresh_right(subject, case) or shows_in_next_call(subject, case, names)
-        if seen and not describe_repeats(subject, case):  # as what is right now and then
+        if seen and not describe_repeats(subject, case):  # unless it is flaky
             return f"no known deviation; {words}"
     return ""
 
@@ -81,7 +81,7 @@ def describe_earlier(subject: Subject, case: Case, output: Floats) -> str:
 def explained_by_earlier(
     subject: Subject, case: Case, output: Floats
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield arguments of which earlier calls had values that explain a result, and words for it."""
+    """Yield names of arguments whose values in earlier calls explain a result, and words for it."""
     for names in _sets(case):
         for values in _earlier(subject, case, names):
             if _tells(case, output, values):
@@ -90,9 +90,9 @@ def explained_by_earlier(
 
 
 def is_fresh_right(subject: Subject, case: Case) -> bool:
-    """Return whether a new instance of an adapter's class, asked this call alone, is right.
+    """Return whether a new instance of an adapter's class is right, if this is its only call.
 
-    It is not if there is no such class.
+    False if there is no such class.
     """
     with suppress(Exception):
         fresh = made_anew(subject)
@@ -101,9 +101,9 @@ def is_fresh_right(subject: Subject, case: Case) -> bool:
 
 
 def made_anew(subject: Subject) -> Subject | None:
-    """Make the subject of a new instance of an adapter's class, which nobody has asked anything.
+    """Make the subject of a new instance of an adapter's class, which has had no calls.
 
-    None if there is no class that can be made without arguments, as the kit makes it.
+    None unless there is a class that can be made without arguments, as the kit makes it.
     """
     method = subject.method
     if not isinstance(method, MethodType) or isinstance(method.__self__, type):
@@ -115,7 +115,7 @@ def made_anew(subject: Subject) -> Subject | None:
 
 
 def shows_in_next_call(subject: Subject, case: Case, names: tuple[str, ...]) -> bool:
-    """Return whether a call shows arguments of the one before it, which nobody else asks for."""
+    """Return whether a call shows arguments of the previous one that occur nowhere else."""
     for values in _odd(case, names):
         other = case.with_arguments(**values)
         if subject.covers(other) and _has_other_result(case, other):
@@ -127,7 +127,7 @@ def shows_in_next_call(subject: Subject, case: Case, names: tuple[str, ...]) -> 
 
 
 def _odd(case: Case, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield values of arguments that no check asks for: all of them changed, by one step or two."""
+    """Yield values of arguments that no check uses: all of them changed, by one step or two."""
     for step in (1, 2):
         values = {name: _moved(case.arguments[name], step) for name in names}
         yield {name: value for name, value in values.items() if value is not None}
@@ -151,9 +151,9 @@ def _has_other_result(case: Case, other: Case) -> bool:
 
 
 def describe_first_of_one(subject: Subject, case: Case, output: Floats) -> str:
-    """Say in words what one wrong result has of the very first call; empty if nothing.
+    """Say in words which arguments of the very first call explain one wrong result.
 
-    Whole numbers alone do not count: other calls have them as well.
+    Empty if none do. Integers by themselves do not count: other calls have them as well.
     """
     first = subject.history.openings.get(case.dtype)
     if first is None:
@@ -181,7 +181,7 @@ def describe_first(subject: Subject, case: Case, output: Floats, names: tuple[st
 
 
 def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
-    """Name arguments that explain a result, whose they are, and the numbers that were asked for."""
+    """Name the arguments that explain a result, their origin, and the requested numbers."""
     numbers = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
     shown = [f"{name} {values[name]:g}" if name in numbers else name for name in values]
     asked = [f"{case.arguments[name]:g}" for name in numbers]
@@ -190,9 +190,9 @@ def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
 
 
 def _tells(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
-    """Return whether a result is that of the case with these values, and not with others near them.
+    """Return whether a result is that of the case with these values, and not with adjacent ones.
 
-    A rule that decides by a number looks like another number that was asked for just as well.
+    A rule that compares with a threshold looks the same for adjacent numbers.
     """
     return _explains(case, output, values) and not any(
         _explains(case, output, {**values, name: near})
@@ -203,14 +203,14 @@ def _tells(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
 
 
 def _next_to(number: float) -> tuple[float, ...]:
-    """Return the whole numbers next to a number, of its type."""
+    """Return the whole numbers next to a number, in its type."""
     if number % 1:
         return float(np.floor(number)), float(np.ceil(number))
     return number - 1, number + 1
 
 
 def _sets(case: Case) -> Iterator[tuple[str, ...]]:
-    """Yield arguments that may be kept: each alone, all numbers, all but the first array."""
+    """Yield sets of arguments that may be kept: each one, all numbers, all but the first array."""
     numbers = tuple(name for name, value in case.arguments.items() if _is_number(value))
     arrays = tuple(n for n, each in case.arguments.items() if isinstance(each, np.ndarray))
     yield from ((name,) for name in (*numbers, *arrays))
@@ -225,7 +225,7 @@ def _is_number(value: object) -> bool:
 
 
 def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield other values of these arguments in earlier calls."""
+    """Yield other values of these arguments, from earlier calls."""
     found: list[dict[str, Any]] = []
     for other in subject.history.calls:
         taken = _differing(other, case, names)
@@ -237,7 +237,8 @@ def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[d
 def _differing(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the named arguments of another call that differ from those of a case.
 
-    Empty if none differs, or if one has another shape. What one of both is not given cannot differ.
+    Empty if none differs, or if one has another shape. Arguments that either call lacks are
+    ignored.
     """
     given: Mapping[str, Any] = other.arguments
     both = [name for name in names if name in case.arguments]
@@ -254,7 +255,7 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _explains(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
     """Return whether a result is that of the case with these values.
 
-    It must differ from the truth of the case.
+    That result must differ from the truth of the case.
     """
     if not values:
         return False

@@ -1,4 +1,4 @@
-"""What may become of an array whose elements are added up, as those of a gradient are, by tiles."""
+"""Possible changes of an array whose elements are summed by tiles, like those of a gradient."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -7,22 +7,22 @@ import numpy as np
 from posenc_conformance.judge.arrays import Array
 
 TILES = tuple(2**power for power in range(3, 10))
-"""Tiles of so many places along an axis are tried."""
+"""Sizes of tiles along an axis that are tried."""
 Become = Callable[[Array], Array]
-"""Takes an array and gives what has become of it, of the same axes."""
+"""Takes an array and returns the changed array, with the same axes."""
 Places = Callable[[int], slice]
-"""Takes the length of an axis and gives the places that are read."""
+"""Takes the length of an axis and returns the places that are read."""
 
 
 def change_summed(shape: Sequence[int], axes: Sequence[str]) -> Iterator[tuple[str, Become]]:
-    """Yield words for what may have become of what is added up, and what makes that of it.
+    """Yield possible changes of an array before it is summed, with words.
 
     Parameters
     ----------
     shape : sequence of int
-        Shape of an array by which it is known which tiles there are; the last two axes have them.
+        Shape of an array, which limits the sizes of tiles; the last two axes have tiles.
     axes : sequence of str
-        What its axes are called.
+        Names of its axes.
     """
     for axis in range(-len(shape), 0):
         along = f"along its axis of {axes[axis]}"
@@ -44,7 +44,7 @@ def change_summed(shape: Sequence[int], axes: Sequence[str]) -> Iterator[tuple[s
 
 
 def _read(size: int) -> Mapping[str, Places]:
-    """Name the places of an axis that may be read alone, by blocks of a size."""
+    """Return the possible selections of places along an axis, by blocks of ``size``, with words."""
     return {
         f"is read {{along}} in its first {size} places alone": lambda length: slice(size),
         f"is read {{along}} without its last block, which has fewer than {size}": lambda length: (
@@ -60,7 +60,7 @@ def _last(size: int) -> Places:
 
 
 def _kept(places: Places, *axes: int) -> Become:
-    """Make what leaves 0 but in some places of axes."""
+    """Make a function that sets all but some places of axes to 0."""
 
     def keep(array: Array) -> Array:
         index = [slice(None)] * array.ndim
@@ -74,7 +74,7 @@ def _kept(places: Places, *axes: int) -> Become:
 
 
 def _gathered(*axes: int, size: int | None = None) -> Become:
-    """Make what adds up tiles, of a size or as large as the axes, each at its first place."""
+    """Make a function that sums each tile, of ``size`` or a whole axis, into its first place."""
 
     def gather(array: Array) -> Array:
         out = array

@@ -1,4 +1,4 @@
-"""What has become of all values of a result, whatever they mean."""
+"""Changes of all values of a result, whatever they mean."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -11,13 +11,13 @@ from posenc_conformance.judge.case import Case
 
 SHORT = ("bfloat16", "float16")
 FEWEST = 8
-"""Fewest values from which it is said by what all are multiplied."""
+"""Fewest values from which a common factor is reported."""
 
 
 def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words that all values are rounded, or the same multiple of what they should be.
+    """Say in words that all values are rounded, or the same multiple of the right ones.
 
-    Or that sums are divided by what they are sums of. Empty if they are neither.
+    Or that sums are divided by the number of their terms. Empty if neither holds.
     """
     for dtype in SHORT:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
@@ -39,7 +39,7 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def _describe_mean(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words that a mean stands where a sum should, of a gradient; empty if none does."""
+    """Say in words that a gradient has a mean in place of a sum; empty if it has none."""
     if not answers or answers[0][0].call.kind != "gradient":
         return ""
     for words, count in MEANS.items():
@@ -52,7 +52,7 @@ def _describe_mean(answers: Sequence[tuple[Case, Floats]]) -> str:
 
 
 def _summed(case: Case) -> tuple[int, ...]:
-    """Return the shape of the gradient that is given."""
+    """Return the shape of the ``gradient`` argument."""
     shape: tuple[int, ...] = np.shape(case.arguments.get("gradient", ()))
     return shape
 
@@ -63,11 +63,11 @@ MEANS: Mapping[str, Callable[[Case], int]] = {
     "the number of queries": lambda case: max(prod(_summed(case)[-2:-1]), 1),
     "the number of values of the gradient": lambda case: max(prod(_summed(case)), 1),
 }
-"""By what a sum may be divided."""
+"""Possible divisors of a sum."""
 
 
 def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
-    """Return whether a result has values of a shorter dtype, not all 0, and is right as one."""
+    """Return whether a result has values of a shorter dtype, not all 0, and is right in it."""
     if case.dtype not in PRECISE or not output.any():
         return False
     if not np.array_equal(round_to(output, dtype), output):
@@ -77,7 +77,7 @@ def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
 
 
 def _factor(case: Case, output: Floats) -> float | None:
-    """Estimate by what a result is multiplied, from its largest value; None if nothing tells."""
+    """Estimate the factor of a result from its largest value; None if nothing shows it."""
     if case.dtype not in DTYPES:
         return None
     truth = np.where(case.judged & np.isfinite(case.truth), case.truth, 0.0)
