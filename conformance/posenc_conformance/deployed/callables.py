@@ -1,4 +1,4 @@
-"""Asking a model in this process: a function that gives logits, or a folder that holds a probe."""
+"""Models in this process: a function that returns logits, or a folder with a probe."""
 
 import math
 import os
@@ -22,17 +22,17 @@ from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.judge.verdict import NotClaimed
 
 Logits = Callable[..., object]
-"""Gives the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row counts;
-a NumPy array, a tensor of PyTorch, or anything else that NumPy can convert. Of an encoder with a
-decoder it takes the tokens of both."""
+"""Returns the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row
+counts; a NumPy array, a PyTorch tensor, or anything else that NumPy can convert. For an encoder
+with a decoder it takes the tokens of both."""
 
 
 REAL = "fiuV"
-"""NumPy's kinds of real numbers; bfloat16 and its like are of the last one."""
+"""NumPy's kinds of real numbers; the last one is that of bfloat16 and similar dtypes."""
 
 
 class Kind(Enum):
-    """What a model does with texts."""
+    """The way in which a model uses texts."""
 
     WRITES = "it goes on from a text"
     ENCODER = "it reads a text as a whole"
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Function:
-    """A function that gives the logits after some tokens."""
+    """A function that returns the logits after some tokens."""
 
     logits: Logits
     words: Sequence[str]
@@ -50,9 +50,9 @@ class Function:
     context: int | None = None
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Call the function with a prompt, and again with each likeliest token behind it.
+        """Call the function with a prompt, and again with each likeliest token appended.
 
-        Raises Misbehaviour if it raises, or gives no logits for the words of the probe.
+        Raises Misbehaviour if it raises, or returns no logits for the words of the probe.
         """
         return self._written([], prompt, steps)
 
@@ -73,7 +73,7 @@ class Function:
     def _written(
         self, before: list[list[int]], prompt: Sequence[int] | str, steps: int
     ) -> list[Reading]:
-        """Call the function again and again; ``before`` is what it takes besides."""
+        """Call the function repeatedly; ``before`` are its other arguments."""
         tokens, found = [int(token) for token in prompt], []
         for _ in range(steps):
             logits = self._checked(before, tokens)
@@ -90,10 +90,10 @@ class Function:
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[Reading]]:
-        """Call the function with a text, and return what its logits say at some places.
+        """Call the function with a text, and return its log-probabilities at ``places``.
 
-        Raises Misbehaviour if it raises, or gives no logits for each token. Raises NotClaimed for
-        several texts.
+        Raises Misbehaviour if it raises, or does not return logits for each token. Raises
+        NotClaimed for several texts.
         """
         if len(texts) > 1:
             raise NotClaimed("a function takes one text at a time")
@@ -107,7 +107,7 @@ class Function:
         return [[log_probabilities(given[place], self.words) for place in places[0]]]
 
     def _given(self, *texts: list[int]) -> Floats:
-        """Call the function; raise Misbehaviour if it raises, or gives no real numbers."""
+        """Call the function; raise Misbehaviour if it raises, or returns no real numbers."""
         try:
             with preventing_exit():
                 result = self.logits(*([*tokens] for tokens in texts))
@@ -131,7 +131,7 @@ class Function:
 
 
 def _real(given: Array) -> Floats:
-    """Return numbers as float64; raise Misbehaviour for what are no real numbers."""
+    """Return numbers as float64; raise Misbehaviour if they are not real numbers."""
     if given.dtype.kind in REAL:
         with suppress(TypeError, ValueError):
             return given.astype(np.float64)
@@ -140,7 +140,7 @@ def _real(given: Array) -> Floats:
 
 @dataclass(frozen=True)
 class Transformers:
-    """A probe in a folder, run by the classes of transformers that are meant for it."""
+    """A probe in a folder, run by the matching classes of transformers."""
 
     model: Any
     words: Sequence[str]
@@ -149,14 +149,14 @@ class Transformers:
     context: int | None = None
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Let the model write greedily, with its cache."""
+        """Generate greedily, with the model's cache."""
         (found,) = self.read_together([prompt], steps)
         return found
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[Reading]]:
-        """Raise NotClaimed: a model that writes is asked for what it writes."""
+        """Raise NotClaimed: a generating model is not measured at positions of its prompt."""
         raise NotClaimed("a model that writes is not asked at all places of a text")
 
     def read_after(
@@ -171,7 +171,7 @@ class Transformers:
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[Reading]]:
-        """Let the model write behind several prompts at once, padded on the left."""
+        """Generate after several prompts in one batch, padded on the left."""
         return [[*each] for each in zip(*self._read_together(prompts, steps), strict=True)]
 
     def _read_together(
@@ -183,7 +183,7 @@ class Transformers:
         yield from self._generated(steps, input_ids=given, attention_mask=mask)
 
     def _generated(self, steps: int, **given: Any) -> Iterator[list[Reading]]:
-        """Let the model write, and yield what each word was chosen among, text by text."""
+        """Generate tokens, and yield the log-probabilities at each step, one mapping per text."""
         written = self.model.generate(
             **given,
             max_new_tokens=steps,
@@ -199,12 +199,12 @@ class Transformers:
 
 @dataclass(frozen=True)
 class Encoder(Transformers):
-    """The probe of an encoder in a folder, run by the classes of transformers for masked words."""
+    """The probe of an encoder in a folder, run by transformers' classes for masked tokens."""
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[Reading]]:
-        """Give texts in one batch, padded on the right, and return what is said at some places."""
+        """Run texts in one batch, padded on the right; return log-probabilities at ``places``."""
         import torch
 
         padding = int(self.model.config.pad_token_id)
@@ -219,7 +219,7 @@ class Encoder(Transformers):
 
 @dataclass(frozen=True)
 class TwoTexts(Transformers):
-    """The probe of an encoder with a decoder, run by the classes of transformers for those."""
+    """The probe of an encoder with a decoder, run by transformers' classes for such models."""
 
     def read_after(
         self,
@@ -227,7 +227,7 @@ class TwoTexts(Transformers):
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> list[list[Reading]]:
-        """Give texts in one batch, padded on the right, and what was begun, padded on the left."""
+        """Run texts in one batch, padded on the right, and ``begun``, padded on the left."""
         import torch
 
         text, mask = (torch.tensor(rows) for rows in padded(texts))
@@ -240,7 +240,7 @@ class TwoTexts(Transformers):
 def padded(
     texts: Sequence[Sequence[int] | str], padding: int = 0, *, left: bool = False
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Return texts that are filled up to the longest, and which of their tokens are their own."""
+    """Return texts padded to the longest, and masks of the tokens that are not padding."""
     longest = max(map(len, texts))
     rows, masks = [], []
     for text in texts:
@@ -264,14 +264,14 @@ def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether what ``--impl`` names is a folder that holds a checkpoint."""
-    return os.path.isfile(os.path.join(name, "config.json"))  # False for what is no path
+    """Return whether ``--impl`` names a folder with a checkpoint."""
+    return os.path.isfile(os.path.join(name, "config.json"))  # False if it is not a path
 
 
 def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
-    """Load a probe of some kind with transformers.
+    """Load a probe with transformers.
 
-    Raises UserError if transformers is not there, or cannot load it.
+    Raises UserError if transformers is missing, or cannot load it.
     """
     words = words_of(Path(name))
     try:
@@ -294,7 +294,7 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
     }
     _demand_no_code(Path(name))
     try:
-        # The data of a folder never run code: neither files beside them, nor pickled weights.
+        # Data of a folder never run code: neither files in the folder, nor pickled weights.
         model = loaded[kind].from_pretrained(
             name,
             dtype=getattr(torch, dtype),
@@ -314,9 +314,9 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
 
 
 def _greedy(own: Any, kind: Any) -> Any:
-    """Return a configuration that writes the likeliest words, with the special tokens of a folder.
+    """Return a configuration for greedy generation, with the special tokens of a folder.
 
-    Its beams, samples and penalties would write others.
+    The folder's own beams, sampling and penalties would generate other tokens.
     """
     return kind(
         bos_token_id=own.bos_token_id,
@@ -336,17 +336,17 @@ def _demand_no_code(folder: Path) -> None:
 
 
 def _fields(document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of all objects in a document of JSON."""
+    """Yield the names and values of all objects in a JSON document."""
     if isinstance(document, dict):
         yield from document.items()
         document = [*document.values()]
     if isinstance(document, list):
-        for each in document:
-            yield from _fields(each)
+        for part in document:
+            yield from _fields(part)
 
 
 def name_in(folder: Path) -> str:
-    """Return the name that the probe in a folder gives itself.
+    """Return the name with which the probe in a folder identifies itself.
 
     Raises UserError if there is no probe.
     """

@@ -1,4 +1,4 @@
-"""An engine that serves a probe, and which model the probe stands for."""
+"""An engine that serves a probe, and the model that the probe represents."""
 
 import hashlib
 import inspect
@@ -35,34 +35,34 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.file import Model, model_named, with_configuration
 
 FUNCTION = "logits:"
-"""How ``--impl`` begins for a function of this process that gives logits."""
+"""The prefix of ``--impl`` for a function of this process that returns logits."""
 OWN = "config-"
-"""How the name of a probe begins that was made of somebody's own configuration."""
+"""The prefix of the name of a probe that was made of a user's own configuration."""
 
 
 class Source(Protocol):
-    """Where log-probabilities come from."""
+    """A source of log-probabilities."""
 
     @property
     def name(self) -> str:
-        """What is read, for people."""
+        """The name of the source, for people."""
 
     @property
     def context(self) -> int | None:
-        """Length of the longest text, if the source says one."""
+        """Length of the longest text, if the source reports it."""
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> Sequence[Reading]:
-        """Return, for each of some words written after a prompt, what it was chosen among."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each."""
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Do the same for several prompts in one request."""
+        """Read several prompts in one request."""
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Reading]]:
-        """Return what an encoder says at some places of each text, given in one request."""
+        """Return an encoder's log-probabilities at ``places`` of each text, in one request."""
 
     def read_after(
         self,
@@ -70,7 +70,7 @@ class Source(Protocol):
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> Sequence[Sequence[Reading]]:
-        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,44 +81,44 @@ class Deployed:
     model: Model
     probe: Probe
     in_words: bool = False
-    """Whether prompts are texts: the engine does not take the numbers of tokens."""
+    """Whether prompts are texts, because the engine does not accept token ids."""
     title: str = ""
-    """What ``--impl`` names, for people: of an address what may be shown."""
+    """The value of ``--impl``, for people; of an address only the parts that may be shown."""
     secrets: Secrets = field(default_factory=Secrets)
-    """What nothing that is shown may hold."""
+    """Texts that no output may contain."""
     serials: Iterator[int] = field(default_factory=count)
-    """Numbers of texts."""
+    """Serial numbers of texts."""
     shifts: int | None = None
-    """Tokens of a context that the engine shifts when it is full; None if it does not."""
+    """Size in tokens of a context that the engine shifts when it is full; None if it does not."""
     gone: list[str] = field(default_factory=list)
-    """Why it does not answer any more; empty as long as it does."""
+    """Why the engine no longer answers; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
-    """What was measured so far: a later answer may be that of an earlier text."""
+    """Measurements so far: a later answer may be that of an earlier text."""
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Reading]:
-        """Return, for each of some words written after a prompt, what it was chosen among."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each."""
         return self.source.read(self._given(prompt), steps)
 
     def read_together(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Do the same for several prompts in one request."""
+        """Read several prompts in one request."""
         return self.source.read_together([self._given(prompt) for prompt in prompts], steps)
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Reading]]:
-        """Return what an encoder says at some places of each text, given in one request."""
+        """Return an encoder's log-probabilities at ``places`` of each text, in one request."""
         return self.source.read_at(texts, places)
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
         return self.source.read_after(texts, begun, steps)
 
     def _given(self, prompt: Sequence[int]) -> Sequence[int] | str:
-        """Return a prompt as the engine takes it."""
+        """Return a prompt in the form that the engine accepts."""
         if not self.in_words:
             return prompt
         words = self.probe.plan.words
@@ -126,7 +126,7 @@ class Deployed:
 
 
 def probe_for(model: Model) -> Probe:
-    """Make the probe of a model of the spec, or of somebody's own configuration.
+    """Make the probe of a model of the spec, or of a user's own configuration.
 
     Raises UserError if no probe can be made of it.
     """
@@ -143,18 +143,18 @@ def has_probe(model: Model) -> bool:
 
 
 def is_encoder(model: Model) -> bool:
-    """Return whether a model is, or has, an encoder, of which a completion says nothing."""
+    """Return whether a model is, or has, an encoder, which completions do not expose."""
     family = family_of(model.configuration)
     return family is not None and (family.encoder or has_two_texts(model))
 
 
 def has_two_texts(model: Model) -> bool:
-    """Return whether a model reads one text, and writes another."""
+    """Return whether a model reads one text and writes another."""
     return any(group.call == "t5_bucket" for group in model.meaning.groups)
 
 
 def name_of(model: Model) -> str:
-    """Return the word by which a model's probe says who it is."""
+    """Return the word with which a model's probe identifies itself."""
     if model.path.suffix == ".yaml":
         return model.id
     content = json.dumps(model.config, sort_keys=True).encode()
@@ -162,13 +162,13 @@ def name_of(model: Model) -> str:
 
 
 def model_of(name: str) -> Model:
-    """Return the model of a name in the spec, or of a path of a config.json."""
+    """Return the model for a name in the spec, or for the path of a config.json."""
     path = Path(name)
     return with_configuration(path) if path.suffix == ".json" else model_named(name)
 
 
 def is_deployed(name: str) -> bool:
-    """Return whether what ``--impl`` names serves a probe, and is no adapter."""
+    """Return whether ``--impl`` names a server of a probe, rather than an adapter."""
     folder = is_folder(name) and name not in registered()
     return folder or is_endpoint(name) or name.startswith(FUNCTION)
 
@@ -178,20 +178,20 @@ def find_deployed(
 ) -> Deployed:
     """Find the engine that ``--impl`` names, and the model whose probe it serves.
 
-    ``cache`` is what it is claimed to keep keys as, if that is shorter than the dtype.
+    ``cache`` is the format in which it is claimed to cache keys, if that is shorter than the dtype.
 
-    ``asked`` are the models that the command line names: for a configuration of somebody's own, and
-    for a function, one must be there. Raises UserError for an engine that serves no probe, or
-    another one, and for a cache of which nothing can be said.
+    ``asked`` are the models named on the command line; a user's own configuration and a function
+    need one there. Raises UserError for an engine that serves no probe or another one, and for a
+    model to which ``cache`` does not apply.
     """
     found = _found(name, seconds, asked, dtype)
     return with_cache(found, cache) if cache else found
 
 
 def with_cache(engine: Deployed, cache: str) -> Deployed:
-    """Return an engine that is claimed to keep keys in fewer bits than its dtype has.
+    """Return an engine that is claimed to cache keys in fewer bits than its dtype has.
 
-    Raises UserError for one that keeps none, or something else.
+    Raises UserError for an engine that caches no keys, or something else.
     """
     probe = engine.probe
     reason = "no bound is derived for keys that are kept with their values, in one narrow row"
@@ -224,7 +224,7 @@ def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str)
 
 
 def _served(client: Client, asked: Sequence[Model]) -> Deployed:
-    """Find out whose probe an endpoint serves."""
+    """Find the model whose probe an endpoint serves."""
     where = str(client.address)
     name, source, in_words, count = _who(connect(client))
     model = _model_served(where, name, asked)
@@ -239,25 +239,25 @@ def _served(client: Client, asked: Sequence[Model]) -> Deployed:
 
 
 def _function(name: str, asked: Sequence[Model]) -> Deployed:
-    """Return a function that gives the logits of a probe."""
+    """Return a function that returns the logits of a probe."""
     if len(asked) != 1:
         raise UserError(
             f"--impl={name} is a function, which does not say whose probe it runs",
             "name one model: --posenc-model=NAME, as posenc probe was given it",
         )
-    found = target(name.removeprefix(FUNCTION))
-    if not callable(found) or inspect.isclass(found):
+    function = target(name.removeprefix(FUNCTION))
+    if not callable(function) or inspect.isclass(function):
         raise UserError(
             f"--impl={name} is no function", "it must give the logits after a list of tokens"
         )
     probe = probe_for(asked[0])
-    return Deployed(Function(found, probe.plan.words, name), asked[0], probe, title=name)
+    return Deployed(Function(function, probe.plan.words, name), asked[0], probe, title=name)
 
 
 def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
-    """Return the model of the probe of a name.
+    """Return the model whose probe has a name.
 
-    Raises UserError for a probe that another model was asked for, and for one that nobody knows.
+    Raises UserError for the probe of a model that is not in ``asked``, and for an unknown probe.
     """
     named = {name_of(model): model for model in asked}
     if asked and name not in named:
@@ -283,7 +283,7 @@ def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
 
 
 def _demand_enough(count: int, probe: Probe) -> None:
-    """Raise UserError for an endpoint that says too few log-probabilities for a probe."""
+    """Raise UserError if an endpoint returns too few log-probabilities for a probe."""
     needed = words_read(probe.plan)
     if count < needed:
         own = "the query itself, " if probe.plan.tied else ""
@@ -296,10 +296,10 @@ def _demand_enough(count: int, probe: Probe) -> None:
 
 
 def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
-    """Ask an endpoint which probe it serves, in the ways in which engines can be asked.
+    """Ask an endpoint which probe it serves, in each form of request that engines support.
 
-    Returns the name, the endpoint as it wants to be asked, whether it takes words only, and of how
-    many words it says log-probabilities.
+    Returns the name, the endpoint with the form that it supports, whether it accepts only texts,
+    and the number of log-probabilities that it returns.
     """
     problems = []
     for in_words, as_chat in product((False, True), repeat=2):
@@ -308,7 +308,7 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
             (answer,) = asked.read(SPECIAL[WHO] if in_words else [WHO], 1)
         except Misbehaviour as error:
             problems.append(str(error))
-            if isinstance(error, Hanging):  # asked otherwise, it would take as long
+            if isinstance(error, Hanging):  # another form would take as long
                 break
             continue
         name = max(answer, key=answer.__getitem__, default="")

@@ -1,4 +1,4 @@
-"""The scores that a right engine gives, and how far rounding may take it from them."""
+"""The scores of a right engine, and the bound of their rounding errors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,35 +13,35 @@ from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 ROUNDINGS_OF_A_SCORE = 5
-"""What is rounded before a score, besides the rotation itself: the norm and the projection, of the
-query and of the key, and the score."""
+"""Roundings before a score, besides the rotation itself: the norm and the projection, of the query
+and of the key, and the score."""
 ROUNDINGS_OF_A_READING = 16
-"""What is rounded after it, once for the key and once for the neutral one: the share, what the head
-makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+"""Roundings after a score, once for the key and once for the neutral one: the share, the output of
+the head, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
 ROUNDINGS_OF_A_LATENT = 2
-"""What is rounded besides before a score where attention is latent: the norm of the query's narrow
-layer, and the projection behind it."""
+"""Additional roundings before a score in latent attention: the norm of the query's low-rank layer,
+and the projection after it."""
 ROUNDINGS_OF_A_CAP = 4
-"""What is rounded where a number is capped: the quotient, the hyperbolic tangent, which may be off
-by two units, and the product."""
+"""Roundings of a soft cap: the quotient, the hyperbolic tangent, which may be off by two units, and
+the product."""
 ROUNDINGS_OF_A_HEAD = 16
-"""What is rounded besides in the head of an encoder, once for the key and once for the neutral one:
+"""Additional roundings in the head of an encoder, once for the key and once for the neutral one:
 the matrix, the activation (its argument, a function of it that may be off by two units, and the
 product), and the norm (as it is computed, as it is converted, and its product with its weight)."""
 ROUNDINGS_OF_A_NORM = 6
-"""What is rounded besides where a norm stands behind attention, once for the key and once for the
-neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
+"""Additional roundings of a norm after attention, once for the key and once for the neutral one:
+the norm as it is computed, as it is converted, and its product with its weight."""
 LOG_PROBABILITY = 2.0**-17
-"""Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
-made of a logit and a logarithm of at most 64, and rounded once more."""
+"""Largest error of the difference of two float32 log-probabilities from 0 to -64: each is computed
+from a logit and a logarithm of at most 64, and rounded once more."""
 
 Turn = Callable[[Floats, Ints], Floats]
-"""Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
+"""Rotates rows, [rows, channels], to positions: the queries, and as the last row the key."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the queries of a prompt, and how far a right engine may be off."""
+    """Scores of the queries of a prompt, and the largest error of a right engine."""
 
     values: Floats
     """[queries, 2], of the first and of the second head; of a table [queries, 1]: rows."""
@@ -56,11 +56,10 @@ def expected(
     where: Sequence[int] | None = None,
     turn: Turn | None = None,
 ) -> Scores:
-    """Compute the scores that a group gives, in units of the largest score of a plain rotation.
+    """Compute the scores of a group, in units of the largest score of a plain rotation.
 
-    ``where`` are the positions of the queries, if they are not those of the prompt, and ``turn``
-    turns rows in place of the group. ``dtype`` is the shortest one in which anything is computed or
-    kept.
+    ``where`` replaces the prompt's positions of queries, and ``turn`` replaces the group's
+    rotation. ``dtype`` is the shortest one in which anything is computed or stored.
     """
     plan = probe.plan
     asked = plan.order[prompt.given - 1 : prompt.steps]
@@ -80,7 +79,7 @@ def expected(
         turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
     if turn is not None:
         turned = turn(x, rows)
-        # A mistake may turn any pair as fast as the fastest one, and then it is off by as much.
+        # A mistake may rotate any pair as fast as the fastest one, with the error of that one.
         off = np.broadcast_to(off.max(axis=-1, keepdims=True), x.shape)
     grown = np.array([multiplier(group, place) for place in places])[:, np.newaxis]
     values = grown * (turned[:-1] @ turned[-1]).reshape(-1, 2)
@@ -103,7 +102,7 @@ def expected(
 
 
 def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: float = 0.0) -> Floats:
-    """Compute what logits and log-probabilities in float32 leave open of each score.
+    """Compute the error of each score from float32 logits and log-probabilities.
 
     ``unit`` is the unit roundoff with which a cap of logits is computed.
     """
@@ -117,5 +116,5 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: floa
 
 
 def slope_of_cap(values: Floats, cap: float | None) -> Floats:
-    """Compute by what an error of a capped number grows when the cap is taken back."""
+    """Compute the factor by which inverting a cap enlarges an error."""
     return np.ones_like(values) if cap is None else np.cosh(values / cap) ** 2

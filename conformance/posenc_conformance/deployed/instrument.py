@@ -1,26 +1,27 @@
 """The plan of a probe: a checkpoint whose attention scores can be read from log-probabilities.
 
-Weights are zero but for a few, nearly all powers of two. A token is a few channels of the hidden
-state, all of one size, so that a norm makes known numbers of them. The key that is asked for has 1
-in the first channel of every pair; the query of pair t has 1 in the first channel of that pair in
-the first head, and in the second channel in the second head. The two scores of a query with the key
-are then the cosine and the sine of the pair's angle, times a known number. What a head gives to the
-key, and to a neutral key beside it whose score is 0, is added to channels of the hidden state that
-nothing else uses, and from there to the logits of four tokens: their ratio is the exponential of
-the score, whatever else the query sees. The tokens of keys tell the layers apart: a layer has
-values for its own keys alone. The query that follows gets the largest logit, so that one request
-asks all pairs.
+Weights are zero except for a few, nearly all of them powers of two. A token is a few channels of
+the hidden state, all of one size, so that a norm turns them into known numbers. The measured key
+has 1 in the first channel of every pair; the query of pair t has 1 in the first channel of that
+pair in the first head, and in the second channel in the second head. The two scores of a query with
+the key are then the cosine and the sine of the pair's angle, times a known number. The share that a
+head gives to the key, and to a neutral key next to it whose score is 0, is added to channels of the
+hidden state that nothing else uses, and from there to the logits of four tokens: their ratio is the
+exponential of the score, whatever else the query sees. The tokens of keys tell the layers apart: a
+layer has values for its own keys only. The next query gets the largest logit, so that one request
+measures all pairs.
 
-Biases need no turning: queries ask heads, two at a time, and look at themselves in all others. Rows
-of a table are read from the hidden state itself: each holds its number, in four digits.
+Biases need no rotation: each query measures two heads, and attends to itself in all others. Rows of
+a table are read from the hidden state itself: each row encodes its number in four digits.
 
-Where the last matrix is that of the embeddings, a token is one channel, and the feed-forward layer
-of the last layer adds the channel of the query that follows to that of a query.
+With tied embeddings, a token is one channel, and the feed-forward layer of the last layer adds the
+channel of the next query to that of a query.
 
-Encoders give the logits of all positions at once: all queries stand in one text, and none follows.
+Encoders return the logits of all positions at the same time: all queries are in one text, and none
+is generated.
 
-An encoder with a decoder has a text for each. Its biases are a table, so each row of that says in
-two heads which bucket it is. What the encoder reads, the decoder looks up.
+An encoder with a decoder has a text for each. Its biases are a table, each row of which encodes its
+bucket in two heads. The decoder looks up the encoder's readings.
 """
 
 import math
@@ -35,52 +36,53 @@ import numpy as np
 from posenc_conformance.judge.arrays import Floats
 
 HEADS = 2
-"""The first head of a query reads cosines, the second one sines."""
+"""Heads that measure: the first reads cosines, the second one sines."""
 GAINS = (16, 64, 512, 8192, 131072)
-"""About what the share that a key gets is multiplied by to make a logit of it; each has keys of its
-own, because a long text leaves a small share to each key."""
+"""Approximate ratios of a key's logit to its attention share. Each gain has keys of its own,
+because in a long text each key has a small share."""
 SIZE = 16.0
 """Size of a token's channels."""
 SIZE_IN_ENCODERS = 256.0
-"""The same in encoders: so large that it does not matter what the first norm adds to a mean square,
-as some layers read what it makes, and others a norm of that."""
+"""The same in encoders: so large that the eps of the first norm does not matter, because some
+layers read the output of that norm, and others a norm of it."""
 GAINS_OF_ENCODERS = (16, 64, 512, 4096)
-"""Gains of encoders, which have no longer texts. What is read goes through an activation there."""
+"""Gains of encoders, whose texts are shorter, and whose readings go through an activation."""
 LARGEST_LOGIT = 64.0
-"""Largest logit of a token that follows where embeddings are tied."""
+"""Largest logit of the next token if embeddings are tied."""
 LARGEST_VALUE = 0.25
-"""Size of the channel that makes the value of a key of the largest gain, as a part of the others':
-so small that the norm hardly feels it."""
+"""Size of the channel of a value for the largest gain, as a part of the token's other channels: so
+small that it hardly affects the norm."""
 READ_WEIGHT = 1024.0
 """Weight of the logits that are read; a power of two that float16 holds."""
 CHANNELS_A_TOKEN = 64
-"""A token has one channel for so many of the hidden state."""
+"""Channels of the hidden state for each channel of a token."""
 FEWEST = 4
-"""Channels of a token where all heads of a model make the hidden state as small as it can be."""
+"""Channels of a token if the probe has all heads of a model, and as small a hidden state as
+possible."""
 FOLLOWING = 6.0
-"""Weight of the token that follows: its logit is 48, above all that is read."""
+"""Weight of the next token: its logit is 48, above all logits that are read."""
 LARGEST_READ = 40.0
-"""Largest logit that is read, below the one of the token that follows."""
+"""Largest logit that is read, below that of the next token."""
 REFUSED = 1.0
-"""Minus the weight of all other tokens: their logits are -8, below all that is read."""
+"""Minus the weight of all other tokens: their logits are -8, below all logits that are read."""
 
 DIGITS_OF_ROWS = 4
-"""Digits of the number of a row: as many as there are tokens that are read."""
+"""Digits of a row's number: as many as there are tokens that are read."""
 BASES = (8, 16)
-"""What such a digit may be below: as little as will do for the rows."""
+"""Possible bases of these digits: the smallest that suffices for the rows is used."""
 DIGIT_WEIGHT = 4.0
-"""Weight of the logits of digits, all of which are below that of the token that follows."""
+"""Weight of the logits of digits, all of which are below that of the next token."""
 CLEAR = 0.35
-"""A digit may be read by so much too large or too small."""
+"""Largest error of a digit that is read."""
 LARGEST_BIAS = 4.0
-"""The largest bias of a bucket is at most this, and more than half of it."""
+"""Upper bound of the largest bias of a bucket; the bias is more than half of it."""
 
 SPECIAL = ("<unk>", "<s>", "</s>", "who", "end", "zero")
 UNKNOWN, BEGIN, STOP, WHO, END, ZERO = range(len(SPECIAL))
 FILLERS = 16
-"""Words that nothing looks at; there are several, so that texts can begin with different ones."""
+"""Number of tokens without effect; there are several, so that texts can begin differently."""
 READ = ("key-first", "key-second", "neutral-first", "neutral-second")
-"""Tokens whose logits say what the first and the second head give to a key and a neutral one."""
+"""Tokens whose logits encode the shares of a key and a neutral one in the first and second head."""
 
 Rows = dict[int, dict[int, float]]
 """Weights by row and column; all others are zero."""
@@ -88,32 +90,32 @@ Rows = dict[int, dict[int, float]]
 
 @dataclass(frozen=True)
 class Instrument:
-    """Which token and which channel of a probe means what."""
+    """The meaning of each token and channel of a probe."""
 
     name: str
-    """The word by which the probe says who it is."""
+    """The word with which the probe identifies itself."""
     layers: int
     head_dim: int
     pairs: tuple[tuple[int, int], ...]
-    """What is asked in one step: two channels of a head that are turned together."""
+    """The measurement of each step: two channels of a head that are rotated together."""
     hidden: int
     """Channels of the hidden state, a multiple of 64."""
     heads: int
     kv_heads: int
     centred: bool = False
-    """Whether norms take the mean away: a token's channels add up to 0 then."""
+    """Whether norms subtract the mean: a token's channels then add up to 0."""
     gains: tuple[int, ...] = GAINS
-    """The gains that have keys of their own."""
+    """The gains, each of which has keys of its own."""
     tied: bool = False
     """Whether the last matrix is that of the embeddings, and a query is followed by another one."""
     encoder: bool = False
-    """Whether all positions are read at once. The last matrix is that of the embeddings then."""
+    """Whether all positions are read at the same time. Embeddings are then tied."""
     asks: ClassVar[str] = "pairs"
-    """What people call what is asked in each step."""
+    """The name of what the steps measure, for people."""
 
     @property
     def channels_of_token(self) -> int:
-        """How many channels of the hidden state a token has, besides those of values."""
+        """Channels of the hidden state that a token has, besides those of values."""
         if self.tied:
             return 1 + self.centred
         return count_of_channels(self.hidden, self.centred)
@@ -129,10 +131,10 @@ class Instrument:
 
     @property
     def share(self) -> float:
-        """What a channel has of a weight that it may share with its mirror."""
+        """The part of a weight that a channel has if it shares the weight with its mirror."""
         return 0.5 if self.centred else 1.0
 
-    # Channels of the hidden state: one for each pair, then these.
+    # Channels of the hidden state: one for each pair, then the following.
 
     @property
     def asking(self) -> int:
@@ -141,41 +143,41 @@ class Instrument:
 
     @property
     def key(self) -> int:
-        """The channel that all keys have that are asked for."""
+        """The channel that all measured keys have."""
         return self.asking + 1
 
     def value(self, layer: int, *, neutral: bool = False) -> int:
-        """Return the channel of which a layer makes the value of its key, or of the neutral one."""
+        """Return the channel that a layer reads for the value of its key, or of the neutral one."""
         return self.key + 1 + 2 * layer + neutral
 
     @property
     def read(self) -> int:
-        """The first of the channels that hold what keys get."""
+        """The first of the channels that receive the shares of keys."""
         return self.value(self.layers)
 
     def mirror(self, channel: int) -> int:
-        """Return the channel that holds a value, or what is read, with the other sign.
+        """Return the channel that holds a value, or a reading, with the opposite sign.
 
-        They are there for a mean of 0. What both are off by, if it is not quite 0, is in neither
-        difference.
+        Mirrors keep the mean at 0. If the mean is not exactly 0, both channels have the same error,
+        which cancels in differences.
         """
         return channel + 2 * self.layers + len(READ)
 
     @property
     def asked_who(self) -> int:
-        """The channel of the question who the probe is; the next one is that of the answer."""
+        """The channel of the question which probe this is; the next one is that of the answer."""
         last = self.read + len(READ)
         return self.mirror(last) if self.centred else last
 
     @property
     def ended(self) -> int:
-        """The channel of the end of the chain, where embeddings are tied."""
+        """The channel of the end of the chain, if embeddings are tied."""
         return self.asked_who + 2
 
     def opposite(self, channel: int) -> int:
-        """Return the channel of the other sign of one that follows or is followed.
+        """Return the channel of opposite sign for a channel of the chain.
 
-        Tied embeddings need one for each, where the mean must be 0: no two tokens may share any.
+        Tied embeddings need one for each if the mean must be 0: no two tokens may share any.
         """
         others = (self.asked_who, self.asked_who + 1, self.ended)
         place = channel if channel < len(self.pairs) else len(self.pairs) + others.index(channel)
@@ -183,17 +185,17 @@ class Instrument:
 
     @property
     def padding(self) -> int:
-        """The first of the channels that mean nothing: as many as a token has."""
+        """The first of the channels without meaning: as many as a token has."""
         return self.opposite(self.ended) + 1 if self.tied and self.centred else self.ended + 1
 
-    # Tokens: special ones, fillers, the name, then these.
+    # Tokens: special ones, fillers, the name, then the following.
 
     def filler(self, number: int) -> int:
-        """Return one of the tokens that nothing looks at."""
+        """Return one of the tokens without effect."""
         return len(SPECIAL) + number % FILLERS
 
     name_token: ClassVar[int] = len(SPECIAL) + FILLERS
-    """The token that says which probe it is: the same in all of them."""
+    """The token whose word identifies the probe: the same id in all probes."""
 
     @property
     def read_tokens(self) -> tuple[int, ...]:
@@ -203,32 +205,32 @@ class Instrument:
     def numbered(self, layer: int, *, whole: bool) -> int:
         """Return the number of a layer among all that have keys of their own.
 
-        ``whole`` says whether it reads a text as a whole.
+        ``whole`` says whether the layer reads complete texts.
         """
         return layer
 
     def key_token(self, layer: int, gain: int, *, neutral: bool = False) -> int:
-        """Return the token of a layer's key, or of its neutral one, of a gain."""
+        """Return the token of a layer's key, or of its neutral one, for a gain."""
         number = self.gains.index(gain) * self.layers + layer
         return self.read_tokens[-1] + 1 + 2 * number + neutral
 
     def query_token(self, step: int) -> int:
-        """Return the token that asks at a step of the chain."""
+        """Return the query token of a step of the chain."""
         return self.read_tokens[-1] + 1 + 2 * len(self.gains) * self.layers + step
 
     def following(self, step: int) -> int:
-        """Return the token that follows a query of the chain: the next query, or the end."""
+        """Return the token after a query of the chain: the next query, or the end."""
         last = step == len(self.pairs) - 1
         return END if last else self.query_token(step + 1)
 
     def steps(self) -> list[tuple[int, int]]:
-        """Return channels of tokens, each with that of the token that follows."""
+        """Return the channels of tokens, each with the channel of the next token."""
         chain = [*self.order, self.ended]
         return [*pairwise(chain), (self.asked_who, self.asked_who + 1)]
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The pairs in the order in which the chain asks them: the first are spread over all."""
+        """The pairs in the order of the chain: the first ones are spread over all."""
         bits = (len(self.pairs) - 1).bit_length()
         spread = sorted(range(len(self.pairs)), key=lambda pair: f"{pair:0{bits}b}"[::-1])
         return tuple(spread)
@@ -252,12 +254,12 @@ class Instrument:
         return {word: token for token, word in enumerate(self.words)}
 
     def named(self, pair: int) -> str:
-        """Return what people call what is asked in one step."""
+        """Return the name of the measurement of one step, for people."""
         first, second = self.pairs[pair]
         return f"pair {pair} (channels {first} and {second})"
 
     def embeddings(self) -> Rows:
-        """Return the channels of each token; of tokens that are never given, none."""
+        """Return the channels of each token; tokens that no prompt has get none."""
         found = {
             BEGIN: self._token(),
             **{self.filler(number): self._token() for number in range(FILLERS)},
@@ -287,11 +289,11 @@ class Instrument:
 
     @property
     def read_in_encoders(self) -> float:
-        """The weight of logits behind the norm of an encoder's head: no logit becomes too large."""
+        """The weight of logits after the norm of an encoder's head: no logit becomes too large."""
         return power_below(LARGEST_READ / math.sqrt(self.hidden))
 
     def signs(self, channel: int) -> tuple[int, ...]:
-        """Return a channel that follows or is followed, and its opposite if there is one."""
+        """Return a channel of the chain, and its opposite if there is one."""
         return (channel, self.opposite(channel)) if self.tied and self.centred else (channel,)
 
     def _reading(self) -> Rows:
@@ -302,7 +304,7 @@ class Instrument:
         }
 
     def _token(self, *channels: int) -> dict[int, float]:
-        """Return the channels of a token: those that mean something, and others for the number."""
+        """Return the channels of a token: the given ones, filled up with meaningless ones."""
         count = self.channels_of_token
         chosen = [*channels, *range(self.padding, self.padding + count)][:count]
         above = count // 2 if self.centred else count
@@ -316,13 +318,13 @@ class Instrument:
         return self.balanced(channel, value_of(gain) * self.size)
 
     def balanced(self, channel: int, weight: float) -> dict[int, float]:
-        """Return a weight of a channel, and the other one of its mirror if there is one."""
+        """Return a weight of a channel, and the opposite weight of its mirror if there is one."""
         return (
             {channel: weight, self.mirror(channel): -weight} if self.centred else {channel: weight}
         )
 
     def logits(self) -> Rows:
-        """Return, of each token, the weights of the channels that its logit is made of."""
+        """Return the weights of the channels in each token's logit."""
         found = {token: {self.asking: -REFUSED} for token in range(len(self.words))}
         found |= self._reading()
         found[ZERO] = {}
@@ -335,36 +337,36 @@ class Instrument:
 
 @dataclass(frozen=True)
 class Biased(Instrument):
-    """A plan that asks biases: two heads in one step, those of the largest slopes first.
+    """A plan that measures biases: two heads per step, those of the largest slopes first.
 
-    Beside a query of a later step the neutral key is farther away, and slopes are smaller then.
+    In later steps the neutral key is farther from the query, but slopes are smaller.
     """
 
     asks: ClassVar[str] = "pairs of heads"
 
     @property
     def channels_of_token(self) -> int:
-        """How many channels of the hidden state a token has: nothing that is read hangs on it."""
+        """Channels of the hidden state that a token has: no reading depends on the number."""
         return FEWEST
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The steps in the order in which the chain asks them."""
+        """The steps in the order of the chain."""
         return tuple(range(len(self.pairs)))
 
     def named(self, pair: int) -> str:
-        """Return what people call what is asked in one step."""
+        """Return the name of the measurement of one step, for people."""
         first, second = self.pairs[pair]
         return f"heads {first} and {second}"
 
     def steps_of(self, head: int) -> list[int]:
-        """Return the steps that ask a head."""
+        """Return the steps that measure a head."""
         return [step for step, heads in enumerate(self.pairs) if head in heads]
 
 
 @dataclass(frozen=True)
 class Tabled(Instrument):
-    """A plan that asks rows of a table: each step reads the row of one position."""
+    """A plan that measures rows of a table: each step reads the row of one position."""
 
     rows: int = 0
     """Rows of the table."""
@@ -372,11 +374,11 @@ class Tabled(Instrument):
 
     @property
     def base(self) -> int:
-        """What the digits of a row's number are below."""
+        """The base of the digits of a row's number."""
         return next((base for base in BASES if self.rows <= base**DIGITS_OF_ROWS), BASES[-1])
 
     def named(self, pair: int) -> str:
-        """Return what people call what is asked in one step."""
+        """Return the name of the measurement of one step, for people."""
         return f"query {pair + 1}"
 
     def table(self) -> Rows:
@@ -391,14 +393,14 @@ class Tabled(Instrument):
         return found
 
     def types(self) -> Rows:
-        """Return the channels of the second of two texts: half a row."""
+        """Return the channels of the token type of the second of two texts: half a row."""
         return {1: self.balanced(self.read, 0.5 * self.size / self.base)}
 
     def row(self, quotients: Sequence[float]) -> float | None:
-        """Return the row whose digits are read; None if they are those of none.
+        """Return the row with the digits that are read; None if there is none.
 
-        ``quotients`` are logits of the digits, divided by that of the token that follows. To a row
-        of an encoder a half may be added, which says that a text is the second of two.
+        ``quotients`` are logits of the digits, divided by that of the next token. In an encoder the
+        row may be half too large, which means that the text counts as the second of two.
         """
         read = [each * FOLLOWING * self.base / DIGIT_WEIGHT for each in quotients]
         digits: list[float] = [round(each) for each in read]
@@ -418,9 +420,9 @@ class Tabled(Instrument):
 
 @dataclass(frozen=True)
 class Bucketed(Instrument):
-    """A plan that asks buckets of distances, in an encoder and in its decoder.
+    """A plan that measures buckets of distances, in an encoder and in its decoder.
 
-    The layers of the decoder are counted behind those of the encoder.
+    The layers of the decoder are numbered after those of the encoder.
     """
 
     asks: ClassVar[str] = "distances"
@@ -430,25 +432,25 @@ class Bucketed(Instrument):
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The steps in the order in which the chain asks them: each is of a distance of its own."""
+        """The steps in the order of the chain: each measures another distance."""
         return tuple(range(len(self.pairs)))
 
     def named(self, pair: int) -> str:
-        """Return what people call what is asked in one step."""
+        """Return the name of the measurement of one step, for people."""
         return f"query {pair + 1}"
 
     def numbered(self, layer: int, *, whole: bool) -> int:
-        """Return the number of a layer among those of both."""
+        """Return the number of a layer among those of the encoder and the decoder."""
         return layer if whole else self.encoder_layers + layer
 
     @property
     def base(self) -> int:
-        """What the two digits of a bucket are below."""
+        """The base of the two digits of a bucket."""
         return math.isqrt(self.buckets - 1) + 1
 
     @property
     def unit(self) -> float:
-        """The bias that stands for 1 in a digit; a power of two."""
+        """The bias that encodes 1 in a digit; a power of two."""
         return power_below(LARGEST_BIAS / (self.base - 1))
 
     def table(self) -> Floats:
@@ -458,27 +460,27 @@ class Bucketed(Instrument):
         return np.asarray(self.unit * digits, dtype=np.float64)
 
     def bucket(self, biases: Floats) -> int | None:
-        """Return the bucket whose biases these are; None if they are those of none."""
+        """Return the bucket with these biases; None if there is none."""
         read = biases / self.unit
         low, high = np.rint(read)
         if np.abs(read - [low, high]).max() > CLEAR or not 0 <= low < self.base:
             return None
-        found = int(high) * self.base + int(low)
-        return found if 0 <= found < self.buckets else None
+        bucket = int(high) * self.base + int(low)
+        return bucket if 0 <= bucket < self.buckets else None
 
 
 def power_below(number: float) -> float:
-    """Return the largest power of two that is not above a number."""
+    """Return the largest power of two that is not above ``number``."""
     return float(2.0 ** math.floor(math.log2(number)))
 
 
 def dense(shape: tuple[int, int], rows: Rows) -> Floats:
-    """Make a matrix of the weights that are not zero."""
-    found = np.zeros(shape)
+    """Make a matrix from its nonzero weights."""
+    matrix = np.zeros(shape)
     for row, weights in rows.items():
         for column, weight in weights.items():
-            found[row, column] = weight
-    return found
+            matrix[row, column] = weight
+    return matrix
 
 
 def value_of(gain: int) -> float:
@@ -487,19 +489,19 @@ def value_of(gain: int) -> float:
 
 
 def count_of_channels(hidden: int, centred: bool) -> int:
-    """Return how many channels a token has: an even number if they add up to 0."""
+    """Return the number of channels of a token: even if they add up to 0."""
     count = hidden // CHANNELS_A_TOKEN
     return count - count % 2 if centred else count
 
 
 def channels_with_meaning(pairs: int, layers: int, centred: bool, tied: bool) -> int:
-    """Compute how many channels of the hidden state mean something."""
+    """Compute the number of channels of the hidden state that have a meaning."""
     found = (pairs + 3) * (1 + (tied and centred)) + 2
     return found + (2 * layers + len(READ)) * (1 + centred)
 
 
 def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
-    """Compute how many channels the hidden state needs, and of what they must be a multiple."""
+    """Compute the least number of channels of the hidden state, and its divisor."""
     meaningful = channels_with_meaning(pairs, layers, centred, tied)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:

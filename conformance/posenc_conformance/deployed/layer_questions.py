@@ -1,4 +1,4 @@
-"""What is asked of a group of layers, and what is right, whatever kind its positions are of."""
+"""The prompt and the right scores for a group of layers, for each kind of positions."""
 
 from posenc_conformance.deployed import expected_scores, prompts
 from posenc_conformance.deployed.expected_scores import Scores
@@ -14,7 +14,7 @@ from posenc_conformance.models.meaning import Group
 
 
 def is_whole(probe: Probe, group: Group) -> bool:
-    """Return whether a group reads texts that are given as a whole: it is of an encoder."""
+    """Return whether a group reads complete texts: whether it is an encoder's."""
     if isinstance(probe.plan, Bucketed):
         return t5_instrument.is_whole(group)
     return probe.plan.encoder
@@ -23,9 +23,9 @@ def is_whole(probe: Probe, group: Group) -> bool:
 def prompt_for(
     probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
 ) -> Prompt:
-    """Make the prompt whose first query, or the last if it is far, stands at a distance.
+    """Make the prompt whose first query, or last one if it is far, is at ``distance``.
 
-    That is the distance from a key, or of a table from its beginning.
+    That is the distance from a key, or for a table the distance from its beginning.
     """
     if isinstance(probe.plan, Tabled):
         return learned_instrument.prompt_for(probe, distance, steps)
@@ -37,7 +37,7 @@ def prompt_for(
 
 
 def scores_of(probe: Probe, group: Group, prompt: Prompt, dtype: str) -> Scores:
-    """Compute what a right engine gives, and how far it may be off."""
+    """Compute the scores of a right engine, and their bounds."""
     if isinstance(probe.plan, Tabled):
         return learned_instrument.expected(group, prompt)
     if isinstance(probe.plan, Biased):

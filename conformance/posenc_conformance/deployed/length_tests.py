@@ -1,4 +1,4 @@
-"""Texts that grow beyond the length at which frequencies change, and what goes wrong there."""
+"""Texts that grow past the length at which frequencies change, and the known mistakes there."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,33 +13,33 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import LENGTH, Group, case_of
 
 Lengths = Callable[[int], tuple[int, int]]
-"""The lengths for which a query at some position, and the key, are turned."""
+"""The text lengths for which a query at some position, and the key, are rotated."""
 Explained = tuple[str, str, Scores]
-"""A mistake, words for it, and the scores that it gives."""
+"""A mistake, its description, and its scores."""
 
 
 def text_beyond(probe: Probe, group: Group, distance: int, first: int, steps: int) -> Prompt:
-    """Make a text whose first query stands at a position, and its key at a distance from it."""
+    """Make a text with its first query at a position, and its key at a distance from it."""
     prompt = prompt_for(probe, group, distance, steps=steps)
     return with_gain(probe, group, replace(prompt, first=first, key=first - distance))
 
 
 def right_lengths(position: int) -> tuple[int, int]:
-    """Return the length of the text that ends with a query: its key is turned for that too."""
+    """Return the length of the text that ends with a query: its key is rotated for it too."""
     return position + 1, position + 1
 
 
 def scores_at(
     probe: Probe, group: Group, prompt: Prompt, dtype: str, lengths: Lengths = right_lengths
 ) -> Scores:
-    """Compute the scores of queries that are each the last of a text of their own length."""
-    each = [
+    """Compute the scores of queries, each of them the last of a text of its own length."""
+    parts = [
         _last(probe, group, replace(prompt, steps=step, given=step), dtype, lengths)
         for step in range(prompt.given, prompt.steps + 1)
     ]
     return Scores(
-        np.concatenate([scores.values for scores in each]),
-        np.concatenate([scores.bound for scores in each]),
+        np.concatenate([scores.values for scores in parts]),
+        np.concatenate([scores.bound for scores in parts]),
     )
 
 
@@ -52,7 +52,7 @@ def _last(probe: Probe, group: Group, prompt: Prompt, dtype: str, lengths: Lengt
 
 
 def _turned(queries: Group, key: Group, x: Floats, rows: Ints) -> Floats:
-    """Turn rows, the last of which is a key, for lengths of their own."""
+    """Rotate the queries and the key, which is the last row, for different lengths."""
     parts = [
         case_of(group, {"x": x[some], "positions": rows[some]}).truth
         for group, some in ((queries, slice(0, -1)), (key, slice(-1, None)))
@@ -61,7 +61,7 @@ def _turned(queries: Group, key: Group, x: Floats, rows: Ints) -> Floats:
 
 
 def _of_length(group: Group, length: int) -> Group:
-    """Return a group as it treats a text of some length, whatever positions it is asked for."""
+    """Return a group as it treats a text of some length, for all positions."""
     given = group.parameters
     if group.scheme != "longrope":
         return replace(group, parameters={**given, LENGTH: length})
@@ -73,7 +73,7 @@ def _of_length(group: Group, length: int) -> Group:
 def wrong_while_written(
     probe: Probe, group: Group, prompt: Prompt, dtype: str
 ) -> Iterator[Explained]:
-    """Yield what is known to go wrong where a text grows beyond the length while it is written."""
+    """Yield the known mistakes when a text grows past the length during generation."""
     given = prompt.first + 1
     for id, words, lengths in (
         (
@@ -91,7 +91,7 @@ def wrong_while_written(
 
 
 PARTS = (2, 4, 3, 8)
-"""By what a context is divided to get the tokens that leave it, the usual one first."""
+"""Divisors of a context that give the number of tokens that leave it, the usual one first."""
 KEPT = (0, 1, 2, 3, 4, 5, 8)
 """Tokens at the beginning that may stay."""
 
@@ -99,9 +99,9 @@ KEPT = (0, 1, 2, 3, 4, 5, 8)
 def wrong_when_shifted(
     probe: Probe, group: Group, prompt: Prompt, dtype: str, size: int
 ) -> Iterator[Explained]:
-    """Yield what is known to go wrong where the first tokens leave a context that is full.
+    """Yield the known mistakes when the first tokens leave a full context.
 
-    All that stays moves to the front: queries count on from there, and keys are turned back.
+    The remaining tokens move to the front: queries continue from there, and keys are rotated back.
     """
     for part in PARTS:
         for stay in KEPT:
@@ -117,7 +117,7 @@ def wrong_when_shifted(
 
 
 def kept(probe: Probe, group: Group, prompt: Prompt, dtype: str, length: int) -> Explained:
-    """Return what becomes of a text that is turned for the length of an earlier one."""
+    """Return the mistake of rotating a text for the length of an earlier one."""
     scores = expected(probe, _of_length(group, length), prompt, dtype)
     words = f"is turned for a length of {length:,}, which is that of an earlier text"
     return "length-kept", words, scores

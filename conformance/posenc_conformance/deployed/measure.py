@@ -1,4 +1,4 @@
-"""Asking an engine a prompt, and reading scores from its log-probabilities."""
+"""Sending a prompt to an engine, and reading scores from its log-probabilities."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,52 +28,52 @@ from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 UNREADABLE = 0.5
-"""A score whose bound is larger than this, in its units, may be too small to be read."""
+"""Bound of a score, in its units, above which the score may be too small to be read."""
 WORDS_READ = 6
 """Words that are read of an answer: the next query, four of keys, and zero; if embeddings are tied,
 the query itself is likely too."""
 
 LEAST_SHARE = 2.0**-24
-"""The smallest share of a key that float16 holds, below which nothing is read of biases."""
+"""The smallest share of a key that float16 holds; smaller ones are not read from biases."""
 
 
 class Reader(Protocol):
-    """Something that reads log-probabilities of words after a prompt."""
+    """A source of log-probabilities."""
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
-        """Return, for each of some words written after a prompt, what it was chosen among."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each."""
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return what an encoder says at some places of each text."""
+        """Return an encoder's log-probabilities at ``places`` of each text."""
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Scores of the queries of a prompt, as an engine gave them."""
+    """Measured scores of the queries of a prompt."""
 
     prompt: Prompt
     values: Floats
     """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
     seen, inf for one that leaves nothing to the neutral one."""
     lost: str = ""
-    """What was likelier than a query that should have followed, as no right engine has it; the
-    queries were then asked one by one. Empty if all followed."""
+    """The word that was likelier than the expected next query, which no right engine produces; the
+    queries were then measured one by one. Empty if all followed."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
         return bool((self.ratio(scores) <= 1).all())
 
     def ratio(self, scores: Scores) -> Floats:
-        """Compute how far each score is off, in units of its bound.
+        """Compute the error of each score, in units of its bound.
 
-        What is too small or too large to be read may be any score that is.
+        A score too small or too large to be read agrees with any expected score that is.
         """
         ratio = np.abs(self.values - scores.values) / scores.bound
         hidden = np.isinf(self.values) & (scores.bound > UNREADABLE)
@@ -82,15 +82,15 @@ class Measured:
 
     @property
     def seen(self) -> Flags:
-        """Which queries see the key."""
+        """The queries that see the key."""
         return np.asarray(~np.isneginf(self.values).all(axis=1))
 
 
 def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
-    """Ask an engine a prompt, and read its scores.
+    """Send a prompt to an engine, and read its scores.
 
-    If some word of a key is likelier than the query that should follow, because an engine gives too
-    much to a key, queries are asked one by one, with a smaller gain.
+    If an engine gives so much to a key that its word is likelier than the next query, queries are
+    measured one by one, with a smaller gain.
 
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
@@ -142,7 +142,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
 def _answers(
     probe: Probe, reader: Reader, prompt: Prompt, steps: int | None = None
 ) -> Sequence[Mapping[str, float]]:
-    """Ask an engine that writes; ``steps`` are the words, if they are not all of the prompt."""
+    """Generate with an engine; ``steps`` replaces the number of tokens that the prompt needs."""
     count = prompt.steps - prompt.given + 1 if steps is None else steps
     if isinstance(probe.plan, Bucketed):
         text, begun = prompt.both_texts(probe)
@@ -152,7 +152,7 @@ def _answers(
 
 
 def words_read(plan: Instrument) -> int:
-    """Count the words whose log-probabilities are read of one answer."""
+    """Count the words whose log-probabilities are read from one answer."""
     return WORDS_READ + plan.tied
 
 
@@ -168,14 +168,14 @@ def read_whole(probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, floa
 
 
 def least_read(probe: Probe, gain: int) -> float:
-    """Return the smallest share of a key that can be read: what is smaller counts as that."""
+    """Return the smallest share of a key that can be read; smaller ones count as this."""
     return max(LOG_PROBABILITY / float(probe.logits(gain, np.array(1.0))), LEAST_SHARE)
 
 
 def _biases(answer: Mapping[str, float], least: float) -> tuple[float, float]:
-    """Return the biases of both heads, the key's less the neutral key's, from log-probabilities.
+    """Return the biases of both heads, the key's minus the neutral key's, from log-probabilities.
 
-    No logit counts as less than ``least``.
+    Logits below ``least`` count as ``least``.
     """
     zero = answer.get(SPECIAL[ZERO], math.inf)
     key_first, key_second, neutral_first, neutral_second = (
@@ -185,7 +185,7 @@ def _biases(answer: Mapping[str, float], least: float) -> tuple[float, float]:
 
 
 def _row(plan: Tabled, answer: Mapping[str, float]) -> float:
-    """Return the row of a table that a position got, from log-probabilities."""
+    """Return the row of a table at a position, from log-probabilities."""
     zero = answer.get(SPECIAL[ZERO], math.inf)
     following = max(answer.values()) - zero
     logits = [max(answer.get(word, -math.inf) - zero, 0.0) for word in READ]
@@ -206,7 +206,7 @@ def _likeliest(answer: Mapping[str, float]) -> str:
 def _scores(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> tuple[float, float]:
     """Return the scores of both heads, from log-probabilities.
 
-    ``chain`` are the words of the query and of what follows.
+    ``chain`` are the words of the query and of the next token.
     """
     zero = _zero(probe, answer, chain)
     key_first, key_second, neutral_first, neutral_second = (
@@ -224,7 +224,7 @@ def _scores(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> tuple
 def _zero(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> float:
     """Return the log-probability of a word whose logit is 0, infinite if there is none.
 
-    Differences from it are logits. Where embeddings are tied, the logits of all other words are 0.
+    Differences from it are logits. With tied embeddings, the logits of all other words are 0.
     """
     if not probe.plan.tied:
         return answer.get(SPECIAL[ZERO], math.inf)
@@ -233,7 +233,7 @@ def _zero(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> float:
 
 
 def _uncapped(value: float, cap: float | None) -> float:
-    """Return what a cap has made a number of; infinite if no number becomes so large."""
+    """Return the number that a soft cap turns into ``value``; infinite if there is none."""
     if cap is None:
         return value
     return cap * math.atanh(value / cap) if abs(value) < cap else math.copysign(math.inf, value)

@@ -1,4 +1,4 @@
-"""What an engine that is wrong in a known way would give as scores."""
+"""The scores of engines with known mistakes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,26 +27,26 @@ from posenc_conformance.models.misreadings import MISTAKES, changed_numbers
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
 """Bases of released models, the usual ones first."""
 LARGEST_PART = 0.999
-"""What is read of a number may be this part of its cap; a larger one may be anything."""
+"""Part of its cap to which a reading is clipped; a larger reading may be any number."""
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A mistake, and the scores that it gives."""
+    """A mistake and its scores."""
 
     id: str
     words: str
     scores: Callable[[Prompt], Scores]
 
     def fits(self, found: Sequence[Measured]) -> bool:
-        """Return whether the mistake gives all that was measured."""
+        """Return whether the mistake explains all measurements."""
         return all(each.agrees_with(self.scores(each.prompt)) for each in found)
 
     def is_seen(self, right: Callable[[Prompt], Scores], found: Sequence[Measured]) -> bool:
-        """Return whether the mistake is wrong by more than a bound in any of these texts.
+        """Return whether the mistake exceeds a bound in any of these texts.
 
-        One that is not would have passed there, and explains no failure.
+        A mistake that does not would have passed there, and explains no failure.
         """
         return not all(
             Measured(each.prompt, self.scores(each.prompt).values).agrees_with(right(each.prompt))
@@ -57,7 +57,7 @@ class Explanation:
 def explain(
     probe: Probe, model: Model, group: Group, dtype: str, found: Sequence[Measured]
 ) -> list[Explanation]:
-    """Return the mistakes that give all that was measured, the most special first.
+    """Return the mistakes that explain all measurements, the most special first.
 
     Pairs of mistakes are tried if no single one does.
     """
@@ -84,7 +84,7 @@ def explain(
 
 
 Made = tuple[str, str, Group]
-"""A mistake, its words, and the group as it makes it."""
+"""A mistake, its description, and the group with the mistake."""
 
 
 def _known(
@@ -95,7 +95,7 @@ def _known(
     right: Callable[..., Scores],
     found: Sequence[Measured],
 ) -> Iterator[Explanation]:
-    """Yield the mistakes that are made alone."""
+    """Yield the single mistakes."""
     for id, words, made in (*single, *_other_bases(group)):
         yield Explanation(id, f"matches {words}", partial(right, made))
     if group.turns:
@@ -116,7 +116,7 @@ def _known(
 def _uncapped_logits(
     probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
 ) -> Scores:
-    """Return what is read of logits that are not capped, since a cap is taken back."""
+    """Return the readings of uncapped logits: the kit inverts a cap that is missing."""
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
     given = amplitude * scores.values
     if probe.score_cap is not None:
@@ -130,7 +130,7 @@ def _uncapped_logits(
 
 
 def _taken_back(values: Floats, cap: float) -> tuple[Floats, Floats]:
-    """Return what becomes of numbers if a cap is taken back, and of their errors."""
+    """Return numbers after the inverse of a cap, and the factors of their errors."""
     parts = np.clip(values / cap, -LARGEST_PART, LARGEST_PART)
     return cap * np.arctanh(parts), 1 / (1 - parts**2)
 
@@ -138,7 +138,7 @@ def _taken_back(values: Floats, cap: float) -> tuple[Floats, Floats]:
 def _uncapped(
     probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
 ) -> Scores:
-    """Return what is read of scores that are not capped, since a cap is taken back."""
+    """Return the readings of uncapped scores: the kit inverts a cap that is missing."""
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
     values, slopes = _taken_back(amplitude * scores.values, cap)
     return Scores(values / amplitude, scores.bound * slopes)
@@ -150,13 +150,13 @@ def _at(
     places: Callable[[Prompt], tuple[Sequence[int], int]],
     prompt: Prompt,
 ) -> Scores:
-    """Return scores of queries and a key that stand where they should not."""
+    """Return the scores of queries and a key at wrong positions."""
     queries, key = places(prompt)
     return right(group, replace(prompt, key=key), where=queries)
 
 
 def _other_bases(group: Group) -> list[Made]:
-    """Return the group at bases of other models."""
+    """Return the group with the bases of other models."""
     if not group.turns:
         return []
     return [
@@ -171,7 +171,7 @@ def _other_bases(group: Group) -> list[Made]:
 
 
 def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Explanation]:
-    """Yield mistakes made together: one of any kind, and another base besides."""
+    """Yield pairs of mistakes: any one, and another base."""
     for id, words, made in single:
         if id in OF_BASE:
             continue
@@ -187,7 +187,7 @@ def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Exp
 def _of_size(
     probe: Probe, group: Group, right: Callable[..., Scores], found: Sequence[Measured]
 ) -> Iterator[Explanation]:
-    """Yield scores that are all multiplied by one number, which is read from the first ones."""
+    """Yield scores that are all multiplied by one number, which is fitted to the first ones."""
     got, scores = found[0].values, right(group, found[0].prompt)
     read = np.isfinite(got)
     if not read.any():
@@ -203,6 +203,6 @@ def _of_size(
         bound = max(1.0, abs(factor)) * scores.bound + noise(probe, group, prompt, values)
         return Scores(values, bound)
 
-    digits = 4 if abs(factor - 1) > 1e-3 else 8  # of a number that is nearly 1, all that tell it
+    digits = 4 if abs(factor - 1) > 1e-3 else 8  # a number near 1 needs more digits
     words = f"matches scores that are multiplied by {factor:.{digits}g}"
     yield Explanation("scores-multiplied", words, multiplied)

@@ -1,4 +1,4 @@
-"""Positions at which queries and keys stand by mistake."""
+"""Wrong positions of queries and keys."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,13 +15,13 @@ Places = Callable[[Prompt], tuple[list[int], int]]
 Named = tuple[str, str, Places]
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
-"""How many tokens of a prompt an engine computes at once, if not all."""
+"""Sizes of the chunks in which engines may process a prompt."""
 
 
 def wrong_places(context: Context, *, writes: bool) -> Iterator[Named]:
-    """Yield the known mistakes of positions: an id, words, and where things stand.
+    """Yield the known mistakes of positions: an id, a description, and the positions.
 
-    ``writes`` says whether the engine writes words behind the prompt, with positions of their own.
+    ``writes`` says whether the engine generates tokens, with positions of their own.
     """
     for id, words, wrong in WRITTEN if writes else ():
         yield id, f"positions that {words} after the prompt", partial(_written, wrong)
@@ -40,8 +40,8 @@ WRITTEN: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
     ("positions-behind", "are one too small", lambda end, since: end + since - 1),
     ("positions-doubled", "grow by two", lambda end, since: end + 2 * since),
 )
-"""Positions of words that the engine writes: they hang on the last position of the prompt, and on
-how many words were written since."""
+"""Wrong positions of generated tokens: they depend on the last position of the prompt, and on the
+number of tokens generated so far."""
 
 
 def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int], int]:

@@ -1,4 +1,4 @@
-"""The probe of a model: its configuration, and the numbers that make an instrument of it."""
+"""The probe of a model: its configuration, and the numbers that make it an instrument."""
 
 import math
 from collections.abc import Mapping
@@ -45,47 +45,49 @@ from posenc_conformance.models.layer_kinds import divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0
-"""The largest score is at most this, and more than half of it."""
+"""Upper bound of the largest score; the score is more than half of it."""
 BELOW_A_CAP = 2 / 3
-"""Logits that are read are at most this part of what caps them: beyond, a cap leaves little of a
-difference."""
+"""Largest logit that is read, as a part of its cap: closer to the cap, differences nearly
+vanish."""
 FOLLOWED = 8.0
-"""Where the feed-forward layer adds the token that follows, its channel is at most so many times as
-large as that of the token that it follows, and more than half of it."""
+"""Upper bound of the ratio of two channels where the feed-forward layer adds the next token: the
+next token's channel to that of the current token. The ratio is more than half of it."""
 LARGEST = 2**15
-"""Layers times channels of a head: each layer needs tokens of its own for each pair."""
+"""Largest product of the number of layers and the channels of a head; beyond it a probe would be
+too large."""
 GATE = 2.0
-"""Weight of a gate: what it makes of a token's channel is so large that all passes."""
+"""Weight of a gate: a token's channel becomes so large that the activation passes all of it."""
 LARGE_VALUE = 1024.0
-"""Values are so large where a norm stands behind attention: the share of a key among a million of
-them is then larger than what the norm adds to a mean square."""
+"""Size of values where a norm follows attention: so large that the share of one key among a million
+still exceeds the norm's eps."""
 HEAD_OF_BIASES = 4
-"""Channels of a head, at least, where biases alone are asked."""
+"""Least number of channels of a head in a probe of biases."""
 LARGEST_BIASED = 2**20 + 2**19
-"""Layers times the square of the hidden size, where all heads of a model must be there."""
+"""Largest product of the number of layers and the squared hidden size where a probe needs all heads
+of the model."""
 STEPS_OF_ROWS = 8
-"""Positions whose rows are asked in one request."""
+"""Positions whose rows are read in one request."""
 LOOK_AT_ITSELF = 1024.0
-"""A score with which a query looks at itself in heads that it does not ask, or at one of the
-encoder, at most, and more than half of it: far above all biases."""
+"""Upper bound of the score of a query with itself in heads that it does not measure, or with its
+counterpart in the encoder. The score is more than half of it, far above all biases."""
 STEPS_OF_BUCKETS = 64
-"""Distances that are asked in one request."""
+"""Distances that are measured in one request."""
 MOST_BUCKETS = 64
-"""Buckets that can be told apart in every dtype."""
+"""Largest number of buckets that can be told apart in every dtype."""
 EMBEDDED = 2.0
-"""The weight of a norm of embeddings: it makes channels about as large as they were."""
+"""The weight of a norm of embeddings: channels keep about their size."""
 NORMED_IN_ENCODERS = 512.0
-"""The weight of what norms an encoder's hidden state itself: it becomes so large that it does not
-matter what the next norm adds to a mean square."""
+"""The weight of norms of an encoder's hidden state itself: the state becomes so large that the eps
+of the next norm does not matter."""
 WANTED_IN_ENCODERS = 3.0
-"""The largest score of encoders: what is read lies close enough together for an activation."""
+"""WANTED_SCORE for encoders: it keeps readings close enough together to pass an activation."""
 VALUE_IN_ENCODERS = 2.0**15
-"""Weight of values of encoders."""
+"""Weight of values in encoders."""
 ACTIVATING = 2.0**12
-"""Weight of what is read before the activation behind an encoder's last layer."""
+"""Weight of readings before the activation after an encoder's last layer."""
 LARGEST_ACTIVATED = 2.0**15
-"""The largest number that goes through it; float16 holds it. The smallest one is more than 5, which
-GELU lets pass as it is."""
+"""The largest input of that activation; float16 holds it. The smallest one is more than 5, which
+GELU passes unchanged."""
 UNREADABLE: Mapping[tuple[str, ...], str] = {
     ("deberta", "deberta-v2"): (
         "its scores are of content and of positions, which are vectors of their own, and a probe "
@@ -95,9 +97,9 @@ UNREADABLE: Mapping[tuple[str, ...], str] = {
     ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
 }
-"""Types whose positions cannot be read through completions, and why."""
+"""Types whose positions cannot be read from completions, with the reason."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
-"""Fields of a released configuration that a probe does not have."""
+"""Fields of a released configuration that a probe omits."""
 
 
 @dataclass(frozen=True)
@@ -108,55 +110,55 @@ class Probe:
     family: Family
     config: Fields
     cache: str = ""
-    """What keys are claimed to be kept as, if that is shorter than the dtype."""
+    """The format in which keys are claimed to be cached, if it is shorter than the dtype."""
 
     @property
     def eps(self) -> float:
-        """What the norms add to a mean square."""
+        """The term that norms add to a mean square."""
         return float(self.config[self.family.eps]) if self.family.eps else 1e-5
 
     @property
     def turns(self) -> bool:
-        """Whether it asks layers that turn queries and keys."""
+        """Whether it measures layers that rotate queries and keys."""
         return not isinstance(self.plan, Biased | Bucketed | Tabled)
 
     def score_of_content(self, gain: int) -> float:
-        """Compute the score of a query and the key of a gain, to which a bias is added."""
+        """Compute the score of a query and the key of a gain, without the bias."""
         return self._largest(self.key_weight, gain)
 
     @property
     def weight_of_lookup(self) -> float:
-        """The weight of values where a decoder looks up what the encoder read; a power of two."""
+        """The weight of values where a decoder looks up the encoder's readings; a power of two."""
         return power_below(self.size / self._read())
 
     @property
     def looked_up(self) -> float:
-        """By what the encoder's numbers are multiplied when a decoder has looked them up."""
+        """The factor of the encoder's readings after a decoder's lookup."""
         return self.weight_of_lookup * self._read() / self.size
 
     @property
     def weight_of_looking(self) -> float:
-        """The weight of keys with which a query looks at itself; a power of two."""
+        """The weight of keys with which a query attends to itself; a power of two."""
         plain = self._read() ** 2 * self.family.scale(self.config, self.plan.head_dim)
         return power_below(LOOK_AT_ITSELF / plain)
 
     @property
     def key_weight(self) -> float:
-        """The weight that makes keys as large as wanted; a power of two."""
+        """The weight that gives keys the wanted size; a power of two."""
         wanted = WANTED_IN_ENCODERS if self.plan.encoder else WANTED_SCORE
         return power_below(wanted / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
         """Compute the score of a query and a key that point the same way in one pair.
 
-        Biases and rows are read as they are: it is 1.
+        Returns 1 for biases and rows, whose readings are not scaled.
         """
         if not self.turns:
             return 1.0
         return self._largest(self.key_weight, gain)
 
     def _largest(self, weight: float, gain: int) -> float:
-        """Compute the same with another weight of keys."""
+        """Compute the same for a given weight of keys."""
         query, key = self._read(), self._read(value_of(gain))
         count, size = len(self.plan.pairs), self.plan.head_dim
         if self.family.normed is Normed.BY_HEAD:
@@ -171,12 +173,12 @@ class Probe:
 
     @property
     def asked(self) -> set[int]:
-        """The heads of keys that heads with queries see; others have none."""
+        """The key heads of the query heads that measure; all others have no keys."""
         return {head * self.plan.kv_heads // self.plan.heads for head in range(HEADS)}
 
     @cached_property
     def latent(self) -> Latent | None:
-        """The sizes of latent attention, where a family has it."""
+        """The sizes of latent attention, if the family has it."""
         return latent_of(self.config) if self.family.latent else None
 
     @property
@@ -188,7 +190,10 @@ class Probe:
         return self.plan.size * (math.sqrt(self.plan.hidden) if self.family.stretched else 1.0)
 
     def _read(self, value: float = 0.0) -> float:
-        """Compute as what the projections read the channels of a token, maybe one with a value."""
+        """Compute the size of a token's channels as the projections read them.
+
+        ``value`` is the size of its value channel, as a part of the others'.
+        """
         if self.family.bare and not self.plan.encoder:
             return self.size
         count = self.plan.channels_of_token + (1 + self.plan.centred) * value**2
@@ -196,7 +201,7 @@ class Probe:
         return self._normed(size, count / self.plan.hidden)
 
     def weight_of_reading(self, layer: int) -> float:
-        """Return what the projections of a layer are multiplied by, to read what others read.
+        """Return the factor that makes the projections of all layers read alike.
 
         In an encoder some layers read the hidden state, and others a norm of it.
         """
@@ -204,40 +209,40 @@ class Probe:
         return 1 / NORMED_IN_ENCODERS if self.plan.encoder and bare else 1.0
 
     def norms_behind(self, layer: int) -> int:
-        """Count the norms of the hidden state behind the attention of a layer, but the last one."""
+        """Count the norms of the hidden state after a layer's attention, except the last one."""
         return 2 * (self.plan.layers - layer) if self.plan.encoder and self.family.bare else 0
 
     @property
     def weight_of_unit(self) -> float:
-        """The weight of the channel of which digits of rows are a part, in an encoder's head."""
+        """The weight, in an encoder's head, of the channel that is the unit of rows' digits."""
         return FOLLOWING / DIGIT_WEIGHT
 
     def activated(self, gain: int, shares: Floats) -> Floats:
-        """Compute what goes through the activation of an encoder's head."""
+        """Compute the input of the activation in an encoder's head."""
         return shares * ACTIVATING * VALUE_IN_ENCODERS * self._value_read(gain)
 
     def _normed(self, size: float, share: float) -> float:
-        """Compute what a norm makes of channels of one size that are a share of all."""
+        """Compute the size after a norm of channels of one size that are a share of all."""
         return size / math.sqrt(share * size**2 + self.eps)
 
     @property
     def normed_behind(self) -> bool:
-        """Whether what attention adds goes through a norm."""
+        """Whether the output of attention goes through a norm."""
         return bool(self.family.names.norm_behind)
 
     @property
     def weight_behind(self) -> float:
-        """The weight of that norm: the largest power of two with which no logit is too large."""
+        """The weight of that norm: the largest power of two that makes no logit too large."""
         return power_below(self.largest_read / (self._reading * math.sqrt(self.plan.hidden)))
 
     @property
     def score_cap(self) -> float | None:
-        """What caps scores: none becomes larger."""
+        """The soft cap of scores, if there is one."""
         return self._cap("attn_logit_softcapping")
 
     @property
     def logit_cap(self) -> float | None:
-        """What caps logits: none becomes larger."""
+        """The soft cap of logits, if there is one."""
         return self._cap("final_logit_softcapping")
 
     def _cap(self, name: str) -> float | None:
@@ -246,16 +251,16 @@ class Probe:
 
     @property
     def largest_read(self) -> float:
-        """The largest logit that is read, before anything caps it."""
+        """The largest logit that is read, before any cap."""
         cap = self.logit_cap
-        if not self.turns:  # the token that follows has another logit
+        if not self.turns:  # the next token has another logit
             share = self.plan.channels_of_token / self.plan.hidden
             return LARGEST_READ * min(1.0, 1 / math.sqrt(CHANNELS_A_TOKEN * share))
         return LARGEST_READ if cap is None else min(LARGEST_READ, BELOW_A_CAP * cap)
 
     @property
     def _reading(self) -> float:
-        """What a logit is of what is added to the hidden state of a query."""
+        """The ratio of a logit to the addition to a query's hidden state that causes it."""
         share, larger = self.plan.channels_of_token / self.plan.hidden, 1.0
         if self.plan.tied:
             larger = math.hypot(1.0, self.following_weight * self._gated / self.size)
@@ -263,22 +268,22 @@ class Probe:
 
     @property
     def following_weight(self) -> float:
-        """The weight by which the channel of the token that follows gets its size; a power of two.
+        """The weight that gives the next token's channel its size; a power of two.
 
-        It is that of the norm behind the feed-forward layer, or of the last matrix in it.
+        It belongs to the norm after the feed-forward layer, or to the last matrix in that layer.
         """
         return power_below(FOLLOWED * self.size / self._gated)
 
     @property
     def _gated(self) -> float:
-        """What the feed-forward layer makes of the channel of a query, without that weight."""
+        """The output of the feed-forward layer for a query's channel, without that weight."""
         made = GATE * self._read() ** 2
         if not self.family.names.norm_behind_feed_forward:
             return made
         return self._normed(made, self.plan.channels_of_token / self.plan.hidden)
 
     def logits(self, gain: int, shares: Floats) -> Floats:
-        """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
+        """Compute the logits that result from the shares of keys, [queries, heads, keys]."""
         if self.plan.encoder:
             large = self.activated(gain, shares)
             square = (large**2).sum(axis=(-2, -1), keepdims=True) / self.plan.hidden
@@ -299,7 +304,7 @@ class Probe:
         return power_below(wanted / self._value_read(self.plan.gains[-1]))
 
     def _value_read(self, gain: int) -> float:
-        """Compute as what the weight of values finds the channel of a value."""
+        """Compute the size of a value's channel as the weight of values reads it."""
         part = value_of(gain)
         read = self._read(part)
         return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
@@ -308,11 +313,11 @@ class Probe:
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
     """Make the probe of a model: its positions are the model's, all else is small.
 
-    ``name`` is the word by which the probe says who it is, ``raw`` are the fields as released. Of a
-    model of several kinds of input it is the probe of the text alone.
+    ``name`` is the word with which the probe identifies itself, ``raw`` are the fields as released.
+    The probe of a multimodal model covers the text part only.
 
-    Raises UserError for a family of which no probe can be made yet, and for layers that a probe
-    cannot ask.
+    Raises UserError for a family without a probe so far, and for layers that a probe cannot
+    measure.
     """
     raw, family = text_of(raw), family_of(config)
     if family is None:
@@ -363,7 +368,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
 
 
 def text_of(raw: Fields) -> Fields:
-    """Return the fields of the text alone, where a model has several kinds of input."""
+    """Return the fields of the text part, if a model is multimodal."""
     inner = [raw[name] for name in TEXT if isinstance(raw.get(name), Mapping)]
     return text_of(inner[0]) if inner else raw
 
@@ -373,7 +378,7 @@ def _planned(
 ) -> Instrument:
     """Return the plan of a probe.
 
-    Raises UserError for layers that a probe cannot ask.
+    Raises UserError for layers that a probe cannot measure.
     """
     for group in meaning.groups:
         if group.turns:
@@ -392,7 +397,7 @@ def _planned(
 
 
 def _grouped(config: Configuration, raw: Fields) -> bool:
-    """Return whether heads of queries share heads of keys."""
+    """Return whether query heads share key heads."""
     released = config.whole("num_attention_heads")
     return bool((raw.get("num_key_value_heads") or released) < released)
 
@@ -400,7 +405,7 @@ def _grouped(config: Configuration, raw: Fields) -> bool:
 def _turned(
     name: str, config: Configuration, raw: Fields, group: Group, family: Family
 ) -> Instrument:
-    """Return the plan of a probe of layers that turn queries and keys."""
+    """Return the plan of a probe of layers that rotate queries and keys."""
     size = int(group.parameters["head_dim"])
     pairs = _pairs(group)
     layers = config.whole("num_hidden_layers")
@@ -439,12 +444,12 @@ def _turned(
 
 
 def _biased(name: str, config: Configuration, group: Group, family: Family) -> Instrument:
-    """Return the plan of a probe of layers whose scores have a bias: with all of their heads."""
+    """Return the plan of a probe of layers whose scores have a bias, with all of their heads."""
     heads, layers = config.whole("num_attention_heads"), len(group.layers)
     steps = in_twos(slopes(group))
     needed = channels_with_meaning(len(steps), layers, family.centred, family.tied) + FEWEST
     size = HEAD_OF_BIASES
-    # What is multiplied by a power of two looks like slopes of other heads.
+    # Slopes multiplied by a power of two look like those of other heads.
     while heads * size < needed or (family.scaled_bias and not math.log2(size) % 2):
         size += 2
     hidden = heads * size
@@ -488,7 +493,7 @@ def _tabled(name: str, config: Configuration, group: Group, family: Family) -> I
 
 
 def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Instrument:
-    """Return the plan of a probe of an encoder and a decoder with biases of buckets."""
+    """Return the plan of a probe of an encoder and a decoder with bucketed biases."""
     encoder, decoder = meaning.groups
     buckets = int(encoder.parameters["num_buckets"])
     if buckets > MOST_BUCKETS:
@@ -516,7 +521,7 @@ def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -
 
 
 def _spelt(name: str, raw: Fields) -> str:
-    """Return the name that a released configuration has for a field."""
+    """Return a field's name in a released configuration."""
     return next((other for other in NAMES.get(name, ()) if other in raw), name)
 
 

@@ -1,4 +1,4 @@
-"""Prompts of a probe: which tokens they have, and which keys their queries see."""
+"""Prompts of a probe: their tokens, and the keys that their queries see."""
 
 from dataclasses import dataclass, replace
 
@@ -16,19 +16,20 @@ from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import longer
 
 LEAST_BEFORE = 250
-"""Tokens before the first query, at least: if few keys are seen, each gets much."""
+"""Least number of tokens before the first query: if few keys are seen, each gets a large share."""
 DIGITS = 3
-"""Tokens at the beginning of a text that are its number."""
+"""Tokens at the beginning of a text that encode its number."""
 BEHIND = DIGITS + 2
-"""Tokens behind the last query in a text for an encoder; and, if the key stands behind the queries,
+"""Tokens after the last query in a text for an encoder; and, if the key comes after the queries,
 before the first: its number and a neutral key."""
 LONGEST_NEAR = 64
-"""Up to this distance of a key the first query of a chain stands there, beyond it the last."""
+"""Largest distance from a key at which the first query of a chain is placed; at larger ones it is
+the last query."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """Fillers, one key, a neutral one beside the query, and the first query of a chain."""
+    """Fillers, a key, a neutral key next to the query, and the first query of a chain."""
 
     layer: int
     gain: int
@@ -37,22 +38,22 @@ class Prompt:
     first: int
     """Position of the first query."""
     steps: int
-    """Queries of the chain that are asked."""
+    """Queries of the chain that are measured."""
     given: int = 1
-    """Queries that the prompt has already; the engine writes the others."""
+    """Queries that are in the prompt; the engine generates the others."""
     serial: int = 0
-    """Number of the text: texts of different numbers have no beginning in common."""
+    """Number of the text: texts with different numbers have different beginnings."""
     total: int = 0
-    """Tokens of a text for an encoder, which is given as a whole; 0 for a text that goes on."""
+    """Tokens of a complete text for an encoder; 0 for a text that the engine continues."""
 
     @property
     def neutral(self) -> int:
-        """Position of the neutral key: just before the query, or before the key that is there."""
+        """Position of the neutral key: before the query, or before the key if that is there."""
         return self.first - 1 - (self.key == self.first - 1)
 
     @property
     def positions(self) -> range:
-        """Positions of the queries whose answers are read."""
+        """Positions of the queries whose scores are read."""
         return range(self.first + self.given - 1, self.first + self.steps)
 
     @property
@@ -62,26 +63,26 @@ class Prompt:
 
     @property
     def length(self) -> int:
-        """Tokens of the whole text, with the last word that is written."""
+        """Tokens of the whole text, including the last generated token."""
         return self.total or self.first + self.steps + 1
 
     @property
     def farthest(self) -> int:
-        """How far from the key the farthest query is, on whichever side."""
+        """Distance of the farthest query from the key, on either side."""
         return max(abs(self.distances[0]), abs(self.distances[-1]))
 
     @property
     def end(self) -> int:
-        """Position of the last token that is given."""
+        """Position of the last token of the prompt."""
         return self.total - 1 if self.total else self.first + self.given - 1
 
     def moved(self, by: int) -> "Prompt":
-        """Return the prompt with so many tokens more before its key and its queries."""
+        """Return the prompt with ``by`` more tokens before its key and its queries."""
         total = self.total + by if self.total else 0
         return replace(self, first=self.first + by, key=self.key + by, total=total)
 
     def tokens(self, probe: Probe) -> list[int]:
-        """Return the tokens that are given."""
+        """Return the tokens of the prompt."""
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
         count = self.total or self.first
@@ -101,9 +102,9 @@ class Prompt:
         return found + [plan.query_token(step) for step in range(self.given)]
 
     def both_texts(self, probe: Probe) -> tuple[list[int], list[int]]:
-        """Return what an encoder is given, and what its decoder is.
+        """Return the encoder's text and the decoder's.
 
-        Only one of the two has keys. The decoder's begins with the token of padding, as T5's does.
+        Only one of the two has keys. The decoder's begins with the padding token, as T5's does.
         """
         plan = probe.plan
         if self.total:
@@ -116,10 +117,10 @@ class Prompt:
 def prompt_for(
     probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
 ) -> Prompt:
-    """Make the prompt whose queries stand behind a key at a distance.
+    """Make the prompt whose queries follow a key at ``distance``.
 
-    The first of them does if that is near, and else the last. Encoders are asked about keys on both
-    sides: a negative distance is that of a key that stands behind.
+    A near distance is that of the first query, a far one that of the last. Encoders are measured
+    with keys on both sides: a negative distance is that of a key after the queries.
     """
     if probe.plan.encoder:
         prompt = whole_text(probe, group, distance, layer, steps)
@@ -129,7 +130,7 @@ def prompt_for(
 
 
 def with_gain(probe: Probe, group: Group, prompt: Prompt) -> Prompt:
-    """Return a prompt with the largest gain with which all can be read."""
+    """Return a prompt with the largest gain at which all logits can be read."""
     return replace(prompt, gain=_gain(probe, group, prompt))
 
 
@@ -141,9 +142,9 @@ def text_with(
     steps: int | None = None,
     before: int = LEAST_BEFORE,
 ) -> Prompt:
-    """Make the same prompt, with the smallest gain.
+    """Make the same prompt for a decoder, with the smallest gain.
 
-    At least so many tokens come ``before`` its queries, or its key if that is first.
+    At least ``before`` tokens come before its queries, or before its key if that is first.
     """
     count = len(probe.plan.pairs) if steps is None else steps
     nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
@@ -181,7 +182,7 @@ def whole_text(
 
 
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
-    """Return the largest gain with which no logit becomes larger than may be read."""
+    """Return the largest gain at which no logit is too large to be read."""
     seen = keys_seen(group, prompt)
     values = np.array([[_growth(group, prompt), 0.0]] * len(seen))
 
@@ -196,7 +197,7 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
 
 
 def keys_seen(group: Group, prompt: Prompt) -> Ints:
-    """Compute how many keys besides its own each query sees, at most."""
+    """Compute the number of keys besides its own that each query sees, at most."""
     positions = np.array(prompt.positions)
     if prompt.total:
         behind = prompt.total - 1 - positions
@@ -212,15 +213,16 @@ def keys_seen(group: Group, prompt: Prompt) -> Ints:
 
 
 def shares_of(scores: Floats, seen: Ints) -> Floats:
-    """Compute what a key and a neutral one get, [queries, heads, 2], from the scores of the key.
+    """Compute the attention shares of a key and a neutral one, [queries, heads, 2].
 
-    ``seen`` is how many other keys each query sees, whose scores are 0.
+    ``scores`` are those of the key; ``seen`` counts the other keys of each query, whose scores are
+    0.
     """
     raised = np.stack([np.exp(scores), np.ones_like(scores)], axis=-1)
     return np.asarray(raised / (np.exp(scores) + seen[:, np.newaxis])[..., np.newaxis])
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
-    """Return by what a group makes scores larger."""
+    """Return the factor by which a group enlarges scores."""
     growth = max(abs(multiplier(group, position)) for position in prompt.positions)
     return growth * longer(group) ** 2

@@ -1,4 +1,4 @@
-"""Ways to turn queries and keys that are wrong."""
+"""Wrong rotations of queries and keys."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,31 +17,31 @@ Named = tuple[str, str, Turn]
 
 @dataclass(frozen=True)
 class Turning:
-    """A rotation by frequencies, whatever they are made of."""
+    """A rotation by given frequencies."""
 
     omega: Floats
     """Radians per position of each pair."""
     pairs: tuple[Sequence[int], Sequence[int]]
     """The first and the second channel of each pair."""
     length: float
-    """What pairs are multiplied by."""
+    """The factor of all pairs."""
 
     def __call__(self, x: Floats, positions: Floats | Ints) -> Floats:
-        """Turn rows to positions."""
+        """Rotate rows to positions."""
         return self.by(x, np.multiply.outer(positions, self.omega))
 
     def by(self, x: Floats, angles: Floats) -> Floats:
-        """Turn rows by angles."""
+        """Rotate rows by angles."""
         first, second = self.pairs
         cos, sin = self.length * np.cos(angles), self.length * np.sin(angles)
-        found = x.copy()
-        found[:, first] = x[:, first] * cos - x[:, second] * sin
-        found[:, second] = x[:, second] * cos + x[:, first] * sin
-        return found
+        turned = x.copy()
+        turned[:, first] = x[:, first] * cos - x[:, second] * sin
+        turned[:, second] = x[:, second] * cos + x[:, first] * sin
+        return turned
 
 
 def wrong_turns(group: Group) -> Iterator[Named]:
-    """Yield the known mistakes of turning: an id, words, and how rows are turned.
+    """Yield the known mistakes of rotation: an id, a description, and the wrong rotation.
 
     The last row is the key, the others are queries.
     """
@@ -69,7 +69,7 @@ def wrong_turns(group: Group) -> Iterator[Named]:
 
 
 def _times(own: Turning, query: int, key: int, x: Floats, rows: Ints) -> Floats:
-    """Turn queries and the key to multiples of their positions."""
+    """Rotate queries and the key to multiples of their positions."""
     return own(x, rows * np.array([*[query] * (len(rows) - 1), key]))
 
 
@@ -78,7 +78,7 @@ def _rounded(own: Turning, dtype: str, x: Floats, rows: Ints) -> Floats:
 
 
 def _permuted(own: Turning, width: int) -> Iterator[Named]:
-    """Yield what comes of turning neighbours if only queries or only keys are permuted for it."""
+    """Yield rotations of neighbours with only queries or only keys permuted for it."""
     halves = np.column_stack([np.arange(width // 2), np.arange(width // 2, width)]).ravel()
     neighbours = replace(own, pairs=(range(0, width, 2), range(1, width, 2)))
     for id, what, part in (

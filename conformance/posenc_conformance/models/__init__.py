@@ -1,1 +1,1 @@
-"""What models compute: reading their configurations, and what mistakes in reading them cost."""
+"""The meaning of models' configurations, and the cost of mistakes in reading them."""

@@ -1,9 +1,9 @@
-"""What every model of a type has in common and its configuration does not say.
+"""Properties of all models of a type that their configurations do not state.
 
-Read in the configuration and modelling code of transformers 5.24.0, where the layout is that of
+Taken from the configuration and modelling code of transformers 5.24.0, where the layout is that of
 ``apply_rotary_pos_emb`` or ``rotate_half``, and the defaults are those of the configuration class.
-A small model of each type is run, and listened to, in ``lab/real/test_types_in_transformers.py``,
-which says which types are read elsewhere.
+``lab/real/test_types_in_transformers.py`` runs and measures a small model of each type, and lists
+the types that were taken from elsewhere.
 """
 
 from collections.abc import Mapping
@@ -18,79 +18,80 @@ INTERLEAVED = "interleaved"
 
 @dataclass(frozen=True)
 class Sections:
-    """How pairs are shared out among time, height and width."""
+    """The distribution of pairs to time, height and width."""
 
     pairs: tuple[int, int, int]
-    """How many look at each, if the configuration does not say."""
+    """Pairs of each axis, if the configuration does not say."""
     interleaved: bool = False
-    """Whether they take turns; else those of time come first, then those of height."""
+    """Whether the axes take turns; if not, time comes first, then height."""
 
 
 @dataclass(frozen=True)
 class Rotary:
-    """A type of model whose queries and keys are rotated."""
+    """A type of model with rotated queries and keys."""
 
     layout: str = HALF
     base: Number | None = 10000
-    """Base if the configuration names none; None if it must name one."""
+    """Base if the configuration has none; None if it must have one."""
     local_base: Number | None = None
-    """Base of sliding layers, where they have one of their own."""
+    """Base of sliding layers, if it differs."""
     partial: Number = 1
-    """Share of a head that is rotated, if the configuration does not say."""
+    """Rotated share of a head, if the configuration does not say."""
     cuts: bool | None = None
-    """Whether the configuration may say another share; None if it may where less than the whole
-    head is the default."""
+    """Whether the configuration may change that share; None if it may only where the default is
+    less than the whole head."""
     head_dim: int | None = None
     """Channels of a head, if the configuration does not say and it is not
     ``hidden_size / num_attention_heads``."""
     divides: bool = False
-    """Whether it is that, whatever ``head_dim`` says."""
+    """Whether the channels of a head are that quotient, whatever ``head_dim`` says."""
     global_dim: int | None = None
-    """Channels of a head of full layers, if the configuration says nothing of single layers."""
+    """Channels of a head in full layers, if the configuration has no fields of single layers."""
     ends_full: bool = False
     """Whether the last layer is full, whatever the pattern."""
     layers: str = "pattern"
-    """The rule in :mod:`layers` that says of what kind layers are if nothing else does."""
+    """The rule in :mod:`layer_kinds` for the kinds of layers, if nothing else decides them."""
     pattern: int | None = None
-    """One layer in this many is not sliding; None if all layers are alike."""
+    """One layer in ``pattern`` is not sliding; None if all layers are alike."""
     offset: int = 1
     """1 if the last layer of a pattern is not sliding, 0 if the first is."""
     unrotated: str | None = None
     """Kind of layers without positions."""
     turns_without_window: bool = False
-    """Whether layers of that kind turn all the same where there is no window."""
+    """Whether layers of that kind are rotated if there is no window."""
     scaled: tuple[str, ...] = ("full", "sliding", "chunked")
-    """Kinds of layers that rope_scaling is for."""
+    """Kinds of layers that rope_scaling applies to."""
     blocks: bool = False
     """Whether rope_parameters has a block for each kind of layers."""
     sections: Sections | None = None
-    """How pairs are shared out among three axes, if they are."""
+    """The distribution of pairs to three axes, if there is one."""
     latent: bool = False
-    """Whether a part of each head is rotated whose size is ``qk_rope_head_dim``, and logits are
-    multiplied by what YaRN makes of ``mscale_all_dim``."""
+    """Whether the rotated part of each head has the size ``qk_rope_head_dim``, and logits are
+    multiplied by YaRN's factor of ``mscale_all_dim``."""
     alpha: bool = False
-    """Whether ``alpha`` in a block of the type ``dynamic`` makes the base larger for good."""
+    """Whether ``alpha`` in a block of the type ``dynamic`` increases the base for all lengths."""
     scaled_by_default: bool = False
-    """Whether positions are scaled if the configuration has no block that says how."""
+    """Whether positions are scaled if the configuration has no block of scaling."""
     types: tuple[str, ...] = ()
-    """What ``rope_type`` may be, where the code of a type knows few."""
+    """Permitted values of ``rope_type``, if the code of a type knows few."""
     follows: bool = False
-    """Whether the factor of LongRoPE is what follows from the two contexts, whatever is said."""
+    """Whether LongRoPE's factor is the ratio of the two contexts, whatever the configuration
+    says."""
     base_fields: tuple[str, str] = ("rope_theta", "rope_local_base_freq")
-    """The fields of the base: of full layers, and of sliding ones."""
+    """The fields of the base: for full layers, and for sliding ones."""
     local_attention: int | None = None
-    """How many keys sliding layers see on both sides together, if ``local_attention`` does not say;
-    None for a type whose window is ``sliding_window``."""
+    """Number of keys that sliding layers see on both sides together, if ``local_attention`` does
+    not say; None for a type whose window is ``sliding_window``."""
     bias_field: str = ""
-    """A field that is true of models that have a bias in place of rotation, if there is one."""
+    """A field that is true for models with a bias instead of rotation, if there is one."""
     rotation_field: str = ""
-    """A field that is ``rope`` of models that rotate at all, if there is one."""
+    """A field that is ``rope`` for models that rotate at all, if there is one."""
     tempered: bool = False
-    """Whether queries of layers without rotation are multiplied by a temperature of positions."""
+    """Whether queries of unrotated layers are multiplied by a temperature of positions."""
     reads: str = ""
-    """Fields about positions that are read beside those that are read of every rotated model."""
+    """Fields about positions that are read in addition to those of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that have a value if the configuration does not name them."""
+    """Values of fields that the configuration omits."""
 
 
 QWEN = "sliding_window use_sliding_window max_window_layers use_mrope"
@@ -382,7 +383,7 @@ ROTARY: Mapping[str, Rotary] = {
     "voxtral_realtime_text": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
     "youtu": LATENT,
 }
-"""Types of models whose queries and keys are rotated, by ``model_type``."""
+"""Types of models with rotated queries and keys, by ``model_type``."""
 
 _INDEXED = "its indexer turns queries and keys a second time, which no scheme here does yet"
 _TWO_LAYOUTS = (
@@ -431,8 +432,7 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "step3p7": _HEADS,
     "zamba2": _WITH_STATES,
 }
-"""Types that are known, but whose positions no scheme here describes yet, each with what is
-missing."""
+"""Known types whose positions no scheme here describes yet, each with the reason."""
 
 LEARNED: Mapping[str, str] = {
     "bert": "plain",
@@ -444,7 +444,8 @@ LEARNED: Mapping[str, str] = {
     "roberta": "after-padding",
     "xlm-roberta": "after-padding",
 }
-"""Types with a table of positions: the combination of ``learned`` that says where it begins."""
+"""Types with a table of positions, with the combination of ``learned`` that says where it
+begins."""
 
 GRIDS: Mapping[str, tuple[str, int]] = {
     "deit": ("deit", 2),
@@ -485,5 +486,5 @@ _TEXTS: Mapping[str, str] = {
     "step3p5": "step3p7",
 }
 TEXTS: Mapping[str, str] = {name: text for text, names in _TEXTS.items() for name in names.split()}
-"""Of models of several kinds of input: the type of a text_config that does not name its own, if
-that is not their own name with ``_text`` behind it. In transformers an empty one is given it."""
+"""The type of a text_config without ``model_type``, by the type of the multimodal model, unless it
+is that type with ``_text`` appended. transformers assigns it to an empty text_config."""

@@ -1,4 +1,4 @@
-"""The block of a configuration that says how queries and keys are rotated."""
+"""The block of a configuration that describes the rotation of queries and keys."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,25 +22,25 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
         "proportional": "factor",
     }.items()
 }
-"""Fields of rope_scaling and rope_parameters, by what their type is called now."""
+"""Fields of rope_scaling and rope_parameters, by the current name of their type."""
 
 SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
-"""Fields that say how pairs are shared out among three axes."""
+"""Fields about the distribution of pairs to three axes."""
 NOT_WITH_SECTIONS = "no scheme here shares pairs out among three axes under rope_type {!r} yet"
 OF_TEXT = "texts without images are turned as under {} alone: judge these by that scheme"
 BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
-"""Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
+"""Fields of HunYuan's block, of which only ``alpha`` matters: the rest is left over from YaRN."""
 
 PLAIN = ("default",)
-"""What ``rope_type`` may be where no block is read."""
+"""Permitted values of ``rope_type`` if no block is read."""
 EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
 
 NOW = {"su": "longrope", "mrope": "default"}
-"""What types are called now, by their older names."""
+"""The current names of types, by their older names."""
 
 
 def block(config: Configuration, kind: str) -> FieldDict:
-    """Return what holds of the rotation of one kind of layers: type, base, share and the rest.
+    """Return the settings of the rotation of one kind of layers: type, base, share and the rest.
 
     ``rope_theta`` and ``rope_type`` are always there; other fields are as given.
     """
@@ -78,9 +78,9 @@ def block(config: Configuration, kind: str) -> FieldDict:
 
 
 def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict, str]:
-    """Return the block for a kind of layers, and where it stands.
+    """Return the block for a kind of layers, and its path.
 
-    Raises UserError if there is none, or if something else stands beside the blocks.
+    Raises UserError if there is none, or if something else is next to the blocks.
     """
     strange = [name for name in given if name not in LAYER_KINDS]
     if strange:
@@ -96,7 +96,7 @@ def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict
 
 
 def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) -> FieldDict:
-    """Add base and share to a block if they stand outside of it.
+    """Add base and share to a block if they are outside of it.
 
     Raises UserError if the two contradict each other.
     """
@@ -127,7 +127,7 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
 
 
 def _demand_unsaid(config: Configuration, name: str, instead: str) -> None:
-    """Raise UserError if a field is given that models of this type have under another name."""
+    """Raise UserError for a field that models of this type have under another name."""
     if config.get(name) is not None:
         raise config.wrong(
             name,
@@ -137,9 +137,9 @@ def _demand_unsaid(config: Configuration, name: str, instead: str) -> None:
 
 
 def _stands_alone(config: Configuration, found: Fields, inner: str, outer: str) -> bool:
-    """Return whether a field outside of the blocks would decide, and not all read it.
+    """Return whether a field outside of the blocks would decide, and not all code reads it.
 
-    A base is read where local layers have one of their own, as they always had.
+    A base there is always read if sliding layers have a base of their own.
     """
     style, given = ROTARY[config.type], config.get(outer)
     usual = style.base if inner == "rope_theta" else style.partial
@@ -160,9 +160,10 @@ def _add_outer(config: Configuration, found: FieldDict, field: str, inner: str, 
 
 
 def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
-    """Add the original context to a block if it stands outside of it.
+    """Add the original context to a block if it is outside of it.
 
-    Raises UserError if it is shorter than the context and nothing stretches positions.
+    Raises UserError if it is not read there, or if nothing stretches positions and it differs from
+    the context.
     """
     name = "original_max_position_embeddings"
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
@@ -216,7 +217,7 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
 
 
 def _now(type: Any) -> Any:
-    """Return a type under the name that it has now."""
+    """Return the current name of a type."""
     return NOW.get(type, type) if isinstance(type, str) else type
 
 
@@ -257,7 +258,7 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
 
 
 def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:
-    """Raise UserError unless alpha stands where its meaning is known."""
+    """Raise UserError unless alpha is in a block in which its meaning is known."""
     where = f"{field}.alpha"
     if not ROTARY[config.type].alpha:
         raise config.wrong(where, f"it is known for HunYuan only, not for {config.type}")

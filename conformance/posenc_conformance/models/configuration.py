@@ -1,4 +1,4 @@
-"""Reading a configuration: one form, whatever names it uses, and nothing that is not understood."""
+"""Reading a configuration: one name per field, and no field that is not understood."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ OTHERS = (
     "t5",
     "whisper",
 )
-"""Types of models whose positions are derived by code of their own."""
+"""Types of models whose positions are derived by a function of their own."""
 
 TEXT = ("text_config", "thinker_config", "llm_config")
-"""Where the configuration of a model of several kinds of input keeps that of its text."""
+"""Keys under which the configuration of a multimodal model has its text part."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "head_dim": ("kv_channels",),
@@ -40,7 +40,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "rope_theta": ("rotary_emb_base",),
     "sliding_window_pattern": ("_sliding_window_pattern",),
 }
-"""Other names that fields have in configurations, by the name that is used here."""
+"""Other names of fields in configurations, by the name that is used here."""
 
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
@@ -48,10 +48,10 @@ NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
-"""Of these names, the types of models that are read with them; others ignore them."""
+"""Of these names, those that only some types of models read, with the types."""
 
 OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
-"""Of these names, those that are read instead of the usual ones, not beside them."""
+"""Of these names, those that are read instead of the usual ones, not in addition to them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -59,32 +59,32 @@ STYLES: Mapping[str, tuple[str, str]] = {
     "gte": ("rope", "rope"),
     "jina_embeddings_v3": ("rotary", "rotary"),
 }
-"""Of types whose positions may have several styles: the default, and the one that is known here."""
+"""Types with several styles of positions: the default, and the only style known here."""
 
 HINT = "correct it, or remove what does not belong there"
 
 OF_SOUND = ("window_size",)
-"""Fields beside Granite's text that say how its sound is taken together."""
+"""Fields next to Granite's text part that describe the grouping of its audio."""
 
 Fields = Mapping[str, Any]
-"""Fields of a configuration, or of a part of it, by their names."""
+"""Fields of a configuration, or of a part of it, by name."""
 FieldDict = dict[str, Any]
-"""Fields that somebody has just put together."""
+"""Mutable fields."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The fields that decide positions, under one name each."""
+    """The fields that decide positions, with one name each."""
 
     type: str
     fields: Fields
     where: str
     stored: str | None = None
-    """Layout of the file that it was read from, if that is not the usual one."""
+    """Layout of the file from which it was read, if that is not the usual one."""
 
     @property
     def layout(self) -> str:
-        """How queries and keys of a rotated model are stored."""
+        """The layout in which queries and keys of a rotated model are stored."""
         return self.stored or ROTARY[self.type].layout
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -93,7 +93,7 @@ class Configuration:
         return default if value is None else value
 
     def need(self, name: str) -> Any:
-        """Return a field without which nothing can be said.
+        """Return a field that is required to derive positions.
 
         Raises UserError if it is missing or null.
         """
@@ -140,7 +140,7 @@ class Configuration:
 def read_configuration(path: Path) -> Configuration:
     """Read the configuration in a file, or in a folder that has one.
 
-    That is a config.json, Mistral's params.json or the metadata of a GGUF file.
+    The file is a config.json, Mistral's params.json or a GGUF file with metadata.
     """
     if path.is_dir():
         path = found_in(path)
@@ -157,13 +157,13 @@ def read_configuration(path: Path) -> Configuration:
 
 
 FILES = ("config.json", "params.json")
-"""Files that hold a model's configuration, the first before the second."""
+"""Names of files with a model's configuration, in order of preference."""
 
 
 def found_in(folder: Path) -> Path:
-    """Find the file in a folder that holds its model's configuration.
+    """Find the file in a folder that has its model's configuration.
 
-    Raises UserError if there is none, or no more than several GGUF files.
+    Raises UserError if there is none, or only several GGUF files.
     """
     for name in FILES:
         if (folder / name).is_file():
@@ -176,7 +176,7 @@ def found_in(folder: Path) -> Path:
 
 
 def as_released(path: Path) -> FieldDict:
-    """Read what a config.json holds.
+    """Read the content of a config.json.
 
     Raises UserError if it cannot be read.
     """
@@ -188,9 +188,9 @@ def as_released(path: Path) -> FieldDict:
 
 
 def configuration(raw: Fields, where: str) -> Configuration:
-    """Check a configuration as released, field by field, and return it.
+    """Check a released configuration, field by field, and return it.
 
-    Raises UserError naming a field that nobody defined, or that another one contradicts.
+    Raises UserError naming a field that is unknown, or that another one contradicts.
     """
     demand_sound(raw, where, NAMES)
     for name in TEXT:
@@ -206,15 +206,15 @@ def configuration(raw: Fields, where: str) -> Configuration:
     _demand_known(str(type), where)
     _demand_own_names(raw, str(type), where)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
-    found = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
-    for name, what, hint in unknown_fields(found.type, found.fields):
-        raise found.wrong(name, what, hint)
-    _demand_layout(found)
-    return found
+    config = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
+    for name, what, hint in unknown_fields(config.type, config.fields):
+        raise config.wrong(name, what, hint)
+    _demand_layout(config)
+    return config
 
 
 def _with_type(inner: Fields, outer: Fields, name: str) -> Fields:
-    """Return the part for the text with its type, if it has none and that of the whole says it."""
+    """Return the text part with its type, taken from the whole if the part has none."""
     whole = outer.get("model_type")
     if inner.get("model_type") is not None or not isinstance(whole, str):
         return inner
@@ -226,7 +226,7 @@ def _with_type(inner: Fields, outer: Fields, name: str) -> Fields:
 
 
 def _demand_known(type: str, where: str) -> None:
-    """Raise UserError for a type of model that is not known, or not specified yet."""
+    """Raise UserError for a type of model that is unknown, or not specified yet."""
     known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
     if type in known:
         return
@@ -251,7 +251,7 @@ def _demand_known(type: str, where: str) -> None:
 
 
 def _may_be_meant(known: str, given: str) -> bool:
-    """Return whether a name may be a slip for another one.
+    """Return whether a name may be a misspelling of another one.
 
     Another version, or a longer name, is another model.
     """
@@ -260,7 +260,7 @@ def _may_be_meant(known: str, given: str) -> bool:
 
 
 def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
-    """Raise UserError if a field about positions stands outside of the part for the text alone."""
+    """Raise UserError if a field about positions is only outside of the text part."""
     inner = raw[text]
     for name, value in raw.items():
         if value is None or name == text or not ABOUT_POSITIONS.search(name):
@@ -276,7 +276,7 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
 
 
 def _demand_layout(config: Configuration) -> None:
-    """Raise UserError if a field asks for another layout than this type of model has."""
+    """Raise UserError for a layout or variant that this type of model is not known to have."""
     if config.type not in ROTARY:
         return
     layout = ROTARY[config.type].layout
@@ -300,7 +300,7 @@ def _demand_layout(config: Configuration) -> None:
 
 
 def _demand_own_names(raw: Fields, type: str, where: str) -> None:
-    """Raise UserError for a name that models of this type do not have, if it asks for anything."""
+    """Raise UserError for a name that models of this type do not read, if its value matters."""
     for name, types in NAMES_OF_SOME.items():
         usual = next(one for one, others in NAMES.items() if name in others)
         if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
@@ -322,7 +322,7 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
 
 
 def _name_fields(raw: Fields, where: str) -> FieldDict:
-    """Return the fields under one name each.
+    """Return the fields with one name each.
 
     Raises UserError for two names of one field that have different values.
     """
@@ -342,7 +342,7 @@ def _name_fields(raw: Fields, where: str) -> FieldDict:
 
 
 def normalise_numbers(value: Any) -> Any:
-    """Return a value whose whole numbers are integers, however they are written."""
+    """Return a value with all whole numbers as integers, whether written 8 or 8.0."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a mistake costs: how wrong queries and keys become, and what is lost of their scores."""
+"""The cost of a mistake: the errors of queries and keys, and the loss of their scores."""
 
 import math
 from dataclasses import dataclass, replace
@@ -17,18 +17,18 @@ POSITIONS = (128, 4096, 32768, 131072)
 
 @dataclass(frozen=True)
 class Cost:
-    """What one mistake costs in one group at one position."""
+    """The cost of one mistake in one group at one position."""
 
     error: float
     """Largest error of any channel, for a query or key with a single channel of 1; for a bias, the
     largest error of any head."""
     loss: float | None
-    """Share of its score that a query loses with a key that matches it exactly. The key stands as
-    far behind as the query sees, at most at 0. Negative if the query gains; None for biases."""
+    """Share of its score that a query loses with a key that matches it exactly. The key is the
+    farthest one that the query sees. Negative if the query gains; None for biases."""
 
 
 def cost(group: Group, mistaken: Group, position: int) -> Cost:
-    """Compute what a mistake costs a query at a position, its key as far behind as it can see."""
+    """Compute the cost of a mistake for a query at ``position`` and the farthest key it sees."""
     if group.scheme == "alibi":
         difference = _bias(mistaken, position) - _bias(group, position)
         return Cost(float(np.abs(difference).max()), None)
@@ -45,13 +45,13 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
 
 @dataclass(frozen=True)
 class Turn:
-    """A matrix whose columns have an element on the diagonal, and at most one beside it."""
+    """A matrix whose columns have an element on the diagonal, and at most one other."""
 
     partner: Ints
     """The row of the other element of each column; its own row where there is none."""
     diagonal: Floats
     other: Floats
-    """0 where there is none."""
+    """The other element; 0 where there is none."""
 
     def times(self, factors: Floats) -> "Turn":
         """Return the matrix with every column multiplied by a factor."""
@@ -75,7 +75,7 @@ class Turn:
 
 
 def _in_a_text_up_to(position: int, group: Group) -> Group:
-    """Return the group as it turns in a text that ends with a position."""
+    """Return the group with its rotation in a text that ends with a position."""
     if not group.grows:
         return group
     return replace(group, parameters={**group.parameters, LENGTH: position + 1})
@@ -84,12 +84,12 @@ def _in_a_text_up_to(position: int, group: Group) -> Group:
 def _scores(group: Group, position: int, size: int) -> Turn:
     """Return the matrix between a query at a position and the furthest key that it sees."""
     far = position if group.reach is None else min(position, group.reach)
-    unturned = _map(group, 0, size).diagonal  # at position 0 channels stay apart
+    unturned = _map(group, 0, size).diagonal  # at position 0 channels do not mix
     return _map(group, far, size).times(unturned)
 
 
 def multiplier(group: Group, position: int) -> float:
-    """Compute by what a query at a position, and with it its logits, is multiplied."""
+    """Compute the factor of a query at a position, and so of its logits."""
     found, warm = group.score_factor or 1.0, group.temperature
     if warm is not None:
         steps = math.floor((position + warm.first) / warm.interval)
@@ -98,7 +98,7 @@ def multiplier(group: Group, position: int) -> float:
 
 
 def _map(group: Group, position: int, size: int) -> Turn:
-    """Return the matrix that a query at a position is multiplied by."""
+    """Return the matrix that multiplies a query at a position."""
     if not group.turns:
         return Turn(np.arange(size), np.ones(size), np.zeros(size))
     return _turned(_key(group), position)
@@ -125,9 +125,9 @@ def _key(group: Group) -> _Asked:
 
 @lru_cache(maxsize=64)
 def _turned(asked: _Asked, position: int) -> Turn:
-    """Turn heads with a 1 in the first channel of every pair, in the second, or in all others.
+    """Rotate heads with a 1 in the first channel of every pair, in the second, or in all others.
 
-    No two of these channels come to lie in one place, so three heads say all of the matrix.
+    No two of these channels end in the same place, so three heads determine the whole matrix.
     """
     group = asked.group
     size = int(group.parameters["head_dim"])
@@ -146,6 +146,6 @@ def _turned(asked: _Asked, position: int) -> Turn:
 
 
 def _bias(group: Group, distance: int) -> Floats:
-    """Compute for each head the bias of a key this far behind the query, minus that of its own."""
+    """Compute each head's bias for a key at ``distance``, minus that for the query's own key."""
     rows = case_of(group, {"q_len": 1, "k_len": distance + 1}).truth[:, 0, :]
     return np.asarray(rows[:, 0] - rows[:, -1], dtype=np.float64)

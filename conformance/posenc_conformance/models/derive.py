@@ -1,4 +1,4 @@
-"""What a configuration means, derived from it."""
+"""The meaning of a configuration, derived from its fields."""
 
 import math
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def meaning(config: Configuration) -> Meaning:
 
 
 def _biased(config: Configuration) -> bool:
-    """Return whether a model of a type that rotates was released with a bias instead."""
+    """Return whether a model of a rotary type was released with a bias instead."""
     field = ROTARY[config.type].bias_field
     return bool(field and config.get(field))
 
@@ -73,7 +73,7 @@ def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int
 
 
 def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
-    """Say of each layer whether its queries and keys are rotated."""
+    """Return for each layer whether its queries and keys are rotated."""
     style = ROTARY[config.type]
     if style.layers in ("chunked", "unturned"):
         return rotated(config, len(names))
@@ -115,7 +115,7 @@ def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]
 
 
 def rotary_dim(config: Configuration, settings: Fields) -> int:
-    """Return how many channels of a head are rotated.
+    """Return the number of rotated channels of a head.
 
     Raises UserError for fields that contradict each other, and for a number that is odd, 0 or
     larger than a head.
@@ -213,7 +213,7 @@ def _number(config: Configuration, settings: Fields, name: str) -> Number:
 def _original(config: Configuration, settings: Fields) -> int:
     """Return the original context.
 
-    If nothing is said, it is the context that the model is released for, as everywhere. Raises
+    By default it is the context that the model is released for, as in all implementations. Raises
     UserError if it is longer than that.
     """
     inner = settings.get("original_max_position_embeddings")
@@ -305,7 +305,7 @@ def _yarn(
 
 
 SPANS = ("short", "long")
-"""The lengths of texts for which LongRoPE has numbers of its own."""
+"""The lengths of texts for which LongRoPE has different numbers."""
 
 
 def _longrope(

@@ -1,7 +1,7 @@
-"""What the fields of a configuration may be, before anybody asks what they mean.
+"""Permitted values of the fields of a configuration, checked before their meaning is derived.
 
-A configuration is data from outside. Whatever is allocated, looped over or divided by because of
-one of its numbers has its bounds here; they are far beyond every released model.
+A configuration is data from outside. Every number that determines an allocation, a loop or a
+division has its bounds here; they are far beyond every released model.
 """
 
 import math
@@ -15,25 +15,25 @@ DEEPEST = 16
 LAYERS = 4096
 HEADS = 1024
 BIASED_HEADS = 160
-"""Heads of a model with a bias, whose cost is computed for every key of a long text."""
+"""Most heads of a model with a bias, whose cost is computed for every key of a long text."""
 CHANNELS = 1024
-"""Channels of one head: what mistakes cost is computed by matrices of this side."""
+"""Most channels of one head: costs are computed from matrices of this size."""
 LENGTH = 2**40
 LEAST = 1e-9
-"""What a number that is not 0 is at least, so that dividing by it is harmless."""
+"""Smallest number that is not 0, so that division by it is harmless."""
 WORD = 100
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value may be, in words and as a condition."""
+    """The permitted values of a field, in words and as a condition."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
 def integer(most: int, least: int = 1) -> Kind:
-    """Return the kind of integers between two bounds, however they are written."""
+    """Return the kind of integers between two bounds, whether written 8 or 8.0."""
     words = f"an integer above 0, at most {most:,}"
     if least != 1:
         words = f"an integer from {least:,} to {most:,}"
@@ -41,7 +41,7 @@ def integer(most: int, least: int = 1) -> Kind:
 
 
 def number(most: float, *, zero: bool = False) -> Kind:
-    """Return the kind of numbers above 0, and if that is allowed 0 itself."""
+    """Return the kind of numbers above 0, and of 0 itself if ``zero``."""
 
     def holds(value: Any) -> bool:
         return _is_number(value) and (LEAST <= value <= most or (zero and value == 0))
@@ -50,7 +50,7 @@ def number(most: float, *, zero: bool = False) -> Kind:
 
 
 def listed(kind: Kind, most: int) -> Kind:
-    """Return the kind of lists whose parts are all of one kind."""
+    """Return the kind of lists with entries of one kind."""
 
     def holds(value: Any) -> bool:
         few = isinstance(value, list | tuple) and len(value) <= most
@@ -60,7 +60,7 @@ def listed(kind: Kind, most: int) -> Kind:
 
 
 def either(one: Kind, other: Kind) -> Kind:
-    """Return the kind of what is of one of two kinds."""
+    """Return the kind of values of either of two kinds."""
     return Kind(
         f"{one.words}, or {other.words}", lambda value: one.holds(value) or other.holds(value)
     )
@@ -163,7 +163,7 @@ FIELDS: Mapping[str, Kind] = {
     "use_rotary_pos_emb": FLAG,
     "use_sliding_window": FLAG,
 }
-"""Fields of a configuration, under the names that are used here. Null is as good as missing."""
+"""Fields of a configuration, under the names that are used here. Null counts as missing."""
 
 FACTOR = number(1e6)
 IN_A_BLOCK: Mapping[str, Kind] = {
@@ -206,10 +206,10 @@ BIASED = ("bloom", "mpt")
 
 
 def demand_sound(raw: Mapping[str, Any], where: str, names: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise UserError naming the first field that is not what it may be.
+    """Raise UserError naming the first field with a value that is not permitted.
 
     ``names`` has other names of fields, by the name that is used here. A field that is not in the
-    table is nobody's number yet, and passes.
+    table is not used as a number, and passes.
     """
     _demand_shallow(raw, where)
     usual = {other: name for name, others in names.items() for other in others}
@@ -232,7 +232,7 @@ def _demand_block(where: str, name: str, block: Mapping[str, Any]) -> None:
         kind = IN_A_BLOCK.get(inner)
         if kind is not None and value is not None:
             _demand(where, f"{name}.{inner}", value, kind)
-        elif isinstance(value, Mapping):  # of one kind of layers
+        elif isinstance(value, Mapping):  # the block of one kind of layers
             _demand_block(where, f"{name}.{inner}", value)
 
 

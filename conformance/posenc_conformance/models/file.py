@@ -1,4 +1,4 @@
-"""Model files: reading them, checking them, and what they say as plain data."""
+"""Model files: reading them, checking them, and their contents as plain data."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ NOT_UNDERSTOOD = "compare it with the configuration of a released model of its t
 
 @dataclass(frozen=True)
 class Source:
-    """Where a part of a configuration was read."""
+    """The source of a part of a configuration."""
 
     key: str
     title: str
@@ -52,7 +52,7 @@ class Source:
 
 @dataclass(frozen=True)
 class KnownDeviation:
-    """A mistake that somebody has made with a model."""
+    """A mistake that was made with a model."""
 
     id: str
     description: str
@@ -78,7 +78,7 @@ class Model:
 
     @property
     def configuration(self) -> Configuration:
-        """The model's configuration, read as any other one."""
+        """The model's configuration, read like any other."""
         return configuration(self.config, self.path.name)
 
 
@@ -89,7 +89,7 @@ def paths() -> list[Path]:
 
 
 def model_named(name: str) -> Model:
-    """Find the model of an id, of a title, or of what it is called on Hugging Face.
+    """Find the model with an id, a title or a name on Hugging Face.
 
     Raises UserError if there is none.
     """
@@ -115,9 +115,9 @@ def load_all() -> list[Model]:
 
 @lru_cache(maxsize=4)
 def load_together(paths: tuple[Path, ...]) -> tuple[Model, ...]:
-    """Load several model files, which are kept together once they were found right.
+    """Load several model files, which are cached together once they were found valid.
 
-    Raises UserError naming file, line and field if one is not what the schema asks for.
+    Raises UserError naming file, line and field if one violates the schema.
     """
     texts = [_text(path) for path in paths]
     name = cache.key(_text(spec_folder() / SCHEMA), *map(str, paths), *texts)
@@ -136,9 +136,9 @@ def _text(path: Path) -> str:
 
 
 def _checked(path: Path, text: str, raw: Fields) -> Model:
-    """Make a model of what a file holds.
+    """Make a model of the content of a file.
 
-    Raises UserError naming file, line and field for what the schema cannot see.
+    Raises UserError naming file, line and field for errors that the schema cannot detect.
     """
     model = _model(path, raw)
     for place, problem in _inconsistencies(model, raw):
@@ -150,12 +150,12 @@ MARK = "posenc-model:"
 
 
 def is_model_file(path: Path) -> bool:
-    """Return whether a YAML file says of itself that it is a model."""
+    """Return whether a YAML file declares itself a model."""
     return begins_with(path, MARK)
 
 
 def model_file(name: str) -> Path:
-    """Find the file of what --posenc-model names.
+    """Find the file that --posenc-model names.
 
     Raises UserError if there is none.
     """
@@ -182,7 +182,7 @@ def model_file(name: str) -> Path:
 
 
 def with_configuration(path: Path) -> Model:
-    """Make somebody's own model, of which there is no more than a config.json.
+    """Make the model of a user's own config.json.
 
     Raises UserError for a config.json that contradicts itself, or that is not understood.
     """
@@ -197,7 +197,7 @@ def with_configuration(path: Path) -> Model:
 def load_model(path: Path) -> Model:
     """Load one model file.
 
-    Raises UserError naming file, line and field if it is not what the schema asks for.
+    Raises UserError naming file, line and field if it violates the schema.
     """
     text = _text(path)
     return _checked(path, text, validate(path, text, SCHEMA))
@@ -266,7 +266,7 @@ def _group(raw: Fields, config: Fields, path: Path) -> Group:
 
 
 def _value(value: Any, config: Fields, path: Path) -> Any:
-    """Return a parameter as given, or what the configuration has where it points.
+    """Return a parameter, or the field of the configuration that it points to.
 
     Raises UserError if it points to no field.
     """
@@ -280,7 +280,7 @@ def _value(value: Any, config: Fields, path: Path) -> Any:
 
 
 def _golden(raw: Fields, group: Group) -> Golden:
-    """Make a golden of a model into one of its group's scheme."""
+    """Convert a golden of a model to a golden of its group's scheme."""
     return Golden(
         id=raw["id"],
         call=group.call or "",
@@ -297,33 +297,33 @@ def _golden(raw: Fields, group: Group) -> Golden:
 
 def flat(config: Fields, before: str = "") -> FieldDict:
     """Flatten the fields of a configuration; those of a block become ``block.field``."""
-    found: FieldDict = {}
+    fields: FieldDict = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{before}{name}.")
+            fields |= flat(value, f"{before}{name}.")
         else:
-            found[f"{before}{name}"] = value
-    return found
+            fields[f"{before}{name}"] = value
+    return fields
 
 
 Problem = tuple[Sequence[str | int], str]
 
 
 def _inconsistencies(model: Model, raw: Fields) -> list[Problem]:
-    """Find what is wrong with a model file that the schema cannot see."""
-    found: list[Problem] = []
+    """Find errors in a model file that the schema cannot detect."""
+    problems: list[Problem] = []
     if model.id != model.path.stem:
-        found.append((["id"], f"the file is called {model.path.name}"))
+        problems.append((["id"], f"the file is called {model.path.name}"))
     leaves = flat(model.config)
     read = {field for source in model.sources for field in source.fields}
-    found += [(["config"], f"{field} is in no source") for field in leaves if field not in read]
+    problems += [(["config"], f"{field} is in no source") for field in leaves if field not in read]
     for source in model.sources:
         where = ["sources", source.key, "fields"]
-        found += [
+        problems += [
             (where, f"{field} is not in config") for field in source.fields if field not in leaves
         ]
         where = ["sources", source.key, "differs"]
-        found += [
+        problems += [
             (where, f"{field} is as in config")
             for field, value in source.differs.items()
             if field in leaves and normalise_numbers(leaves[field]) == normalise_numbers(value)
@@ -331,11 +331,11 @@ def _inconsistencies(model: Model, raw: Fields) -> list[Problem]:
     groups = {group.id for group in model.meaning.groups}
     for number, item in enumerate(raw["goldens"]):
         if item["group"] not in groups:
-            found.append((["goldens", number, "group"], "there is no such group"))
+            problems.append((["goldens", number, "group"], "there is no such group"))
     for number, group in enumerate(model.meaning.groups):
         scheme = scheme_of(group)
         if group.call is not None and group.call not in scheme.calls:
-            found.append((["groups", number, "call"], f"{scheme.id} has no such call"))
+            problems.append((["groups", number, "call"], f"{scheme.id} has no such call"))
         elif group.call and group.combination not in scheme.calls[group.call].combinations:
-            found.append((["groups", number, "combination"], f"{group.call} has no such one"))
-    return found
+            problems.append((["groups", number, "combination"], f"{group.call} has no such one"))
+    return problems

@@ -1,8 +1,8 @@
 """Metadata of GGUF files, as the configuration that they were made from.
 
 The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml: a header, pairs of key
-and value, then what tensors there are, and the tensors. Of these none is read but the few that
-divide frequencies.
+and value, the list of tensors, and the tensors. Only the few tensors that divide frequencies are
+read.
 """
 
 import struct
@@ -27,28 +27,28 @@ NUMBERS = {
     11: "<q",
     12: "<d",
 }
-"""Types of values that are numbers, in the order of the format."""
+"""Types of values that are numbers, in the format's order."""
 STRING, ARRAY = 8, 9
 LARGEST_METADATA = 2**26
-"""Bytes before the tensors; most of them are the words of the vocabulary."""
+"""Largest size of the data before the tensors in bytes; most of it is the vocabulary."""
 MOST_VALUES = 2**22
 LONGEST_KEY = 2**16
-"""Bytes of the longest key, which the format says."""
+"""Bytes of the longest key that the format permits."""
 GENERAL = "general.architecture"
 ALIGNMENT = "general.alignment"
 FLOAT32 = 0
 FARTHEST = 1 << 48
-"""A byte beyond this is in no file."""
+"""Byte offset that no file reaches."""
 MOST_PAIRS = 1 << 12
-"""Numbers of the longest table of divisors that is read."""
+"""Length of the longest table of divisors that is read."""
 Place = tuple[list[int], int, int]
-"""Sizes of a tensor's axes, its type, and where it begins."""
+"""Sizes of a tensor's axes, its type, and its offset."""
 
 
 def fields_of(path: Path) -> tuple[FieldDict, str]:
-    """Read the fields of config.json that a GGUF file's metadata hold, and its layout.
+    """Read the fields of config.json from the metadata of a GGUF file, and its layout.
 
-    Raises UserError if the file cannot be read or its metadata do not decide.
+    Raises UserError if the file cannot be read or its metadata are not understood.
     """
     with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
         metadata, tensors = _Reader(stream).read()
@@ -56,9 +56,9 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
 
 
 class _Reader:
-    """What stands before the tensors of a file, read up to a number of bytes and of values.
+    """The data before the tensors of a file, read up to limits of bytes and values.
 
-    Of the tensors those few are read that divide frequencies.
+    Of the tensors, only those that divide frequencies are read.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -89,7 +89,7 @@ class _Reader:
         for _ in range(pairs):
             key = self._string(LONGEST_KEY)
             value = self._value(self._number("<I"))
-            # Words of the vocabulary say nothing of positions.
+            # The vocabulary does not affect positions.
             if key in (GENERAL, ALIGNMENT) or not key.startswith(("tokenizer.", "general.")):
                 metadata[key] = value
         places = dict[str, Place]()

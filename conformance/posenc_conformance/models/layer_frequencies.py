@@ -1,4 +1,4 @@
-"""The frequencies that a group of layers turns its pairs by."""
+"""The frequencies with which a group of layers rotates its pairs."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def frequencies(group: Group) -> Floats:
 
 
 def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
-    """Yield frequencies, and by what pairs grow longer, with words for where they hold.
+    """Yield frequencies and attention factors, with words for where they hold.
 
     That is once, or once for short texts and once or twice for long ones.
     """
@@ -39,14 +39,14 @@ def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
 
 
 def _read(group: Group, length: int = 2) -> tuple[Floats, float]:
-    """Read frequencies, and by what pairs grow longer, in a text of some length."""
+    """Read frequencies and the attention factor in a text of some length."""
     turned, (first, second) = _at(group, 1, length)
     longer = float(np.hypot(turned[first[0]], turned[second[0]]))
     return np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64), longer
 
 
 def _at(group: Group, position: int, length: int) -> tuple[Floats, tuple[list[int], list[int]]]:
-    """Turn a head whose pairs are all (1, 0) to a position; return it and where its pairs are."""
+    """Rotate a head whose pairs are all (1, 0) to a position; return it and its pairs' channels."""
     size, width = int(group.parameters["head_dim"]), rotated(group)
     first, second = channels(group, width)
     x = np.zeros((1, size))
@@ -57,7 +57,7 @@ def _at(group: Group, position: int, length: int) -> tuple[Floats, tuple[list[in
 
 
 def rotated(group: Group) -> int:
-    """Count the channels of a head that are rotated, or may be: of p-RoPE all of them."""
+    """Count the channels of a head that are rotated, or may be: for p-RoPE all of them."""
     given = group.parameters
     if "sections" in given:
         return 2 * int(sum(given["sections"]))

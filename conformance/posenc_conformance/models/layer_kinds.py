@@ -1,4 +1,4 @@
-"""Layers as a configuration describes them: their kinds, what they see, and how large heads are."""
+"""Layers in a configuration: their kinds, their windows, and the size of their heads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +13,11 @@ LAYER_KINDS: Mapping[str, str] = {
     "chunked_attention": "chunked",
     "linear_attention": "linear",
 }
-"""Kinds of layers by the names that configurations have for them. Linear ones are all that have no
-attention between positions."""
+"""Kinds of layers, by their names in configurations. All layers without attention between positions
+are linear."""
 WITHOUT_POSITIONS = ("linear", "cross")
-"""Kinds of layers in which no position of the text looks at another: those without attention, and
-those that look at an image."""
+"""Kinds of layers in which no position of the text attends to another: those without attention, and
+those that attend to an image."""
 KINDS_BY_NAME: Mapping[str, str] = {
     **LAYER_KINDS,
     "attention": "full",
@@ -25,11 +25,11 @@ KINDS_BY_NAME: Mapping[str, str] = {
     "hybrid": "full",
     "mamba": "linear",
 }
-"""The same, with names that some types alone have, or had once."""
+"""The same, with names that only some types have, or had once."""
 
 
 def kinds(config: Configuration) -> list[str]:
-    """Return the kind of each layer: full, sliding, chunked or linear.
+    """Return the kind of each layer: full, sliding, chunked, linear or cross.
 
     Raises UserError for kinds that are unknown, or that other fields contradict.
     """
@@ -91,21 +91,21 @@ def _demand_had(
 
 
 def _are_alike(config: Configuration) -> bool:
-    """Return whether nothing tells layers of this type of model apart."""
+    """Return whether all layers of this type of model are of one kind."""
     style = ROTARY[config.type]
     return style.layers == "pattern" and style.pattern is None
 
 
 def _implied(config: Configuration, count: int) -> list[str] | None:
-    """Derive the kinds of layers from what else the configuration and its type say.
+    """Derive the kinds of layers from other fields of the configuration, and from its type.
 
-    Returns None if they say nothing.
+    Returns None if these do not decide them.
     """
     return RULES[ROTARY[config.type].layers](config, count)
 
 
 def _by_pattern(config: Configuration, count: int) -> list[str] | None:
-    """Let one layer in so many be full, if there is a window."""
+    """Make one layer of each pattern full, and the others sliding, if there is a window."""
     style = ROTARY[config.type]
     every = config.get("sliding_window_pattern") or config.get("global_attn_every_n_layers")
     every = every or style.pattern
@@ -122,7 +122,7 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
 
 
 def _by_switch(config: Configuration, count: int) -> list[str] | None:
-    """Let later layers slide if a switch is on; or few be full, and the others linear."""
+    """Make later layers sliding if a switch is on; or a few full, and the others linear."""
     every = config.get("full_attention_interval", ROTARY[config.type].pattern)
     if every is not None:
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
@@ -130,9 +130,10 @@ def _by_switch(config: Configuration, count: int) -> list[str] | None:
 
 
 def _by_no_switch(config: Configuration, count: int) -> list[str]:
-    """Let no layer slide.
+    """Make all layers full.
 
-    Raises UserError if a switch asks for it: releases of transformers do different things then.
+    Raises UserError if a switch requests sliding layers, which releases of transformers do not
+    agree on.
     """
     if config.get("use_sliding_window") and config.get("sliding_window") is not None:
         raise config.wrong(
@@ -143,7 +144,7 @@ def _by_no_switch(config: Configuration, count: int) -> list[str]:
 
 
 def _late(config: Configuration, count: int) -> list[str] | None:
-    """Let later layers slide, if there is a window."""
+    """Make later layers sliding, if there is a window."""
     if _window(config) is None:
         return None
     first = config.get("max_window_layers", 28)
@@ -151,30 +152,30 @@ def _late(config: Configuration, count: int) -> list[str] | None:
 
 
 def _chunked(config: Configuration, count: int) -> list[str]:
-    """Let layers that are rotated see their chunk alone."""
+    """Make rotated layers chunked."""
     chunked = config.get("attention_chunk_size") is not None
     return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
 
 
 def _unturned(config: Configuration, count: int) -> list[str]:
-    """Let layers that are not rotated slide, if a switch is on."""
+    """Make unrotated layers sliding, if a switch is on."""
     sliding = config.get("use_sliding_window") and _window(config) is not None
     return ["full" if turned or not sliding else "sliding" for turned in rotated(config, count)]
 
 
 def _alternating(config: Configuration, count: int) -> list[str]:
-    """Let every other layer be linear."""
+    """Make every other layer linear."""
     return ["linear" if number % 2 else "full" for number in range(count)]
 
 
 def _crossed(config: Configuration, count: int) -> list[str]:
-    """Let some layers look at an image instead of at the text."""
+    """Make some layers attend to an image instead of the text."""
     crossed = config.listed("cross_attention_layers")
     return ["cross" if number in crossed else "full" for number in range(count)]
 
 
 def _listed(config: Configuration, count: int) -> list[str] | None:
-    """Demand a list of the layers that have attention."""
+    """Require a list of the layers with attention."""
     given = config.listed("full_attn_idxs") or config.listed("attn_layer_indices")
     if not given:
         if config.get("layer_types", config.get("layers_block_type")) is None:
@@ -195,11 +196,11 @@ RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
     "unturned": _unturned,
     "windowed": _by_pattern,
 }
-"""How the kinds of layers follow from what a configuration says, by the name of the rule."""
+"""Functions that derive the kinds of layers from a configuration, by the name of the rule."""
 
 
 def window(config: Configuration, kind: str) -> int | None:
-    """Return how many positions a query sees in a layer of this kind; None for all."""
+    """Return the number of positions that a query sees in layers of this kind; None for all."""
     return {
         "sliding": _window(config),
         "chunked": config.get("attention_chunk_size"),
@@ -207,9 +208,9 @@ def window(config: Configuration, kind: str) -> int | None:
 
 
 def is_two_sided(config: Configuration) -> bool:
-    """Return whether a query of a sliding layer sees keys behind it and before it.
+    """Return whether a query of a sliding layer sees keys before and after it.
 
-    Raises UserError if that is asked for in a way that is not known.
+    Raises UserError for an unknown value of the field.
     """
     asked = config.get("use_bidirectional_attention")
     if asked not in (None, False, True, "vision"):
@@ -265,15 +266,15 @@ def rotated(config: Configuration, count: int) -> list[bool]:
 
 
 OF_A_LAYER = ("head_dim", "sliding_window")
-"""Fields about positions that one layer may have otherwise than the others."""
+"""Fields about positions that may differ in single layers."""
 UNRELATED = ("intermediate_size", "num_key_value_heads", "num_local_experts", "num_experts")
-"""Fields that layers may have otherwise, and that do not bear on positions."""
+"""Fields that may differ in single layers, and do not affect positions."""
 
 
 def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configuration:
-    """Return the configuration that layers of one kind have.
+    """Return the configuration of the layers of one kind.
 
-    Raises UserError if they differ, or have something of their own that is not understood.
+    Raises UserError if they differ, or override a field that is not understood.
     """
     own = _of_layers(config)
     parts = {number: own.get(number, {}) for number in layers}
@@ -300,9 +301,9 @@ def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configur
 
 
 def _of_layers(config: Configuration) -> dict[int, Fields]:
-    """Return what single layers have otherwise, of what bears on positions.
+    """Return the fields about positions that single layers override.
 
-    Raises UserError for a layer that there is not, and for a field that is not understood.
+    Raises UserError for a layer that does not exist, and for a field that is not understood.
     """
     given = config.get("per_layer_config", {})
     if not isinstance(given, Mapping):
@@ -325,7 +326,7 @@ def _of_layers(config: Configuration) -> dict[int, Fields]:
 
 
 def head_dim(config: Configuration) -> int:
-    """Return the number of channels of a head that rotation looks at, rotated or not."""
+    """Return the number of channels of a head that the rotation receives, rotated or not."""
     if config.get("qk_rope_head_dim") is not None:
         size = config.whole("qk_rope_head_dim")
         if config.get("head_dim", size) != size:
@@ -354,9 +355,9 @@ def head_dim(config: Configuration) -> int:
 
 
 def divided(config: Configuration) -> int:
-    """Compute the channels of a head from those of all heads.
+    """Compute the channels of a head from the hidden size.
 
-    Raises UserError if they cannot be divided evenly.
+    Raises UserError if the number of heads does not divide it, or a head has too many channels.
     """
     hidden, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     if hidden % heads:

@@ -1,4 +1,4 @@
-"""What a configuration means, group of layers by group of layers."""
+"""The meaning of a configuration: its groups of layers, and how they treat positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Temperature:
     scale: Number
     interval: int
     first: int
-    """What the first position counts as."""
+    """The number of the first position."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class Group:
 
     id: str
     layers: tuple[int, ...]
-    """Numbers from 0; none for what happens once, before the first layer."""
+    """Numbers from 0; empty for a group that acts once, before the first layer."""
     scheme: str
     attention: str = "full"
     window: int | None = None
     """Positions that a query sees in a sliding or chunked layer; in a two-sided one, on each side
-    of its own."""
+    of its own position."""
     call: str | None = None
-    """The call that is made, by its name in the scheme's file; None where nothing is computed."""
+    """The name of the call in the scheme's file; None if nothing is computed."""
     combination: str | None = None
     options: Point = field(default_factory=dict)
     parameters: Arguments = field(default_factory=dict)
     temperature: Temperature | None = None
     score_factor: float | None = None
-    """What the logits are multiplied by beside 1/√d."""
+    """The factor of logits in addition to 1/√d."""
 
     @property
     def turns(self) -> bool:
@@ -58,25 +58,25 @@ class Group:
 
     @property
     def grows(self) -> bool:
-        """Whether the frequencies depend on the length of the text, of which nothing is said."""
+        """Whether frequencies depend on the length of the text, and the length is not given."""
         return self.scheme == "dynamic-ntk" and LENGTH not in self.parameters
 
     @property
     def reach(self) -> int | None:
-        """How far behind a query the furthest key is that it sees; None if there is no bound."""
+        """The distance of the farthest key that a query sees; None if there is no bound."""
         if self.window is None:
             return None
         return self.window if self.attention == "two-sided" else self.window - 1
 
     @property
     def conventions(self) -> Point:
-        """All conventions under which the call is made."""
+        """All conventions of the call."""
         return {**combination_of(self).conventions, **self.options}
 
 
 @dataclass(frozen=True)
 class Context:
-    """Lengths of texts, as far as a configuration says them."""
+    """Lengths of texts, if the configuration states them."""
 
     original: int | None
     """Length that the model was trained on before its positions were stretched."""
@@ -86,12 +86,12 @@ class Context:
 
 @dataclass(frozen=True)
 class Meaning:
-    """All that a configuration says of positions."""
+    """Everything that a configuration says about positions."""
 
     groups: tuple[Group, ...]
     context: Context
     layout: str | None
-    """How the checkpoint stores the channels of queries and keys; None if nothing is rotated."""
+    """The layout of queries and keys in the checkpoint; None if nothing is rotated."""
 
 
 def scheme_of(group: Group) -> KnownScheme:
@@ -100,15 +100,15 @@ def scheme_of(group: Group) -> KnownScheme:
 
 
 def combination_of(group: Group) -> Combination:
-    """Return the combination of conventions that a group's call is made under."""
+    """Return the combination of conventions of a group's call."""
     return call_of(group).combinations[group.combination or ""]
 
 
 def case_of(group: Group, arguments: Arguments) -> Case:
     """Make a case of a group's call with some inputs, in float64.
 
-    Its ``truth`` is what the model computes. Where that depends on the length of the text and none
-    is given, the text ends with the last of the positions.
+    Its ``truth`` is the model's result. If that depends on the length of the text and none is
+    given, the text ends with the last of the positions.
     """
     call = call_of(group)
     given = materialise({**passed(group), **arguments})
@@ -123,12 +123,12 @@ def length_of(positions: Ints) -> int:
 
 
 def rows_of(group: Group, positions: Ints) -> Ints:
-    """Return the positions of a text as a group's call takes them: of M-RoPE on all three axes."""
+    """Return positions in the form that a group's call takes: for M-RoPE on all three axes."""
     return np.stack([positions] * 3) if group.scheme == "m-rope" else positions
 
 
 def call_of(group: Group) -> Call:
-    """Return the call that a group makes, from the scheme's file.
+    """Return the call of a group, from the scheme's file.
 
     Raises UserError for a group that computes nothing.
     """
@@ -138,7 +138,7 @@ def call_of(group: Group) -> Call:
 
 
 def passed(group: Group) -> ArgumentDict:
-    """Return the parameters of a group that its call takes: not the lengths of its arrays' axes."""
+    """Return the parameters of a group that its call takes, except the lengths of arrays' axes."""
     if group.call is None:
         return {}
     call = scheme_of(group).calls.get(group.call)
@@ -150,7 +150,7 @@ def passed(group: Group) -> ArgumentDict:
 
 
 def written(layers: Sequence[int]) -> str:
-    """Write layers as people do: ``0-4, 6-10, 12``."""
+    """Format layer numbers for people: ``0-4, 6-10, 12``."""
     runs: list[list[int]] = []
     for number in layers:
         if runs and number == runs[-1][-1] + 1:
@@ -161,9 +161,9 @@ def written(layers: Sequence[int]) -> str:
 
 
 def unwritten(text: str) -> tuple[int, ...]:
-    """Read the layers that a text such as ``0-4, 6-10, 12`` names."""
-    found: list[int] = []
+    """Parse layer numbers from a text such as ``0-4, 6-10, 12``."""
+    layers: list[int] = []
     for part in filter(None, text.split(", ")):
         first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)
+        layers += range(int(first), int(last or first) + 1)
+    return tuple(layers)

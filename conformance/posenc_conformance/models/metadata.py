@@ -1,6 +1,7 @@
-"""What the metadata of a GGUF file mean, as the configuration that the file was made from.
+"""The metadata of a GGUF file, as the configuration that the file was made from.
 
-Keys are those of the package ``gguf`` and of what llama.cpp's converter writes and its models read.
+Keys are those of the package ``gguf``, as llama.cpp's converter writes them and its models read
+them.
 """
 
 import math
@@ -20,42 +21,43 @@ REPAIR = "give the config.json of the model that the file was made from"
 
 
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-"""Whether layers of an architecture slide: never, some if there is a window, or some always."""
+"""Whether layers of an architecture slide: never, some if there is a window, or always some."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a GGUF file's architecture says of positions."""
+    """The properties of a GGUF architecture that concern positions."""
 
     type: str
     """The type of model."""
     layout: str = HALF
-    """How the file stores queries and keys: for some the converter moves channels."""
+    """The layout of queries and keys in the file: for some types the converter permutes
+    channels."""
     window: str = NONE
     sliding: str | None = None
-    """The type of model if there is a sliding window, if that is another one."""
+    """The type of model with a sliding window, if it is another one."""
     scaling: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the block of scaling that the converter leaves out, as in all released models."""
     latent: bool = False
-    """Whether the rotated channels are a part of their own, of a head that is compressed."""
+    """Whether the rotated channels are a separate part of a compressed head."""
     magnitude: float | None = None
-    """What ``mscale_all_dim`` is multiplied by in the file; None if the file has nothing of it."""
+    """The factor of ``mscale_all_dim`` in the file; None if the file does not have it."""
     warms: bool = False
-    """Whether the file says by what queries grow with the position."""
+    """Whether the file describes the growth of queries with the position."""
     sections: bool = False
-    """Whether the file says how pairs are shared out among time, height and width."""
+    """Whether the file has the distribution of pairs to time, height and width."""
     interval: bool = False
-    """Whether the file may say that one layer in so many has attention."""
+    """Whether the file may have an interval of layers with attention."""
     listed: bool = False
     """Whether layers without keys have no attention."""
     turns: bool = True
     """Whether queries and keys are rotated in some layer."""
     two_sizes: bool = False
-    """Whether heads of full layers have a size of their own, and are rotated in a part of pairs."""
+    """Whether heads of full layers have another size, and only some of their pairs are rotated."""
     chunks: bool = False
-    """Whether layers see chunks unless the file says that none slides."""
+    """Whether layers are chunked unless the file says that none slides."""
     base: str = "rope_theta"
-    """The field of config.json that has the base."""
+    """The field of the base in config.json."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
@@ -115,7 +117,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "stablelm": Architecture("stablelm"),
     "starcoder2": Architecture("starcoder2"),
 }
-"""What is known of architectures. Others are refused."""
+"""The known architectures. Others are refused."""
 
 NAMES: Mapping[str, str] = {
     "attention.head_count": "num_attention_heads",
@@ -126,7 +128,7 @@ NAMES: Mapping[str, str] = {
     "rope.dimension_count": "rotary_dim",
     "rope.freq_base": "rope_theta",
 }
-"""Fields of config.json by the keys that hold them."""
+"""Fields of config.json by their keys."""
 SCALING: Mapping[str, str] = {
     "rope.scaling.type": "rope_type",
     "rope.scaling.factor": "factor",
@@ -134,7 +136,7 @@ SCALING: Mapping[str, str] = {
     "rope.scaling.yarn_beta_fast": "beta_fast",
     "rope.scaling.yarn_beta_slow": "beta_slow",
 }
-"""Fields of the block of scaling by the keys that hold them."""
+"""Fields of the block of scaling by their keys."""
 TOLD_APART = (
     "attention.sliding_window",
     "attention.sliding_window_pattern",
@@ -148,12 +150,12 @@ TOLD_APART = (
 ORIGINAL = "rope.scaling.original_context_length"
 """The key of the original context."""
 LOGARITHM = "rope.scaling.yarn_log_multiplier"
-"""The key of what mscale and mscale_all_dim are, which are the same in all released models."""
+"""The key of mscale and mscale_all_dim, which are equal in all released models."""
 WARMTH = "attention.temperature_scale"
-"""The key of what queries grow by with the position."""
+"""The key of the growth of queries with the position."""
 ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
 NOT_NEGATIVE = (LOGARITHM, WARMTH)
-"""Keys whose numbers are computed with here, before anybody asks what the fields may be."""
+"""Keys whose numbers are used in arithmetic before the values of fields are checked."""
 
 _IGNORED: Mapping[str, str] = {
     "how many keys and values there are, and how long values are": "attention.head_count_kv "
@@ -167,13 +169,13 @@ _IGNORED: Mapping[str, str] = {
 IGNORED: Mapping[str, str] = {
     name: reason for reason, names in _IGNORED.items() for name in names.split()
 }
-"""Keys that may be ignored although they are among those about attention, each with the reason."""
+"""Keys that may be ignored although they are about attention, each with the reason."""
 
 ABOUT_POSITIONS = re.compile(
     r"^rope\.|^attention\.|position|sliding|window|swa|pattern|interval|temperature|chunk|alibi|"
     r"context|compress|indexer|relative|nope|interleave"
 )
-"""Keys that seem to bear on positions."""
+"""Keys that seem to affect positions."""
 
 FREQUENCIES = "rope_freqs.weight"
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
@@ -184,25 +186,26 @@ LLAMA_3: Mapping[str, Any] = {
     "low_freq_factor": 1.0,
     "original_max_position_embeddings": 8192,
 }
-"""How all released models are scaled whose divisors are those of Llama 3.1 but for the factor."""
+"""Scaling of all released models whose divisors are those of Llama 3.1 except for the factor."""
 HIGH = (4.0, 1.0)
-"""Their high_freq_factor: that of Llama 3.1, and that of Llama 4, which has a step for the ramp."""
+"""Their high_freq_factor: that of Llama 3.1, and that of Llama 4, with a step instead of the
+ramp."""
 NEVER = 1e29
-"""A pair that is divided by so much does not turn."""
+"""Divisor of a pair that does not rotate, at least."""
 NEAR = 1e-5
-"""How far divisors may be off, as a part of each: they were computed in float32."""
+"""Largest relative error of divisors, which were computed in float32."""
 CLOSE = 1e-6
-"""How far numbers in float32 may be apart that mean the same."""
+"""Largest difference of numbers in float32 that mean the same."""
 
 
 def to_config(
     metadata: Fields, tables: Mapping[str, Sequence[float]], where: str
 ) -> tuple[FieldDict, str]:
-    """Return metadata under the names of config.json, and how queries and keys are stored.
+    """Return metadata under the names of config.json, and the layout of queries and keys.
 
     ``tables`` are the tensors that divide frequencies, if there are any.
 
-    Raises UserError for an architecture, or a key about positions, that is not known.
+    Raises UserError for an unknown architecture, or an unknown key about positions.
     """
     architecture = str(metadata.get("general.architecture"))
     if architecture not in ARCHITECTURES:
@@ -221,7 +224,7 @@ def to_config(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Keys of one file, without the name of the architecture."""
+    """The keys of one file, without the prefix of the architecture."""
 
     architecture: Architecture
     own: Fields
@@ -230,7 +233,7 @@ class _Reader:
     prefix: str
 
     def fields(self) -> tuple[FieldDict, str]:
-        """Return the fields of config.json, and how queries and keys are stored."""
+        """Return the fields of config.json, and the layout of queries and keys."""
         wanted = {*NAMES, *SCALING, *TOLD_APART, *IGNORED, *self._own_keys()}
         for key in self.own:
             if key not in wanted and ABOUT_POSITIONS.search(key):
@@ -265,7 +268,7 @@ class _Reader:
             raise self.wrong(key, f"it is {in_line(repr(given))}, not a number {least}")
 
     def _count(self) -> int:
-        """Count the layers of the model proper: those that predict further tokens stand behind."""
+        """Count the layers of the model proper, without later ones that predict further tokens."""
         whole, further = self.own.get("block_count", 0), self.own.get("nextn_predict_layers", 0)
         if not isinstance(whole, int) or not isinstance(further, int) or not 0 <= further < whole:
             raise self.wrong(
@@ -274,7 +277,7 @@ class _Reader:
         return whole - further
 
     def _listed(self, key: str, given: Any) -> list[Any] | None:
-        """Return what a list says of each layer of the model proper; None if it is no such list."""
+        """Return a list's entries for layers of the model proper; None if it is no such list."""
         if not isinstance(given, list) or len(given) not in (
             self._count(),
             self.own["block_count"],
@@ -283,7 +286,7 @@ class _Reader:
         return given[: self._count()]
 
     def _own_keys(self) -> Sequence[str]:
-        """List the keys that files of this architecture may have beside those of all."""
+        """List the keys that only some architectures have, including this one."""
         here = self.architecture
         keys = {
             LOGARITHM: here.magnitude is not None,
@@ -301,7 +304,7 @@ class _Reader:
         return [key for key, known in keys.items() if known]
 
     def _windows(self) -> FieldDict:
-        """Return the window, which layers have it, and the type of model that has such layers.
+        """Return the window, the layers that have it, and the type of model with such layers.
 
         Raises UserError if no model of this architecture is known to have one, or to have none.
         """
@@ -330,7 +333,7 @@ class _Reader:
         return found
 
     def _layers(self) -> FieldDict:
-        """Return what says which layers have attention."""
+        """Return the fields that say which layers have attention."""
         found: FieldDict = {}
         if "full_attention_interval" in self.own:
             found["full_attention_interval"] = self.own["full_attention_interval"]
@@ -340,7 +343,7 @@ class _Reader:
         return found
 
     def _key_counts(self) -> list[Any]:
-        """Return how many heads of keys each layer has."""
+        """Return the number of key heads of each layer."""
         key = "attention.head_count_kv"
         counts = self._listed(key, self.own.get(key))
         if counts is None:
@@ -348,9 +351,9 @@ class _Reader:
         return counts
 
     def _unturned(self) -> FieldDict:
-        """Return the layers of a model that turns nothing, and none of the fields about turning.
+        """Return the layers of a model without rotation, with empty fields about rotation.
 
-        Raises UserError for a file that says that it turns.
+        Raises UserError for a file of a model with rotation.
         """
         key = "rope.scaling.finetuned"
         if self.own.get(key):
@@ -360,9 +363,9 @@ class _Reader:
         return {"layer_types": kinds, "rotary_dim": None, "rope_theta": None}
 
     def _of_two_sizes(self, found: Fields) -> FieldDict:
-        """Return the sizes of heads, and how each kind of layers turns.
+        """Return the sizes of heads, and the rotation of each kind of layers.
 
-        Raises UserError unless a tensor says of which pairs of full layers none turns.
+        Raises UserError unless a tensor says which pairs of full layers are not rotated.
         """
         large, small = found.get("head_dim"), self.own.get("attention.key_length_swa")
         for key, size in (("dimension_count", large), ("dimension_count_swa", small)):
@@ -408,7 +411,7 @@ class _Reader:
         return {"mrope_section": given[:3]}
 
     def _kinds(self, key: str, pattern: Any) -> list[str]:
-        """Return the kinds of layers that a list says, or that one layer in so many is full."""
+        """Return the kinds of layers from a list, or from the interval of full layers."""
         count, listed = self._count(), self._listed(key, pattern)
         if listed is not None:
             sliding = [bool(each) for each in listed]
@@ -419,7 +422,7 @@ class _Reader:
         return ["sliding_attention" if each else "full_attention" for each in sliding]
 
     def _divided(self) -> FieldDict:
-        """Return the block of scaling that tensors of divisors stand for.
+        """Return the block of scaling that tensors of divisors encode.
 
         Raises UserError for divisors that no released model is known to have.
         """
@@ -479,10 +482,11 @@ class _Reader:
         return found
 
     def _demand_magnitude(self, usual: float) -> None:
-        """Raise UserError unless all readers of the file make pairs longer by the same factor.
+        """Raise UserError unless all readers of the file derive the same attention factor.
 
-        llama.cpp makes them longer by what YaRN usually does and then by attn_factor, and does not
-        look at yarn_attn_factor, which its converter writes; others take either for the whole.
+        llama.cpp multiplies YaRN's usual attention factor by attn_factor, and ignores
+        yarn_attn_factor, which its converter writes; other readers take either for the whole
+        factor.
         """
         meant = {"attn_factor": 1.0, "yarn_attn_factor": usual, "yarn_ext_factor": 1.0}
         for name, value in meant.items():

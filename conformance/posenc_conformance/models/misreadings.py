@@ -1,4 +1,4 @@
-"""Mistakes in reading a configuration: what a group computes if one is made."""
+"""Mistakes in reading a configuration, and the groups that result."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -13,14 +13,14 @@ from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
-"""The group as the mistake makes it, or None if the group is not concerned."""
+"""Returns the group with the mistake, or None if the group is not affected."""
 More = Callable[[Group, Meaning, Configuration], Iterator[Group]]
-"""Other ways to make it, less likely than the first."""
+"""Yields other variants of the mistake, less likely than the first."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One way to get a configuration wrong."""
+    """One way to misread a configuration."""
 
     id: str
     what: str
@@ -28,9 +28,9 @@ class Mistake:
     more: More = lambda *_: iter(())
 
     def ways(self, group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-        """Yield the group as the mistake makes it, the likeliest way first.
+        """Yield the group with the mistake, in its likeliest variant first.
 
-        Yields nothing if the mistake cannot be made.
+        Yields nothing if the group is not affected.
         """
         first = self.made(group, meaning, config)
         if first is not None:
@@ -40,14 +40,14 @@ class Mistake:
 
 SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "llama3", "yarn", "longrope")
 SWAPPED = ("rope", "llama3", "position-interpolation", "p-rope", "ntk-aware", "dynamic-ntk")
-"""Schemes whose combinations are called like their layouts."""
+"""Schemes whose combinations are named after their layouts."""
 LENGTH = "original_max_position_embeddings"
 FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
-"""Factors of released models, and none; the first are those of many, and defaults."""
+"""Factors of released models, and 1 for none; common ones and defaults come first."""
 
 
 def with_plain_rope(group: Group, **changes: Any) -> Group:
-    """Return the group turned by RoPE itself, at its own base and width."""
+    """Return the group rotated by plain RoPE, with its own base and width."""
     given = {
         name: group.parameters[name]
         for name in ("head_dim", "base", "rotary_dim")
@@ -67,12 +67,12 @@ def with_plain_rope(group: Group, **changes: Any) -> Group:
 
 
 def layout(group: Group) -> str:
-    """Return the layout of a group: which channels make up pairs."""
+    """Return the layout of a group: the channels that make up pairs."""
     return str(group.conventions["layout"])
 
 
 def longer(group: Group) -> float:
-    """Compute by what factor a group makes pairs longer."""
+    """Compute the attention factor of a group, by which rotated pairs become longer."""
     given = group.parameters
     if "attention_factor" in given:
         return float(given["attention_factor"])
@@ -100,7 +100,7 @@ def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> G
 
 
 def _whole_block_ignored(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-    """Predict a group for which the block of scaling says more than how pairs turn, without it."""
+    """Predict a group without its block of scaling, if that affects more than rotation."""
     if group.scheme in SCALED and (group.score_factor is not None or group.temperature is not None):
         yield replace(with_plain_rope(group), score_factor=None, temperature=None)
 
@@ -115,7 +115,7 @@ def _factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _mscale_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the factor 0.1 ln s + 1 although mscale is given, as in YaRN's paper."""
+    """Predict the factor 0.1 ln s + 1 of YaRN's paper although mscale is given."""
     if group.options.get("attention") != "mscale":
         return None
     return _made_longer(group, 1 + math.log(group.parameters["factor"]) / 10)
@@ -127,9 +127,9 @@ def _through_logarithm(group: Group, meaning: Meaning, config: Configuration) ->
 
 
 def _of_yarn(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-    """Predict the logarithm of the factor of positions, where something else is meant.
+    """Predict YaRN's logarithm of the scaling factor as the attention factor.
 
-    What is meant is another formula or number.
+    The right one has another formula, or is a given number.
     """
     grown = 1 + math.log(group.parameters["factor"]) / 10
     if grown != longer(group):
@@ -141,9 +141,9 @@ def _another_factor(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _other_factors(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-    """Predict the group with other factors than its own.
+    """Predict the group with other scaling factors.
 
-    Pairs stay as long as they should be: that they do not is another mistake.
+    The attention factor stays right: a wrong one is another mistake.
     """
     if group.scheme not in SCALED or group.scheme == "longrope":
         return
@@ -168,7 +168,7 @@ def _temperature(group: Group, meaning: Meaning, config: Configuration) -> Group
 
 
 def _one_off(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the first position counted from 1 where it is counted from 0, or the other way."""
+    """Predict a temperature with positions counted from 1 instead of 0, or the reverse."""
     warm = group.temperature
     if warm is None:
         return None
@@ -176,7 +176,7 @@ def _one_off(group: Group, meaning: Meaning, config: Configuration) -> Group | N
 
 
 def _warm_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the queries of layers without a temperature multiplied by that of others."""
+    """Predict the temperature of other layers in layers without one."""
     found = [each.temperature for each in meaning.groups if each.temperature is not None]
     if group.temperature is not None or group.attention in WITHOUT_POSITIONS or not found:
         return None
@@ -195,7 +195,7 @@ def _short_always(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the extended context where the original one is meant."""
+    """Predict the extended context in place of the original one."""
     extended = meaning.context.extended
     if LENGTH not in group.parameters or extended in (None, group.parameters[LENGTH]):
         return None
@@ -207,7 +207,7 @@ def _rounded_ramp(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict all channels rotated, although only a share is."""
+    """Predict all channels rotated instead of a share."""
     if group.scheme == "p-rope":
         return with_plain_rope(group)
     if "rotary_dim" not in group.parameters or group.scheme != "rope":
@@ -216,9 +216,9 @@ def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group 
 
 
 def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict some channels rotated at frequencies of their own.
+    """Predict a share of the channels rotated as a head of its own, with its frequencies.
 
-    What is meant is pairs of the whole head.
+    The right pairs and frequencies are those of the whole head.
     """
     if group.scheme != "p-rope":
         return None
@@ -227,18 +227,18 @@ def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration
 
 
 def _share_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the share of a head that is rotated taken of that share once more."""
+    """Predict the rotated share of a head applied twice."""
     given = group.parameters
     if group.scheme == "p-rope" and 0 < given["proportion"] < 1:
         return replace(group, parameters={**given, "proportion": given["proportion"] ** 2})
     width = given.get("rotary_dim", 0) ** 2 / given.get("head_dim", 1)
     if group.scheme in ("longrope", "m-rope") or width % 2 or not width:
-        return None  # whose lists are as long as the pairs that are rotated
+        return None  # their lists have an entry per rotated pair
     return replace(group, parameters={**given, "rotary_dim": int(width)})
 
 
 def _scaled_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict plain layers scaled as the others are, at their own base."""
+    """Predict plain layers with the scaling of the others, at their own base."""
     others = [each for each in meaning.groups if each.scheme in SCALED]
     if group.scheme != "rope" or not others or "rotary_dim" in group.parameters:
         return None
@@ -248,12 +248,12 @@ def _scaled_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> 
 
 
 def _still(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict heads left as they are; M-RoPE, which takes three positions, has that mistake."""
+    """Predict no rotation; not for M-RoPE, whose positions have three axes."""
     return unturned(group, group) if group.turns and group.scheme != "m-rope" else None
 
 
 def unturned(group: Group, other: Group) -> Group:
-    """Return a group that leaves heads as they are, which are as large as those of another."""
+    """Return an unrotated group with the head size of ``other``."""
     still = {"head_dim": other.parameters["head_dim"], "base": 10000, "proportion": 0}
     return replace(
         group, scheme="p-rope", call="p_rope", combination="half", options={}, parameters=still
@@ -267,7 +267,7 @@ def _usual_base(group: Group, meaning: Meaning, config: Configuration) -> Group 
 
 
 def _swapped_layout(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict channels paired as in the other layout."""
+    """Predict the pairs of the other layout."""
     other = {"half": "interleaved", "interleaved": "half"}
     if group.scheme in SWAPPED:
         return replace(group, combination=other[layout(group)])
@@ -278,7 +278,7 @@ def _swapped_layout(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict frequencies of heads of hidden_size / num_attention_heads channels."""
+    """Predict the frequencies of heads of hidden_size / num_attention_heads channels."""
     if not group.turns or config.get("qk_rope_head_dim") is not None:
         return None
     if config.get("hidden_size") is None or config.get("num_attention_heads") is None:
@@ -293,7 +293,7 @@ def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Gro
 
 
 def _as(*kinds: str) -> Made:
-    """Make a model of the mistake that treats layers like those of another group."""
+    """Return the model of the mistake that rotates layers like those of the given kinds."""
 
     def made(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
         if group.attention in kinds or not group.turns:
@@ -311,7 +311,7 @@ def _as(*kinds: str) -> Made:
 
 
 def _turned_as(group: Group, other: Group) -> Group:
-    """Return the group, seeing what it sees, turned as another one."""
+    """Return the group with the rotation of ``other``, and its own attention."""
     return replace(
         group,
         scheme=other.scheme,
@@ -396,15 +396,15 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("layout-swapped", "pairs of the other layout", _swapped_layout),
     Mistake("slopes-uniform", "slopes 2^(-8(h+1)/heads) for any number of heads", _uniform_slopes),
 )
-"""The mistakes that are costed, in the order in which they are shown."""
+"""The mistakes whose costs are computed, in the order in which they are shown."""
 
 
 def applicable(
     meaning: Meaning, config: Configuration
 ) -> Iterator[tuple[Mistake, Mapping[str, tuple[Group, Group]]]]:
-    """Yield the mistakes that can be made with a model.
+    """Yield the mistakes that apply to a model.
 
-    Each comes with the groups concerned, by id: the group, and what becomes of it.
+    Each comes with the affected groups, by id: the right group, and the one with the mistake.
     """
     for mistake in MISTAKES:
         concerned = {}
@@ -417,7 +417,7 @@ def applicable(
 
 
 def changed_numbers(group: Group, made: Group) -> str:
-    """Say which numbers a mistake changes, such as ``: factor 8 for 32``."""
+    """Describe the numbers that a mistake changes, such as ``: factor 8 for 32``."""
     if made.scheme != group.scheme:
         return ""
     changed = [
@@ -429,19 +429,19 @@ def changed_numbers(group: Group, made: Group) -> str:
 
 
 UNROTATED = Mistake("unrotated", "nothing rotated", _still)
-"""The mistake that every model can suffer, and that costs whatever positions are worth."""
+"""The mistake that any model can have, and whose cost is the whole effect of positions."""
 LONG, EARLY = "long-list-always", "long-list-early"
-"""The long list in short texts too; and where a text just fills the original context."""
+"""The long list in short texts too; and in a text that exactly fills the original context."""
 EARLY_WORDS = "uses the long list for a text of {:,} already, the longest that is a short one"
 BIAS_MISSING = "bias-missing"
 OF_A_RANK = "slopes-of-a-rank"
-"""Mistakes with a bias that has none of its own numbers left to say it by."""
+"""Mistakes with a bias that no changed parameter describes."""
 SHORT_TABLES = "original-context"
-"""The mistake of tables that end where the original context does."""
+"""The mistake of tables that end at the original context."""
 
 
 def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
-    """Yield what such tables do that do not refuse positions beyond: words, and where they read."""
+    """Yield the variants of such tables that accept later positions: words, and rows read."""
     what = f"tables that end at the original context, {end:,}: positions beyond it"
     yield f"{what} get their last row", lambda positions: np.minimum(positions, end - 1)
     yield f"{what} start anew", lambda positions: positions % end
@@ -449,18 +449,18 @@ def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
 
 @dataclass(frozen=True)
 class Misread:
-    """A place in a configuration where an engine looks for what stands elsewhere."""
+    """A place in a configuration where an engine looks for a field that is elsewhere."""
 
     id: str
     words: str
     respelled: Callable[[Fields], FieldDict]
-    """Returns the configuration so that whoever misreads it reads it right."""
+    """Returns the configuration with the field where the engine looks for it."""
     mistake: str | None = None
-    """What it computes, if that is a mistake of its own name."""
+    """The id of the resulting mistake, if that has a name of its own."""
 
 
 def _renamed(given: str, read: str) -> Misread:
-    """Make the misreading of one key of the block of scaling, which says its type."""
+    """Make the misreading of the key for the type in the block of scaling."""
 
     def respelled(config: Fields) -> FieldDict:
         changed = {
@@ -477,11 +477,11 @@ def _renamed(given: str, read: str) -> Misread:
 
 
 OUTER = ("rope_theta", "partial_rotary_factor")
-"""What stood beside rope_scaling, and stands within rope_parameters now."""
+"""Fields that were next to rope_scaling, and are now within rope_parameters."""
 
 
 def _in_the_old_place(config: Fields) -> FieldDict:
-    """Return the configuration with rope_scaling, rope_theta and the like for rope_parameters."""
+    """Return the configuration with rope_scaling, rope_theta etc. instead of rope_parameters."""
     given = config.get("rope_parameters")
     if not isinstance(given, Mapping):
         return dict(config)
@@ -497,7 +497,7 @@ def _in_the_old_place(config: Fields) -> FieldDict:
 
 
 def _in_the_new_place(config: Fields) -> FieldDict:
-    """Return the configuration with rope_parameters for rope_scaling, rope_theta and the like."""
+    """Return the configuration with rope_parameters instead of rope_scaling, rope_theta etc."""
     if config.get("rope_parameters") is not None:
         return dict(config)
     moved = ("rope_scaling", "rope_local_base_freq", *OUTER)
@@ -526,4 +526,5 @@ MISREAD = (
         _in_the_new_place,
     ),
 )
-"""What they compute is also what other mistakes do; only another question tells them apart."""
+"""Misreadings with the same results as other mistakes; only a call with a respelled configuration
+tells them apart."""

@@ -1,7 +1,7 @@
-"""Mistral's own form of a configuration, ``params.json``, in the names of config.json.
+"""Mistral's own form of a configuration, ``params.json``, under the names of config.json.
 
-Its checkpoints store queries and keys as mistral-inference turns them: channels 2t and 2t + 1 are a
-pair. What its fields are in config.json is what engines that read both make of them.
+Its checkpoints store queries and keys as mistral-inference rotates them: channels 2t and 2t + 1 are
+a pair. Its fields are mapped to config.json as engines that read both map them.
 """
 
 from collections.abc import Mapping
@@ -27,9 +27,9 @@ YARN: Mapping[str, str] = {
     "factor": "factor",
     "original_max_position_embeddings": "original_max_position_embeddings",
 }
-"""Fields of the block ``yarn`` by what they are called in config.json."""
+"""Fields of the block ``yarn``, with their names in config.json."""
 WARMTH = "llama_4_scaling"
-"""The block that says by what queries grow with the position."""
+"""The block about the growth of queries with the position."""
 ORIGINAL = "original_max_position_embeddings"
 
 
@@ -39,7 +39,7 @@ def is_params(raw: Mapping[str, Any]) -> bool:
 
 
 def from_params(raw: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str]:
-    """Return the fields under the names of config.json, and how queries and keys are stored.
+    """Return the fields under the names of config.json, and the layout of queries and keys.
 
     Raises UserError for a field about positions that is not understood.
     """
@@ -61,7 +61,7 @@ def from_params(raw: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str
 def _scaling(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the block of scaling.
 
-    ``apply_scale`` says whether pairs are made longer. Raises UserError if it is missing.
+    ``apply_scale`` says whether there is an attention factor. Raises UserError if it is missing.
     """
     given = raw["yarn"]
     if not isinstance(given, Mapping) or given.keys() - {"apply_scale"} != YARN.keys():

@@ -1,4 +1,4 @@
-"""Fields of configurations: which bear on positions, and which of these may be ignored."""
+"""Fields of configurations that affect positions, and those of them that may be ignored."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,8 @@ ABOUT_POSITIONS = re.compile(
     r"pattern|interval|hybrid|per_layer_|linear_attn|block_configs|nope|bidirection|causal|cross_attention|"
     r"condense|mixer|sparse_config|mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
 )
-"""Names of fields that seem to bear on positions: on what turns, by how much, or who sees whom."""
+"""Names of fields that seem to affect positions: what rotates, by how much, or which keys are
+seen."""
 
 _IGNORED: Mapping[str, str] = {
     "experts and gates, which know no positions": "interleave_moe_layer_step mlp_layer_types "
@@ -43,7 +44,7 @@ _IGNORED: Mapping[str, str] = {
 IGNORED: Mapping[str, str] = {
     name: reason for reason, names in _IGNORED.items() for name in names.split()
 }
-"""Fields that may be ignored although their names are like those of fields about positions, each
+"""Fields that may be ignored although their names resemble those of fields about positions, each
 with the reason."""
 
 SWITCHES = frozenset(
@@ -57,7 +58,7 @@ SWITCHES = frozenset(
         "use_sliding_window",
     ]
 )
-"""Fields that, if they are false, ask for nothing, whoever reads them."""
+"""Fields that have no effect if they are false, whatever code reads them."""
 
 OF_ROTATED = frozenset(
     [
@@ -76,7 +77,7 @@ OF_ROTATED = frozenset(
         "use_rotary_pos_emb",
     ]
 )
-"""Fields that are read of every model whose queries and keys are rotated."""
+"""Fields that are read for every model with rotated queries and keys."""
 
 OF_OTHERS: Mapping[str, frozenset[str]] = {
     type: frozenset(names.split())
@@ -97,10 +98,10 @@ OF_OTHERS: Mapping[str, frozenset[str]] = {
         "whisper": "max_position_embeddings max_source_positions max_target_positions",
     }.items()
 }
-"""Fields that are understood in models of other types. Of models that turn nothing some are
-released with a base that nobody reads."""
+"""Fields that are understood in models of other types. Some models without rotation are released
+with a base that no code reads."""
 OF_TABLES = frozenset(["max_position_embeddings", "position_embedding_type"])
-"""Fields that are read of every model with a table of positions."""
+"""Fields that are read for every model with a table of positions."""
 
 
 def read_by(type: str) -> frozenset[str]:
@@ -112,14 +113,14 @@ def read_by(type: str) -> frozenset[str]:
 
 
 def read_by_any() -> frozenset[str]:
-    """Return the names of the fields about positions that models of some type are read with."""
+    """Return the names of the fields about positions that are understood in any type of model."""
     return frozenset(name for type in (*ROTARY, *OF_OTHERS, *LEARNED) for name in read_by(type))
 
 
 def unknown_fields(type: str, fields: Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
-    """Yield the fields that bear on positions, but are not understood in models of a type.
+    """Yield the fields that affect positions, but are not understood in models of a type.
 
-    Each comes with what is wrong and what to do.
+    Each comes with the problem and a hint.
     """
     understood = read_by(type)
     for name, value in fields.items():

@@ -1,6 +1,6 @@
-"""Models whose attention turns nothing: layers without positions between layers without attention.
+"""Models without rotation: layers of attention without positions among layers without attention.
 
-Read in transformers 5.24.0 (nemotron_h, jamba), and in the configuration and modelling code that
+Based on transformers 5.24.0 (nemotron_h, jamba), and on the configuration and modelling code that
 Kimi Linear is released with (kimi_linear), which counts layers from 1.
 """
 
@@ -10,7 +10,7 @@ from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.meaning import Context, Group, Meaning
 
 LETTERS = {"*": True, "M": False, "E": False, "-": False}
-"""Of each letter of a pattern: whether its layers have attention."""
+"""Whether layers have attention, by their letter in a pattern."""
 NAMES = {
     "attention": True,
     "full_attention": True,
@@ -19,7 +19,7 @@ NAMES = {
     "mlp": False,
     "moe": False,
 }
-"""The same of names of layers."""
+"""The same by the names of layers."""
 
 
 def nemotron_h(config: Configuration) -> Meaning:
@@ -44,7 +44,7 @@ def nemotron_h(config: Configuration) -> Meaning:
 
 
 def jamba(config: Configuration) -> Meaning:
-    """Derive the layers of Jamba: one in so many has attention."""
+    """Derive the layers of Jamba: one in ``attn_layer_period`` has attention."""
     period = 8 if config.get("attn_layer_period") is None else config.whole("attn_layer_period")
     offset = config.get("attn_layer_offset", 4)
     count = config.whole("num_hidden_layers")
@@ -54,7 +54,7 @@ def jamba(config: Configuration) -> Meaning:
 
 
 def kimi_linear(config: Configuration) -> Meaning:
-    """Derive the layers of Kimi Linear, of which full ones turn nothing."""
+    """Derive the layers of Kimi Linear, whose full layers are not rotated."""
     if config.get("mla_use_nope") is not True:
         raise config.wrong(
             "mla_use_nope", "it is not true; only models that turn nothing are known"

@@ -1,4 +1,4 @@
-"""What configurations of models mean that turn nothing: tables, biases, and neither."""
+"""The meaning of configurations of models without rotation: tables, biases, and neither."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def table(config: Configuration) -> Meaning:
-    """Derive the table of positions that a model begins with.
+    """Derive the table of positions before the first layer.
 
     Raises UserError for fields that are missing or not understood.
     """
@@ -91,10 +91,10 @@ def _bloom(config: Configuration) -> Meaning:
 
 
 MPT = {"alibi": True, "rope": False, "alibi_bias_max": 8, "sliding_window_size": -1}
-"""The fields of MPT's attn_config that decide, with the value that is known here and meant if there
-is none."""
+"""The fields of MPT's attn_config that matter, with the only known value, which is also the
+default."""
 OF_ROPE = ("rope_dail_config", "rope_hf_config", "rope_impl", "rope_theta")
-"""Those that nobody reads if queries and keys are not rotated."""
+"""The fields that are not read if queries and keys are not rotated."""
 
 
 def _mpt(config: Configuration) -> Meaning:
@@ -175,4 +175,4 @@ OWN: Mapping[str, Callable[[Configuration], Meaning]] = {
     "t5": _t5,
     "whisper": _whisper,
 }
-"""Types whose positions are derived by code of their own."""
+"""Types whose positions are derived by a function of their own."""

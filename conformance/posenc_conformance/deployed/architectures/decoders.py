@@ -42,7 +42,7 @@ COHERE = Family(
     centred=True,
     tied=True,
     eps="layer_norm_eps",
-    # The multiplier of logits has nothing to do with positions.
+    # The multiplier of logits does not affect positions.
     fields={
         "hidden_act": "silu",
         "attention_bias": False,
@@ -66,7 +66,7 @@ OF_GEMMA: Fields = {
     "hidden_activation": "gelu_pytorch_tanh",
 }
 EPS_OF_GEMMA: Fields = {"rms_norm_eps": 1e-6}
-"""What every Gemma adds to a mean square; engines need not read it."""
+"""The eps of every Gemma; engines need not read it."""
 FALCON = Family(
     "FalconForCausalLM",
     attention=fused_by_head,
@@ -100,7 +100,7 @@ FALCON_BIASED = replace(
     scaled_bias=True,
     fields={**FALCON.fields, "multi_query": False, "parallel_attn": False},
 )
-"""Falcon with a bias of distances, which turns nothing, as falcon-rw was released."""
+"""Falcon with ALiBi instead of rotation, as falcon-rw was released."""
 OF_GPT2 = Names(
     embeddings="transformer.wte",
     layer="transformer.h.{}",
@@ -257,7 +257,7 @@ FAMILIES: Mapping[str, Family] = {
     "granite": Family(
         "GraniteForCausalLM",
         scale=by_multiplier,
-        # All multipliers but that of scores are 1: they have nothing to do with positions.
+        # All multipliers except that of scores are 1: they do not affect positions.
         fields={
             **GATED,
             "mlp_bias": False,
@@ -271,7 +271,7 @@ FAMILIES: Mapping[str, Family] = {
     "llama4_text": Family(
         "Llama4ForCausalLM",
         feed_forward=gated_elsewhere,
-        # No layer has experts, and none a norm of queries: it would stand in some layers only.
+        # No layer has experts, and none has a norm of queries, which only some layers would have.
         fields={
             **GATED,
             "intermediate_size_mlp": INTERMEDIATE,

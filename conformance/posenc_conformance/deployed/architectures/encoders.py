@@ -1,4 +1,4 @@
-"""Families of encoders that probes are made of, by type: BERT, and what came of it."""
+"""Families of encoders that probes are made of, by type: BERT and its descendants."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ BERT = Family(
 
 
 def _inside(names: Names, prefix: str) -> Names:
-    """Return the names of tensors that BERT has, within another class."""
+    """Return BERT's names of tensors, within another class."""
 
     def moved(name: str) -> str:
         return name.replace("bert.", prefix, 1)
@@ -71,7 +71,7 @@ ROBERTA = replace(
         _inside(BERT.names, "roberta."),
         head=("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
     ),
-    # Rows of its table are counted from the row of padding.
+    # Positions are counted from the table's padding row.
     fields={**BERT.fields, "pad_token_id": 1},
 )
 

@@ -1,4 +1,4 @@
-"""Multi-head latent attention, DeepSeek's: queries, keys and values through narrow layers."""
+"""DeepSeek's multi-head latent attention: queries, keys and values through low-rank layers."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from posenc_conformance.deployed.instrument import HEADS, Instrument, Rows, dens
 from posenc_conformance.models.configuration import Fields
 
 QUERY_RANK = 128
-"""Channels of the narrow layer of queries, one for each pair."""
+"""Channels of the low-rank layer of queries, one for each pair."""
 INTO = 16.0
-"""Weight of projections into narrow layers: what they make is so large that it hardly matters what
-the norms there add to a mean square. Engines take different numbers."""
+"""Weight of projections into low-rank layers: their outputs are so large that the eps of the norms
+there hardly matters. Engines use different ones."""
 DEFAULTS: Mapping[str, int] = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "v_head_dim": 128}
-"""Sizes of DeepSeek's models, where a configuration names none."""
+"""Sizes of DeepSeek's models, for configurations that name none."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Latent:
     """The sizes of latent attention."""
 
     rank: int
-    """Channels of the narrow layer of values, and of the keys' channels that are not turned."""
+    """Channels of the low-rank layer of values and of the unrotated channels of keys."""
     query_rank: int | None
-    """Channels of the narrow layer of queries, if they have one."""
+    """Channels of the low-rank layer of queries, if there is one."""
     still: int
-    """Channels of a head that are not turned."""
+    """Unrotated channels of a head."""
     value: int
     """Channels of a head's values."""
     turned: int
@@ -39,16 +39,17 @@ class Latent:
         return self.still + self.turned
 
     def query(self, read: float, eps: float) -> float:
-        """Compute the size of a query, of that of the channel that it is made of."""
+        """Compute the size of a query from the size of the channel that it is made of."""
         if self.query_rank is None:
             return read
         made = INTO * read
         return made / math.sqrt(made**2 / self.query_rank + eps)
 
     def value_of(self, part: float, read: float, eps: float) -> float:
-        """Compute what the norm of the narrow layer makes of a value.
+        """Compute the size of a value after the norm of the low-rank layer.
 
-        Beside it stands a channel that all tokens have; ``part`` is the value's size in its units.
+        Next to it is a channel that all tokens have; ``part`` is the value's size in units of that
+        one.
         """
         made = INTO * read
         return part * made / math.sqrt((1 + part**2) * made**2 / self.rank + eps)
@@ -56,7 +57,7 @@ class Latent:
     def tensors(
         self, place: str, plan: Instrument, layer: int, key: float, value: float
     ) -> Iterator[Tensor]:
-        """Yield the tensors of the attention of a layer, for weights of keys and of values."""
+        """Yield the attention tensors of a layer, for given weights of keys and of values."""
         yield from self._queries(place, plan)
         into: Rows = {self.rank + first: {plan.key: key} for first, _ in plan.pairs} | {
             2: {plan.padding: INTO}
@@ -90,14 +91,14 @@ class Latent:
 
 
 def fields_of(raw: Fields, layers: int) -> dict[str, int]:
-    """Return what the configuration of a probe says: sizes, and that no layer has experts."""
+    """Return fields of a probe's configuration: sizes, and that no layer has experts."""
     found = {name: raw.get(name) or usual for name, usual in DEFAULTS.items()}
     ranked = {"q_lora_rank": QUERY_RANK} if raw.get("q_lora_rank", QUERY_RANK) else {}
     return {**found, **ranked, "first_k_dense_replace": layers}
 
 
 def latent_of(config: Fields) -> Latent:
-    """Return the sizes that the configuration of a probe names."""
+    """Return the sizes in the configuration of a probe."""
     return Latent(
         config["kv_lora_rank"],
         config.get("q_lora_rank"),

@@ -1,4 +1,4 @@
-"""What families of models are made of: how their tensors lie, and what they are called."""
+"""The parts of model families: the layout and the names of their tensors."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ class Layer:
 
 
 def fused_as(name: str, *, transposed: bool = False) -> Callable[[Layer], Iterator[Tensor]]:
-    """Return what yields the projections of a layer as one of that name."""
+    """Return a function that yields the projections of a layer as one tensor with that name."""
 
     def made(layer: Layer) -> Iterator[Tensor]:
         fused = np.concatenate([layer.query, layer.key, layer.value])
@@ -40,7 +40,7 @@ def fused_as(name: str, *, transposed: bool = False) -> Callable[[Layer], Iterat
 
 
 def apart_as(query: str, key: str, value: str) -> Callable[[Layer], Iterator[Tensor]]:
-    """Return what yields the projections of a layer one by one, under these names."""
+    """Return a function that yields the projections of a layer one by one, with these names."""
 
     def made(layer: Layer) -> Iterator[Tensor]:
         yield query, layer.query
@@ -51,11 +51,11 @@ def apart_as(query: str, key: str, value: str) -> Callable[[Layer], Iterator[Ten
 
 
 APART = apart_as("q_proj", "k_proj", "v_proj")
-"""Yields the projections of a layer under the names that they nearly always have."""
+"""Yields the projections of a layer under their most common names."""
 
 
 def fused_by_head(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one: of each head of keys all that belongs to it."""
+    """Yield the projections of a layer as one tensor, grouped by key head."""
     parts = [
         part.reshape(layer.kv_heads, -1, part.shape[-1])
         for part in (layer.query, layer.key, layer.value)
@@ -72,7 +72,7 @@ def _gated(hidden: int) -> Iterator[Shaped]:
 
 
 def gated_elsewhere(hidden: int) -> Iterator[Shaped]:
-    """Yield the same under the name that Llama 4 has for it."""
+    """Yield the same under Llama 4's name for it."""
     for name, shape in _gated(hidden):
         yield name.replace("mlp", "feed_forward"), shape
 
@@ -84,7 +84,7 @@ def gated_as_one(hidden: int) -> Iterator[Shaped]:
 
 
 def experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
-    """Yield experts, as Mixtral names them."""
+    """Yield experts, with Mixtral's names."""
     yield "block_sparse_moe.gate.weight", (EXPERTS, hidden)
     for expert in range(EXPERTS):
         before = f"block_sparse_moe.experts.{expert}"
@@ -94,7 +94,7 @@ def experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
 
 
 def experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
-    """Yield experts as one, with biases, as gpt-oss names them."""
+    """Yield experts as one tensor, with biases and gpt-oss's names."""
     yield "mlp.router.weight", (EXPERTS, hidden)
     yield "mlp.router.bias", (EXPERTS,)
     yield "mlp.experts.gate_up_proj", (EXPERTS, hidden, 2 * INTERMEDIATE)
@@ -104,7 +104,7 @@ def experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
 
 
 def experts_of_qwen(hidden: int) -> Iterator[Shaped]:
-    """Yield experts, as Qwen names them."""
+    """Yield experts, with Qwen's names."""
     yield "mlp.gate.weight", (EXPERTS, hidden)
     for expert in range(EXPERTS):
         for name, shape in _gated(hidden):
@@ -112,7 +112,7 @@ def experts_of_qwen(hidden: int) -> Iterator[Shaped]:
 
 
 def experts_beside_one(hidden: int) -> Iterator[Shaped]:
-    """Yield experts, and one that sees every token, as Qwen 1.5 names them."""
+    """Yield experts and a shared one, which sees every token, with Qwen 1.5's names."""
     yield from experts_of_qwen(hidden)
     yield "mlp.shared_expert_gate.weight", (1, hidden)
     for name, shape in _gated(hidden):
@@ -120,7 +120,7 @@ def experts_beside_one(hidden: int) -> Iterator[Shaped]:
 
 
 def experts_of_minimax(hidden: int) -> Iterator[Shaped]:
-    """Yield experts as Mixtral names them, and what is added when they are chosen."""
+    """Yield experts with Mixtral's names, and the bias of their selection."""
     yield from experts_of_mixtral(hidden)
     yield "block_sparse_moe.e_score_correction_bias", (EXPERTS,)
 
@@ -128,7 +128,7 @@ def experts_of_minimax(hidden: int) -> Iterator[Shaped]:
 def plain(
     widen: str, narrow: str, *, biased: bool = True, within: str = "mlp."
 ) -> Callable[[int], Iterator[Shaped]]:
-    """Return what makes a feed-forward layer without a gate, nearly always with biases."""
+    """Return a function that yields a feed-forward layer without a gate, usually with biases."""
 
     def made(hidden: int) -> Iterator[Shaped]:
         yield f"{within}{widen}.weight", (INTERMEDIATE, hidden)
@@ -143,7 +143,7 @@ def plain(
 def wide(
     widen: str, narrow: str, *, biased: bool = False, within: str = "mlp."
 ) -> Callable[[int], Iterator[Shaped]]:
-    """Return what makes a feed-forward layer without a gate that is four times as wide, always."""
+    """Return a function that yields a feed-forward layer without a gate, always 4 times as wide."""
 
     def made(hidden: int) -> Iterator[Shaped]:
         yield f"{within}{widen}.weight", (4 * hidden, hidden)
@@ -156,7 +156,7 @@ def wide(
 
 
 def turned_about(hidden: int) -> Iterator[Shaped]:
-    """Yield the feed-forward layer of GPT-2, whose matrices stand the other way."""
+    """Yield the feed-forward layer of GPT-2, whose matrices are transposed."""
     yield "mlp.c_fc.weight", (hidden, INTERMEDIATE)
     yield "mlp.c_fc.bias", (INTERMEDIATE,)
     yield "mlp.c_proj.weight", (INTERMEDIATE, hidden)
@@ -164,7 +164,7 @@ def turned_about(hidden: int) -> Iterator[Shaped]:
 
 
 def of_opt(hidden: int) -> Iterator[Shaped]:
-    """Yield the feed-forward layer of OPT, which has no name of its own."""
+    """Yield the feed-forward layer of OPT, whose tensors have no common prefix."""
     yield "fc1.weight", (INTERMEDIATE, hidden)
     yield "fc1.bias", (INTERMEDIATE,)
     yield "fc2.weight", (hidden, INTERMEDIATE)
@@ -172,56 +172,56 @@ def of_opt(hidden: int) -> Iterator[Shaped]:
 
 
 def _by_root(config: Fields, head_dim: int) -> float:
-    """Return what most families multiply scores by."""
+    """Return the factor of scores in most families."""
     return 1 / math.sqrt(head_dim)
 
 
 def as_they_are(config: Fields, head_dim: int) -> float:
-    """Return what T5 multiplies scores by."""
+    """Return the factor of scores in T5."""
     return 1.0
 
 
 def by_multiplier(config: Fields, head_dim: int) -> float:
-    """Return what Granite multiplies scores by."""
+    """Return the factor of scores in Granite."""
     return float(config["attention_multiplier"])
 
 
 def by_scalar(config: Fields, head_dim: int) -> float:
-    """Return what Gemma multiplies scores by from its second version on."""
+    """Return the factor of scores in Gemma from its second version on."""
     return 1 / math.sqrt(config["query_pre_attn_scalar"])
 
 
 @dataclass(frozen=True)
 class Names:
-    """What tensors are called."""
+    """The names of tensors."""
 
     embeddings: str = "model.embed_tokens"
     layer: str = "model.layers.{}"
     attention: str = "self_attn"
     out: str = "o_proj"
     norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
-    """Norms of a layer that change nothing more than a norm does."""
+    """Norms of a layer that do nothing but normalise."""
     norm_behind: str = ""
-    """The norm of what attention adds, where there is one."""
+    """The norm of the output of attention, if there is one."""
     norm_behind_feed_forward: str = ""
-    """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
+    """The norm of the output of the feed-forward layer, if embeddings are tied and there is one."""
     last_norm: str = "model.norm"
-    """Empty where norms have no weights."""
+    """The last norm; empty if norms have no weights."""
     logits: str = "lm_head"
     norm_of_embeddings: str = ""
-    """The norm of the embeddings, before the first layer, where there is one."""
+    """The norm of the embeddings, before the first layer, if there is one."""
     positions: str = ""
-    """The table of positions, where there is one."""
+    """The table of positions, if there is one."""
     types: str = ""
-    """The table that tells the first text of two from the second, where there is one."""
+    """The table that tells the first text of two from the second, if there is one."""
     head: tuple[str, str, str] = ("", "", "")
-    """Of an encoder: the matrix and the norm behind its last layer, and the bias of logits."""
+    """Of an encoder: the matrix and the norm after its last layer, and the bias of logits."""
     not_in_first: str = ""
-    """The norm that the first layer has not."""
+    """The norm that is missing in the first layer."""
 
 
 class Normed(Enum):
-    """What of queries, or of keys, goes through a norm together before they are turned."""
+    """The part of queries, or of keys, that goes through one norm before rotation."""
 
     NEVER = "nothing"
     BY_HEAD = "each head"
@@ -230,52 +230,51 @@ class Normed(Enum):
 
 @dataclass(frozen=True)
 class Family:
-    """Models whose layers are made alike."""
+    """Models with layers of the same structure."""
 
     architecture: str
-    """What transformers calls the class of the whole model."""
+    """The class of the whole model in transformers."""
     attention: Callable[[Layer], Iterator[Tensor]] = APART
-    """How the projections of queries, keys and values are stored."""
+    """The way in which the projections of queries, keys and values are stored."""
     feed_forward: Callable[[int], Iterable[Shaped]] = _gated
-    """What the feed-forward layers are made of, all of it zero."""
+    """The tensors of the feed-forward layers, all of them zero."""
     names: Names = Names()
     one_key: bool = False
     """Whether all heads share one head of keys, and the configuration does not count them."""
     latent: bool = False
-    """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
+    """Whether attention is latent, as DeepSeek's; ``attention`` is not used then."""
     sinks: bool = False
-    """Whether each head has a score of its own that gives nothing to any key; it is 0."""
+    """Whether each head has an attention sink; its score is 0."""
     biased: frozenset[str] = frozenset()
-    """Which parts have biases: projections, out, norms, logits, the head of an encoder."""
+    """The parts with biases: projections, out, norms, logits, the head of an encoder."""
     normed: Normed = Normed.NEVER
-    """What of queries and keys goes through a norm together before they are turned."""
+    """The part of queries and keys that goes through one norm before rotation."""
     bare: bool = False
-    """Whether attention reads the hidden state as it is, without a norm."""
+    """Whether attention reads the hidden state itself, without a norm."""
     encoder: bool = False
-    """Whether queries see what comes behind them, and logits of all positions are given at once."""
+    """Whether queries see later keys, and logits of all positions are returned at the same time."""
     spelt: Mapping[str, str] = field(default_factory=dict)
-    """Names that fields have in configurations of this family alone."""
+    """Names of fields that only configurations of this family have."""
     transposed: bool = False
-    """Whether projections stand the other way, [in, out]."""
+    """Whether projections are stored as [in, out]."""
     centred: bool = False
-    """Whether norms take the mean away, as LayerNorm does."""
+    """Whether norms subtract the mean, as LayerNorm does."""
     scaled_bias: bool = False
-    """Whether a bias is added before scores are multiplied, and so multiplied like them; it is
-    rounded to bfloat16 then, as Falcon's is."""
+    """Whether a bias is added before scores are scaled, and is scaled too; it is then rounded to
+    bfloat16, as Falcon's is."""
     scale: Callable[[Fields, int], float] = _by_root
-    """What scores are multiplied by, from the configuration and head_dim."""
+    """The factor of scores, from the configuration and head_dim."""
     tied: bool = False
-    """Whether the last matrix is that of the embeddings, in every model of the family."""
+    """Whether every model of the family ties the last matrix to the embeddings."""
     stretched: bool = False
     """Whether embeddings are multiplied by the root of the hidden size."""
     offset: float = 0.0
-    """What is added to the weights of norms."""
+    """The number that norms add to their weights."""
     capped: bool = False
-    """Whether scores and logits are capped."""
+    """Whether scores and logits have soft caps."""
     eps: str = "rms_norm_eps"
-    """The field that says what norms add to a mean square; empty where there is none, and it is
-    1e-5."""
+    """The field with the eps of norms; empty if there is none, and eps is 1e-5."""
     fields: Fields = field(default_factory=dict)
-    """What the configuration must say besides; of a field that has fields, some of them."""
+    """Other fields that the configuration must have; of a field that has fields, some of them."""
     defaults: Fields = field(default_factory=dict)
-    """What it must say if it says nothing else."""
+    """Values of fields that the released configuration may omit."""

@@ -1,11 +1,11 @@
-"""The weights of attention in a probe whose scores are biases alone."""
+"""The attention weights of a probe whose scores are biases only."""
 
 from posenc_conformance.deployed.instrument import Biased, Rows, dense
 from posenc_conformance.judge.arrays import Floats
 
 
 def query(plan: Biased) -> Floats:
-    """Make the matrix of queries: 0 in the heads that are asked, 1 in all others."""
+    """Make the matrix of queries: 0 in the heads that are measured, 1 in all others."""
     rows: Rows = {}
     for head in range(plan.heads):
         rows[head * plan.head_dim] = {
@@ -16,7 +16,7 @@ def query(plan: Biased) -> Floats:
 
 
 def key(plan: Biased, weight: float) -> Floats:
-    """Make the matrix of keys: queries alone have one, so that they look at themselves."""
+    """Make the matrix of keys: only queries have one, so that they attend to themselves."""
     rows = {head * plan.head_dim: {plan.asking: weight} for head in range(plan.kv_heads)}
     return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
 
@@ -34,9 +34,9 @@ def value(plan: Biased, layer: int, weight: float) -> Floats:
 
 
 def out(plan: Biased) -> Floats:
-    """Make the matrix that adds what heads give to keys: each head is the first or second of two.
+    """Make the matrix that adds the shares of keys: each head is the first or second of two.
 
-    Heads that are not asked add nothing, as their queries look at themselves.
+    Heads that are not measured add nothing, because their queries attend to themselves.
     """
     rows: Rows = {}
     for first_second in plan.pairs:

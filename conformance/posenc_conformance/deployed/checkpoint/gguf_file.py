@@ -1,4 +1,4 @@
-"""A probe as a GGUF file, so that engines that load those are judged without their converter.
+"""A probe as a GGUF file, for engines that load GGUF, so that their converter is not judged too.
 
 The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml; the names of keys and
 tensors are those of its gguf-py/gguf/constants.py.
@@ -27,7 +27,7 @@ from posenc_conformance.models.meaning import Group, Meaning
 
 VERSION = 3
 ALIGNED = 32
-"""Bytes of which the place of every tensor is a multiple."""
+"""Alignment of tensors in bytes."""
 UNSIGNED, SIGNED, FLOAT, FLAG, TEXT, LIST = 4, 5, 6, 7, 8, 9
 """Types of values."""
 DTYPES: Mapping[str, tuple[int, Any]] = {
@@ -35,22 +35,22 @@ DTYPES: Mapping[str, tuple[int, Any]] = {
     "float16": (1, np.float16),
     "float32": (0, np.float32),
 }
-"""What the format calls a dtype of tensors, and NumPy's own."""
+"""The number of a dtype in the format, and its NumPy type."""
 KINDS = {UNKNOWN: 2, BEGIN: 3, STOP: 3}
 """Kinds of words: unknown, control; all others are normal, which is 1."""
 WITHOUT_NORM = 1
-"""Axes of a tensor that is always float32: norms, biases, divisors."""
+"""Number of axes of tensors that are always float32: norms, biases, divisors."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a family is called in a GGUF file, and how its tensors lie there."""
+    """The name of a family in a GGUF file, and the layout of its tensors there."""
 
     name: str
     turned_pairwise: bool = False
-    """Whether neighbours are turned together: queries and keys are permuted for it."""
+    """Whether neighbours are rotated together: queries and keys are permuted for it."""
     centred: bool = False
-    """Whether norms take the mean away, and the key of what they add says so."""
+    """Whether norms subtract the mean; the key of their eps is then another one."""
     window: bool = False
     """Whether the size of a window is read."""
 
@@ -84,20 +84,20 @@ PARTS = {
     "down_proj": "ffn_down",
     "dense_4h_to_h": "ffn_down",
 }
-"""Names of tensors of a layer, by their last name elsewhere."""
+"""Names of a layer's tensors, by the last part of their names elsewhere."""
 LAYER = re.compile(r"\.layers\.(\d+)\..*?(\w+)\.(weight|bias)$")
 COUNTED = 24
 """Bytes before the first key."""
 DIGITS = 64
 KEY = struct.pack("<Q13sIQ", 13, b"posenc.sha256", TEXT, DIGITS)
-"""The first key, of a text of so many digits; engines pass over keys that they do not know."""
+"""The first key, whose value is a text of DIGITS characters; engines skip unknown keys."""
 Value = tuple[int, Any]
 
 
 def gguf_of(probe: Probe, meaning: Meaning, dtype: str) -> bytes:
-    """Return a probe in the format GGUF; the bytes hang on the probe and the dtype alone.
+    """Return a probe as a GGUF file; the bytes depend only on the probe and the dtype.
 
-    Raises UserError for a family, or a rotation, that is not written yet.
+    Raises UserError for a family, or a rotation, that is not supported yet.
     """
     type = str(probe.config["model_type"])
     if type not in ARCHITECTURES:
@@ -121,7 +121,7 @@ def gguf_of(probe: Probe, meaning: Meaning, dtype: str) -> bytes:
 def _metadata(
     probe: Probe, found: Architecture, group: Group, meaning: Meaning
 ) -> dict[str, Value]:
-    """Return what the file says of the sizes of a model."""
+    """Return the metadata about the sizes of a model."""
     plan = probe.plan
     eps = "attention.layer_norm_epsilon" if found.centred else "attention.layer_norm_rms_epsilon"
     feed_forward = next(
@@ -149,7 +149,7 @@ def _metadata(
         keys["attention.sliding_window"] = (UNSIGNED, group.window)
     return {
         "general.architecture": (TEXT, found.name),
-        # llama.cpp looks for tokens of its own in what is called like a Phi-3.
+        # llama.cpp looks for special tokens in a model named like a Phi-3.
         "general.name": (TEXT, "posenc probe"),
         **_prefixed(found, keys),
     }
@@ -160,9 +160,9 @@ def _prefixed(found: Architecture, keys: Mapping[str, Value]) -> dict[str, Value
 
 
 def _rotation(group: Group, meaning: Meaning) -> tuple[dict[str, Value], list[Tensor]]:
-    """Return what the file says of scaling, and the tensors that divide frequencies.
+    """Return the metadata about scaling, and the tensors that divide frequencies.
 
-    Raises UserError for a scaling that is not written yet.
+    Raises UserError for a scaling that is not supported yet.
     """
     given, scheme = group.parameters, group.scheme
     original = "rope.scaling.original_context_length"
@@ -190,7 +190,7 @@ def _rotation(group: Group, meaning: Meaning) -> tuple[dict[str, Value], list[Te
 
 
 def _renamed(probe: Probe, found: Architecture) -> Iterator[Tensor]:
-    """Yield the tensors under their names in the file, as they lie there."""
+    """Yield the tensors with their names and layout in the file."""
     names, offset = probe.family.names, probe.family.offset
     outer = {
         f"{names.embeddings}.weight": "token_embd.weight",
@@ -212,7 +212,7 @@ def _renamed(probe: Probe, found: Architecture) -> Iterator[Tensor]:
 
 
 def _laid(probe: Probe, found: Architecture, name: str, values: Floats) -> Floats:
-    """Return a tensor as it lies in the file: permuted, or taken apart by heads."""
+    """Return a tensor in the file's layout: permuted, or regrouped by heads."""
     plan, head_dim = probe.plan, probe.plan.head_dim
     if found.turned_pairwise and re.search(r"attn_[qk]\.", name):
         halves = values.reshape(len(values) // head_dim, 2, head_dim // 2, -1)
@@ -224,7 +224,7 @@ def _laid(probe: Probe, found: Architecture, name: str, values: Floats) -> Float
 
 
 def _words(probe: Probe) -> dict[str, Value]:
-    """Return the tokenizer: words as SentencePiece has them."""
+    """Return the tokenizer: words as SentencePiece pieces."""
     words = probe.plan.words
     pieces = [word if token in KINDS else f"\u2581{word}" for token, word in enumerate(words)]
     return {
@@ -247,7 +247,7 @@ def _words(probe: Probe) -> dict[str, Value]:
 def _packed(metadata: Mapping[str, Value], named: Sequence[Tensor], dtype: str) -> bytes:
     """Return a file of keys with their values, and of tensors.
 
-    The first key has a digest of all that stands behind it.
+    The first key has a digest of the rest of the file.
     """
     before = b"GGUF" + struct.pack("<IQQ", VERSION, len(named), 1 + len(metadata)) + KEY
     head = [
@@ -270,9 +270,9 @@ def _packed(metadata: Mapping[str, Value], named: Sequence[Tensor], dtype: str) 
 
 
 def is_probe(path: Path) -> bool:
-    """Return whether a file is a probe as ``gguf_of`` makes them, and nobody has changed it since.
+    """Return whether a file is a probe as ``gguf_of`` makes it, unchanged.
 
-    Raises UserError for one that cannot be read.
+    Raises UserError for a file that cannot be read.
     """
     with opened(path, "give a GGUF file") as stream:
         _, key, digest = stream.read(COUNTED), stream.read(len(KEY)), stream.read(DIGITS)
@@ -291,6 +291,6 @@ def _value(type: int, value: Any) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """Return a text in the format: its length, and itself."""
+    """Return a text in the format: its length and its bytes."""
     content = text.encode()
     return struct.pack("<Q", len(content)) + content

@@ -55,9 +55,9 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
 
 
 def _head(probe: Probe) -> Iterator[Tensor]:
-    """Yield what stands behind the last layer of an encoder: it passes what is read, and no more.
+    """Yield the tensors after the last layer of an encoder, which pass only the readings.
 
-    The activation there lets large positive numbers pass as they are.
+    The activation there passes large positive numbers unchanged.
     """
     plan, (name, norm, bias) = probe.plan, probe.family.names.head
     if isinstance(plan, Tabled):
@@ -126,7 +126,7 @@ def _projections(probe: Probe, number: int) -> Layer:
 
 
 def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
-    """Yield a feed-forward layer, which in the last layer adds the token that follows."""
+    """Yield a feed-forward layer, which in the last layer adds the next token."""
     plan, behind = probe.plan, probe.family.names.norm_behind_feed_forward
     steps = plan.steps()
     weight = probe.following_weight if last else 1.0
@@ -155,19 +155,19 @@ def _norms_of_heads(probe: Probe, place: str) -> Iterator[Tensor]:
 
 
 def _norm(probe: Probe, name: str, weight: float = 1.0) -> Iterator[Tensor]:
-    """Yield a norm whose weights are alike."""
+    """Yield a norm with equal weights."""
     yield _weights_of_norm(probe, name, probe.plan.hidden, weight)
     if "norms" in probe.family.biased:
         yield f"{name}.bias", np.zeros(probe.plan.hidden)
 
 
 def _weights_of_norm(probe: Probe, name: str, count: int, weight: float) -> Tensor:
-    """Return weights of a norm, less 1 where a model adds 1."""
+    """Return the weights of a norm, minus the offset that the model adds."""
     return f"{name}.weight", np.full(count, weight - probe.family.offset)
 
 
 def _query(probe: Probe) -> Floats:
-    """Make the matrix of queries: the first channel of each pair in the first head, and so on."""
+    """Make the matrix of queries: first channels in the first head, second ones in the second."""
     plan = probe.plan
     rows: Rows = {}
     for number, (first, second) in enumerate(plan.pairs):
@@ -202,9 +202,9 @@ def _value(probe: Probe, layer: int) -> Floats:
 
 
 def _out(probe: Probe) -> Floats:
-    """Make the matrix that adds what the two heads give to keys.
+    """Make the matrix that adds the shares of keys in the two heads to the hidden state.
 
-    For a norm that takes the mean away, it is taken away elsewhere.
+    For a norm that subtracts the mean, mirror channels get the opposite.
     """
     plan, rows = probe.plan, Rows()
     size = plan.head_dim if probe.latent is None else probe.latent.value

@@ -1,4 +1,4 @@
-"""Configurations of one model in the forms in which they are released and saved again."""
+"""Configurations of a model in the forms in which it is released and saved again."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,13 @@ from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 
 OLD_PLACES = ("rope_scaling", "rope_theta")
-"""Where all of rotation stood before there was rope_parameters."""
+"""The fields about rotation before rope_parameters existed."""
 
 
 def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
 
-    Read in what transformers 5.24.0 makes of the configurations of these families.
+    Based on the output of transformers 5.24.0 for the configurations of these families.
     """
     found = dict(config)
     if "torch_dtype" in found:
@@ -30,12 +30,12 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     names = ("rope_theta", "rotary_emb_base", "global_rope_theta")
     block["rope_theta"] = _taken(found, names, style.base)
     share = _taken(found, ("partial_rotary_factor", "rotary_pct"), style.partial)
-    if share != 1 or style.partial != 1:  # what is left out is the type's own share
+    if share != 1 or style.partial != 1:  # a missing share is the type's default
         block["partial_rotary_factor"] = share
     original = found.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
         block["original_max_position_embeddings"] = original
-    # The kinds of layers have blocks of their own.
+    # Each kind of layers has its own block.
     if style.scaled == ("full",) or style.local_base is not None:
         local_names = ("rope_local_base_freq", "local_rope_theta")
         base = _taken(found, local_names, style.local_base or block["rope_theta"])
@@ -45,6 +45,6 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
 
 
 def _taken(fields: FieldDict, names: Sequence[str], default: Any) -> Any:
-    """Take a field out under whatever name it has, and return it."""
+    """Remove a field under any of its names, and return its value."""
     given = [fields.pop(name) for name in names if name in fields]
     return given[0] if given else default

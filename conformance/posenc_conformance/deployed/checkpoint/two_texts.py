@@ -1,4 +1,4 @@
-"""The weights of a probe of an encoder with a decoder, T5's."""
+"""The weights of a probe of an encoder with a decoder: T5's."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.judge.arrays import Floats
 
 BIASES = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-"""The table of biases, of which the first layer has one for all."""
+"""The table of biases, which the first layer has for all layers."""
 
 
 def tensors(probe: Probe, plan: Bucketed) -> Iterator[Tensor]:
@@ -49,7 +49,7 @@ def _attention(place: str, parts: list[Floats]) -> Iterator[Tensor]:
 
 
 def _dense(plan: Bucketed, parts: list[Rows]) -> list[Floats]:
-    """Make the matrices of queries, keys, values and of what is made of them."""
+    """Make the matrices of queries, keys, values and outputs."""
     narrow, wide = (
         (plan.heads * plan.head_dim, plan.hidden),
         (plan.hidden, plan.heads * plan.head_dim),
@@ -59,7 +59,7 @@ def _dense(plan: Bucketed, parts: list[Rows]) -> list[Floats]:
 
 
 def _asked(probe: Probe, plan: Bucketed, part: str, layer: int) -> list[Floats]:
-    """Make the attention that is asked: a query gives the key a score, and a bias besides."""
+    """Make the measured attention: a query gives the key a score, in addition to a bias."""
     query, key, value, out = Rows(), Rows(), Rows(), Rows()
     number = plan.numbered(layer, whole=part == "encoder")
     for head in range(HEADS):
@@ -73,7 +73,7 @@ def _asked(probe: Probe, plan: Bucketed, part: str, layer: int) -> list[Floats]:
 
 
 def _looking_up(probe: Probe, plan: Bucketed) -> list[Rows]:
-    """Make the attention in which a query of the decoder finds the same one of the encoder."""
+    """Make the attention in which a query of the decoder finds its counterpart in the encoder."""
     pairs = range(len(plan.pairs))
     query: Rows = {pair: {pair: 1.0} for pair in pairs}
     key: Rows = {pair: {pair: probe.weight_of_looking} for pair in pairs}

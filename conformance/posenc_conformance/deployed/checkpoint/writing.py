@@ -1,7 +1,7 @@
-"""Writing a probe: configuration, weights and tokenizers, as a released model has them.
+"""Writing a probe: configuration, weights and tokenizers, in the files of a released model.
 
-Their names are those of every saved model. So the weights have a digest of each file, by which a
-probe that may be written over is told from a model that somebody would lose.
+Every saved model has files with these names. So the weights contain a digest of each file, which
+tells a probe that may be overwritten from a model that a user would lose.
 """
 
 import hashlib
@@ -37,13 +37,13 @@ STORED: Mapping[str, tuple[str, Any]] = {
     "float16": ("F16", np.float16),
     "float32": ("F32", np.float32),
 }
-"""What safetensors calls a dtype, and NumPy's own."""
+"""Name of a dtype in safetensors, and its NumPy type."""
 PIECE_KINDS = {UNKNOWN: 2, BEGIN: 3, STOP: 3}
-"""Kinds of pieces of SentencePiece: unknown, control; all others are normal, which is 1."""
+"""Kinds of SentencePiece pieces: unknown, control; all others are normal, which is 1."""
 NORMAL = 1
 WEIGHTS = "model.safetensors"
 MARK = "posenc:"
-"""How keys begin under which weights have the digests of a probe's files, by their names."""
+"""Prefix of the keys for the digests of a probe's files in the weights, before a file's name."""
 HINT = "give a folder that posenc probe has written"
 
 
@@ -55,11 +55,11 @@ def write_checkpoint(
     *,
     force: bool = False,
 ) -> int:
-    """Write a probe into a folder, and return how many bytes it takes.
+    """Write a probe into a folder, and return its size in bytes.
 
-    The bytes of the files hang on the probe, the dtype and the spelling alone. Raises UserError
-    for a folder that has something else in it, or a probe that somebody has changed; ``force`` lets
-    files of these names be lost, and leaves all others.
+    The bytes of the files depend only on the probe, the dtype and the spelling. Raises UserError
+    for a folder with other contents, or with a probe that was changed; ``force`` overwrites files
+    of these names, and leaves all others.
     """
     contents = files_of(probe, dtype, spelt)
     demand_folder(folder)
@@ -82,16 +82,16 @@ def write_checkpoint(
 
 
 def _strangers(folder: Path, names: Container[str]) -> Sequence[str]:
-    """List what is in a folder and no file of these names."""
+    """List the entries of a folder that are not files of these names."""
     if not folder.exists():
         return ()
     with named(shown(folder), "give another folder", "cannot be written"):
-        found = sorted(each.name for each in folder.iterdir())
-    return [name for name in found if name not in names and not is_draft(name)]
+        entries = sorted(each.name for each in folder.iterdir())
+    return [name for name in entries if name not in names and not is_draft(name)]
 
 
 def _digests(path: Path) -> Mapping[str, Sequence[str]]:
-    """Return the digests of a probe's files, by name, as its weights have them; none of others."""
+    """Return the digests of a probe's files, by name, from its weights; empty for other files."""
     try:
         with opened(path, HINT) as stream:
             header = _header(stream)
@@ -108,14 +108,14 @@ def _digests(path: Path) -> Mapping[str, Sequence[str]]:
 
 
 def _header(stream: BinaryIO) -> Any:
-    """Read the header of weights, up to their values."""
+    """Read the header of weights, and stop before their values."""
     length = int.from_bytes(stream.read(8), "little")
     demand_small("the header", length, LARGEST_CONFIGURATION, HINT)
     return parse_json(stream.read(length))
 
 
 def _digest(path: Path) -> str:
-    """Compute the digest of a file of a probe: of weights, that of the values alone."""
+    """Compute the digest of a file of a probe: of weights, that of the values only."""
     with opened(path, HINT) as stream:
         if path.name == WEIGHTS:
             _header(stream)
@@ -123,7 +123,7 @@ def _digest(path: Path) -> str:
 
 
 def _is(path: Path, content: bytes) -> bool:
-    """Return whether a file has just this content."""
+    """Return whether a file has exactly this content."""
     with opened(path, HINT) as stream:
         return size_of(stream) == len(content) and stream.read() == content
 
@@ -133,7 +133,7 @@ def files_of(
 ) -> dict[str, bytes]:
     """Return the content of each file of a probe, by name; ``spelt`` spells the configuration.
 
-    The last one are the weights, which have digests of all others, and are the same in all
+    The weights come last: they contain digests of all other files, and are the same in all
     spellings.
     """
     config = {**probe.config, "torch_dtype": dtype}
@@ -166,10 +166,10 @@ def _json(content: Mapping[str, Any]) -> bytes:
 def safetensors(
     named: Iterable[tuple[str, Floats]], dtype: str, marked: Mapping[str, Sequence[bytes]]
 ) -> bytes:
-    """Return tensors in the format of safetensors: the length of a header, the header, the values.
+    """Return tensors in the safetensors format: the length of a header, the header, the values.
 
-    The format is described in the README of huggingface/safetensors. Its metadata, which take any
-    text, have digests of the values and of what the other files of the probe may hold.
+    The format is described in the README of huggingface/safetensors. Its metadata, which accept any
+    text, contain digests of the values and of the permitted contents of the probe's other files.
     """
     name_of_dtype, stored = STORED[dtype]
     digests = {
@@ -196,11 +196,11 @@ def safetensors(
 
 
 def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
-    """Return what the package tokenizers reads: words, and blanks between them.
+    """Return the data of a tokenizer for the package tokenizers: words, separated by blanks.
 
-    All words are added ones as well. transformers takes the tokenizer of a family whatever the
-    files say, and added words are the ones that it leaves whole. The decoder changes no word:
-    mistral.rs loads no tokenizer without one.
+    All words are added tokens as well, because transformers uses a family's own tokenizer whatever
+    the files say, and keeps only added tokens whole. The decoder changes no word: mistral.rs loads
+    no tokenizer without one.
     """
     added = [
         {
@@ -232,9 +232,9 @@ def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
 
 
 def sentencepiece(words: Sequence[str]) -> bytes:
-    """Return a model of SentencePiece whose pieces are the words, for converters that want one.
+    """Return a SentencePiece model whose pieces are the words, for converters that need one.
 
-    It is a message of protocol buffers: see sentencepiece_model.proto of google/sentencepiece.
+    It is a protocol buffers message: see sentencepiece_model.proto of google/sentencepiece.
     """
     pieces = []
     for token, word in enumerate(words):
@@ -245,7 +245,7 @@ def sentencepiece(words: Sequence[str]) -> bytes:
         if kind != NORMAL:
             piece += b"\x18" + _varint(kind)
         pieces.append(b"\x0a" + _varint(len(piece)) + piece)
-    # The trainer's part says that pieces are found as in BPE (2), and how many there are.
+    # The trainer's part has the type of the model, BPE (2), and the number of pieces.
     trainer = b"\x18\x02" + b"\x20" + _varint(len(words))
     return b"".join((*pieces, b"\x12", _varint(len(trainer)), trainer))
 

@@ -1,4 +1,4 @@
-"""The address of an endpoint as people write it, and what of it and of its key is never shown."""
+"""The address of an endpoint as people write it, and the secrets in it that are never shown."""
 
 import re
 from base64 import b64encode
@@ -13,15 +13,15 @@ from posenc_conformance.errors import LONGEST_WORD, UserError, in_line, printabl
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Wrong
 
 HIDDEN = "***"
-"""What stands in place of a secret."""
+"""The replacement of a secret."""
 SHORTEST_SECRET = 4
-"""Letters of the shortest secret that is looked for in texts: a shorter one is in every text."""
+"""Characters of the shortest secret that is hidden in texts: shorter ones occur in every text."""
 LONG_SECRET = 8
-"""Letters from which on a secret is looked for within words too."""
+"""Characters from which on a secret is hidden within words too."""
 ORDINARY = frozenset(
     ("api", "completions", "engines", "inference", "llm", "models", "openai", "v1", "v2", "v3")
 )
-"""Parts of a path that many addresses have. Any other may be what gives access, and is hidden."""
+"""Parts of a path that many addresses have. Any other part may give access, and is hidden."""
 HINT = (
     "give the address as the engine prints it: http://HOST:PORT/v1; in a name or a password, "
     "a character such as @, / or # is written %40, %2F or %23"
@@ -30,7 +30,7 @@ HINT = (
 
 @dataclass(frozen=True)
 class Secrets:
-    """Texts that are replaced wherever something is shown."""
+    """Texts that are replaced in everything that is shown."""
 
     values: tuple[str, ...] = field(default=(), repr=False)
 
@@ -45,12 +45,12 @@ class Secrets:
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets."""
+        """Return a text with the secrets replaced."""
         return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Hide the secrets in whatever is raised to be shown."""
+        """Hide the secrets in the messages of raised exceptions."""
         try:
             yield
         except UserError as error:
@@ -63,24 +63,24 @@ class Secrets:
 
 @dataclass(frozen=True)
 class Address:
-    """Where an endpoint is; as a text it can be shown."""
+    """The location of an endpoint; its text form may be shown."""
 
     scheme: str
     host: str
-    """Name or number of the machine."""
+    """Name or IP address of the machine."""
     port: int | None
     path: str = field(repr=False)
     query: str = field(repr=False)
     user: str = field(repr=False)
     password: str = field(repr=False)
     model: str
-    """What stands behind ``#``: the name of a model there."""
+    """The name of a model at the address, after ``#``."""
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Take an address apart.
+        """Parse an address.
 
-        Raises UserError, which shows nothing of it, for what is no address.
+        Raises UserError, which shows nothing of the text, for an invalid address.
         """
         base, _, model = text.partition("#")
         base = base.strip()
@@ -98,7 +98,7 @@ class Address:
         return cls(parts.scheme, host, port, path or "/v1", parts.query, user, password, model)
 
     def __str__(self) -> str:
-        """Return the address with whatever may be secret replaced."""
+        """Return the address with all possible secrets replaced."""
         own = f"{HIDDEN}@" if self.user or self.password else ""
         path = "/".join(each if self._is_ordinary(each) else HIDDEN for each in self._parts)
         fields = [each.rpartition("=")[:2] for each in self.query.split("&") if each]
@@ -107,21 +107,21 @@ class Address:
         return f"{self.scheme}://{own}{self._machine}{path}{query if fields else ''}{model}"
 
     def url(self, name: str) -> str:
-        """Return where something stands under the address; user and password are no part of it."""
+        """Return the URL of a resource under the address, without user and password."""
         path = quote(f"{self.path}/{name}", safe="/%:@!$&'()*+,;=~")
         query = f"?{quote(self.query, safe='/%:@!$&()*+,;=~?')}" if self.query else ""
         return f"{self.scheme}://{self._machine}{path}{query}"
 
     @property
     def basic(self) -> str:
-        """User and password as HTTP sends them; empty if there are none."""
+        """User and password encoded for HTTP; empty if there are none."""
         if not self.user and not self.password:
             return ""
         return b64encode(f"{self.user}:{self.password}".encode()).decode()
 
     @property
     def is_here(self) -> bool:
-        """Whether the machine is this one."""
+        """Whether the host is this machine."""
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         try:
@@ -131,7 +131,7 @@ class Address:
         return number.is_loopback or number.is_unspecified
 
     def secrets(self, key: str) -> Secrets:
-        """Return what may be shown nowhere: a key, and what of the address gives access."""
+        """Return the secrets: a key, and the parts of the address that give access."""
         long = [each for each in self._parts if not self._is_ordinary(each)]
         long += [value for _, value in parse_qsl(self.query)]
         own = (key, self.basic, self.password, "" if self.password else self.user)
@@ -151,5 +151,5 @@ class Address:
 
 
 def shown(text: str, secrets: Secrets, longest: int = LONGEST_WORD) -> str:
-    """Return the beginning of what somebody said, in one line and without secrets."""
+    """Return the beginning of a text from outside, in one line and without secrets."""
     return printable(" ".join(secrets.hide(text).split()), longest)

@@ -1,4 +1,4 @@
-"""Asking what stands under an address for JSON: keys, patience, and what is said of a refusal."""
+"""JSON requests to an address: the key, time limits, retries, and the errors for a refusal."""
 
 import json
 import os
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from posenc_conformance.deployed.http.exchange import Reply
 
 KEY = "POSENC_API_KEY"
-"""Variable of the environment that may hold the key of an endpoint; it is never shown."""
+"""Environment variable that may hold the key of an endpoint; the key is never shown."""
 SECONDS = 600.0
-"""Seconds that an answer may take: a long prompt takes long on a slow machine."""
+"""Time limit of an answer in seconds: a long prompt takes long on a slow machine."""
 WAITED_FOR = {429: "it is asked too often", 503: "it is loading"}
-"""What an engine answers that wants to be asked again, and why."""
+"""Status codes after which the request is repeated, with the reason."""
 PAUSE = 0.5
-"""Seconds until an engine is asked again that does not say when."""
+"""Seconds before a request is repeated, at least, and if the engine does not say when."""
 
 
 class NoAnswer(UserError):
@@ -35,7 +35,7 @@ class TooLate(NoAnswer):
 
 
 class Refused(UserError):
-    """The answer says that something is wrong."""
+    """The answer reports an error."""
 
     def __init__(self, cause: str, hint: str, status: int) -> None:
         super().__init__(cause, hint)
@@ -44,20 +44,20 @@ class Refused(UserError):
 
 @dataclass(frozen=True)
 class Client:
-    """An address, and how it is asked."""
+    """An address, and the settings of requests to it."""
 
     address: Address
     seconds: float
-    """What one answer may take, with all that is waited for it."""
+    """Time limit of one answer, including all pauses."""
     headers: Mapping[str, str] = field(repr=False)
     secrets: Secrets
 
     @classmethod
     def of(cls, text: str, seconds: float | None) -> "Client":
-        """Make the client of an address, with the key of the environment or of the address.
+        """Make the client of an address, with the key from the environment or from the address.
 
-        Says on the standard error stream who may read the key, before it is sent. Raises UserError
-        for an address that is none, and for a key that cannot be sent.
+        Warns on the standard error stream who may read the key, before it is sent. Raises UserError
+        for an invalid address, and for a key that cannot be sent.
         """
         address = Address.parse(text)
         key = _key(address)
@@ -71,10 +71,10 @@ class Client:
         return client
 
     def ask(self, name: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Send a request, and return the JSON of the answer; wait while the engine asks for it.
+        """Send a request, and return the JSON of the answer; wait if the engine asks for it.
 
-        Raises TooLate or NoAnswer if there is no answer, Refused for one that says that something
-        is wrong, and UserError for one that is no JSON.
+        Raises TooLate or NoAnswer if there is no answer, Refused for an answer that reports an
+        error, and UserError for an answer that is not JSON.
         """
         end, told = time.monotonic() + self.seconds, False
         data = None if body is None else json.dumps(body).encode()
@@ -96,7 +96,7 @@ class Client:
             time.sleep(pause)
 
     def shown(self, text: str) -> str:
-        """Return the beginning of what the endpoint said, in one line and without secrets."""
+        """Return the beginning of the endpoint's text, in one line and without secrets."""
         return shown(text, self.secrets)
 
     def _reply(self, name: str, data: bytes | None) -> "Reply":
@@ -142,7 +142,7 @@ class Client:
         return self.shown(reply.body.decode("utf-8", errors="replace")) or "nothing"
 
     def _tell_who_may_read_it(self) -> None:
-        """Say who may read the key on its way: nobody where it is encrypted, or stays here."""
+        """Warn who may read the key in transit, unless it is encrypted or stays on this machine."""
         from posenc_conformance.deployed.http.exchange import proxy_of
 
         if self.address.scheme != "http" or self.address.is_here:
@@ -157,9 +157,9 @@ class Client:
 
 
 def _key(address: Address) -> str:
-    """Return the key of the environment.
+    """Return the key from the environment.
 
-    Raises UserError for one that cannot be sent, or that is given beside one in the address.
+    Raises UserError for a key that cannot be sent, or if the address has a user or password too.
     """
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -176,7 +176,7 @@ def _key(address: Address) -> str:
 
 
 def _pause(said: str) -> float:
-    """Return how many seconds to wait, as the head of an answer says: a number or a date."""
+    """Return the seconds to wait, from a Retry-After header: a number or a date."""
     try:
         if said.strip().isdigit():
             return max(float(said), PAUSE)

@@ -1,4 +1,4 @@
-"""An engine that answers over HTTP, as OpenAI's completions are asked for."""
+"""An engine that answers over HTTP, through OpenAI's completions API."""
 
 import json
 import math
@@ -13,28 +13,28 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed
 
 Reading = Mapping[str, float]
-"""Log-probabilities of some words, the likeliest among them."""
+"""Log-probabilities by word, the likeliest words among them."""
 ASKED = 10
-"""Likeliest words that are asked for: six are read."""
+"""Number of likeliest words that are requested; six are read."""
 FORM = frozenset({400, 413, 415, 422, 501})
-"""What an engine answers to a request of a form that it does not take."""
+"""Status codes of an engine that does not support the form of a request."""
 CERTAIN = 1.0
-"""A log-probability above this is none. A right one is at most 0; in bfloat16, logits of up to 64
-and their logarithm are each off by at most an eighth, and their difference by little more."""
+"""A log-probability above this is invalid. A right one is at most 0; in bfloat16, logits of up to
+64 and their logarithm are each off by at most an eighth, and their difference by little more."""
 LONGEST_NAME = 4096
-"""Letters of the longest name of a model, which every request repeats."""
+"""Characters of the longest name of a model, which every request repeats."""
 
 
 class Gone(Misbehaviour):
-    """The engine does not answer any more."""
+    """The engine no longer answers."""
 
 
 class Hanging(Gone):
-    """Its answer takes too long."""
+    """The answer of the engine takes too long."""
 
 
 class FormRefused(Misbehaviour):
-    """The engine does not take requests of this form."""
+    """The engine does not support requests of this form."""
 
 
 @dataclass(frozen=True)
@@ -42,39 +42,39 @@ class Endpoint:
     """An engine that completes prompts over HTTP."""
 
     client: Client
-    """Where ``/completions`` stands."""
+    """The client of the address that has ``/completions``."""
     model: str
     """Name of the model, as the engine lists it."""
     context: int | None
-    """Length of the longest text, if the engine says one."""
+    """Length of the longest text, if the engine reports it."""
     as_chat: bool = False
-    """Whether log-probabilities are asked for as in a chat: yes or no, and how many."""
+    """Whether log-probabilities are requested as for a chat: by a flag and a number."""
 
     @property
     def name(self) -> str:
-        """What it is called, for people."""
+        """The name of the model, for people."""
         return self.client.shown(self.model)
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Let the engine write some words, and return what each was chosen among.
+        """Generate ``steps`` tokens, and return the log-probabilities at each.
 
-        Raises Misbehaviour for an engine that answers something else, FormRefused for one that does
-        not take such a request, and Gone for one that does not answer any more.
+        Raises Misbehaviour for an invalid answer, FormRefused for an engine that does not support
+        the request, and Gone for one that no longer answers.
         """
-        (found,) = self._read(prompt if isinstance(prompt, str) else [*prompt], 1, steps)
-        return found
+        (readings,) = self._read(prompt if isinstance(prompt, str) else [*prompt], 1, steps)
+        return readings
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[Reading]]:
-        """Do the same for several prompts in one request."""
+        """Read several prompts in one request."""
         listed = [each if isinstance(each, str) else [*each] for each in prompts]
         return self._read(listed, len(prompts), steps)
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[Reading]]:
-        """Raise NotClaimed: a completion says nothing of what is given."""
+        """Raise NotClaimed: a completion has no log-probabilities of the prompt's positions."""
         raise NotClaimed("an endpoint completes a text, and says nothing of its places")
 
     def read_after(
@@ -83,11 +83,11 @@ class Endpoint:
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> list[list[Reading]]:
-        """Raise NotClaimed: a completion takes one text."""
+        """Raise NotClaimed: a completion takes a single text."""
         raise NotClaimed("an endpoint completes a text, and takes no other one beside it")
 
     def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
-        """Ask for one prompt, or for a list of them, and read what was chosen among."""
+        """Request completions of a prompt or a list of prompts; return the log-probabilities."""
         asked = {
             "model": self.model,
             "prompt": prompt,
@@ -116,7 +116,7 @@ class Endpoint:
         return [each[:steps] for each in found]
 
     def _answer(self, asked: Mapping[str, Any]) -> Any:
-        """Return what the engine answers to a request for completions."""
+        """Return the engine's answer to a request for completions."""
         try:
             return self.client.ask("completions", asked)
         except UserError as error:
@@ -129,12 +129,12 @@ class Endpoint:
 
 
 def is_endpoint(name: str) -> bool:
-    """Return whether what ``--impl`` names is an address."""
+    """Return whether ``--impl`` names an address."""
     return re.match(r"\s*https?://", name, re.IGNORECASE) is not None
 
 
 def connect(client: Client) -> Endpoint:
-    """Find out which model an endpoint serves; what stands behind ``#`` is its name.
+    """Find the model that an endpoint serves; a name after ``#`` in the address decides.
 
     Raises UserError if there is no endpoint, or it does not serve a single model.
     """
@@ -160,16 +160,16 @@ def connect(client: Client) -> Endpoint:
 
 
 def _context(model: Mapping[str, Any]) -> int | None:
-    """Return the length of the longest text, where vLLM or llama.cpp says it."""
+    """Return the length of the longest text, if vLLM or llama.cpp reports it."""
     meta = model.get("meta")
     said = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
     return said if type(said) is int and said > 0 else None
 
 
 def _readings(answer: Any) -> list[list[Reading]]:
-    """Return the log-probabilities of each choice of an answer; none of one that has none.
+    """Return the log-probabilities of each choice in an answer; empty if there are none.
 
-    Raises Misbehaviour for choices whose numbers are none.
+    Raises Misbehaviour for choices with invalid indices.
     """
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -178,32 +178,32 @@ def _readings(answer: Any) -> list[list[Reading]]:
 
 
 def _in_order(choices: list[Any]) -> list[Any]:
-    """Sort choices by their numbers, if they have any."""
-    given = [each.get("index") if isinstance(each, dict) else None for each in choices]
-    if all(number is None for number in given):
+    """Sort choices by their indices, if they have any."""
+    indices = [each.get("index") if isinstance(each, dict) else None for each in choices]
+    if all(index is None for index in indices):
         return choices
-    numbers = [number for number in given if type(number) is int]
-    if len(numbers) < len(given):
-        listed = in_line(", ".join(map(str, given)))
+    numbers = [index for index in indices if type(index) is int]
+    if len(numbers) < len(indices):
+        listed = in_line(", ".join(map(str, indices)))
         raise Misbehaviour(f"the choices of the answer are numbered {listed}")
     order = sorted(range(len(choices)), key=numbers.__getitem__)
     return [choices[place] for place in order]
 
 
 def _of_choice(choice: Any) -> list[Reading]:
-    """Return the log-probabilities of a choice; none if it has none.
+    """Return the log-probabilities of a choice; empty if there are none.
 
     There are two forms: a list of mappings from words, and a list of objects.
     """
     try:
-        found = choice["logprobs"]
-        if found.get("content") is not None:
+        logprobs = choice["logprobs"]
+        if logprobs.get("content") is not None:
             steps = [
                 [(each["token"], each["logprob"]) for each in step["top_logprobs"]]
-                for step in found["content"]
+                for step in logprobs["content"]
             ]
         else:
-            steps = [step.items() for step in found["top_logprobs"]]
+            steps = [step.items() for step in logprobs["top_logprobs"]]
         return [
             {_word(token): float(value) for token, value in step if value is not None}
             for step in steps
@@ -213,9 +213,9 @@ def _of_choice(choice: Any) -> list[Reading]:
 
 
 def _word(token: str) -> str:
-    """Return the word of a token, without the signs that tokenizers put where a word begins.
+    """Return the word of a token, without the markers that tokenizers put before a word.
 
-    It may be shown; of one that is longer than any of a probe only the length is kept.
+    The result is safe to show; a word longer than any of a probe is replaced by its length.
     """
     word = token.strip(" \u2581\u0120")
     return in_line(word) if len(word) <= LONGEST_WORD else f"({len(word):,} letters)"

@@ -1,6 +1,6 @@
-"""One request over HTTP and its answer, under one deadline.
+"""One HTTP request and its answer, under one deadline.
 
-No other run of the kit needs what this imports, so it is imported when an endpoint is asked.
+Imported only when an endpoint is used: no other run of the kit needs these imports.
 """
 
 import socket
@@ -29,21 +29,21 @@ from posenc_conformance.deployed.http.address import Address
 LARGEST_ANSWER = 2**26
 """Bytes of the largest answer that is read."""
 LARGEST_PROBLEM = 2**12
-"""Bytes that are read of an answer that says that something is wrong."""
+"""Bytes that are read of an answer that reports an error."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
+    """An HTTP answer."""
 
     status: int
     body: bytes
     retry_after: str = ""
-    """What the head of the answer says of when to ask again."""
+    """The Retry-After header."""
 
 
 class Silence(Exception):
-    """No answer came; why."""
+    """No answer came; the message says why."""
 
 
 class Late(Silence):
@@ -52,7 +52,7 @@ class Late(Silence):
 
 @dataclass
 class _Exchange:
-    """A request on its way, in a thread of its own: an answer may drip, or never come."""
+    """A request in a thread of its own: an answer may drip, or never come."""
 
     request: Request
     through_proxy: bool
@@ -64,7 +64,7 @@ class _Exchange:
     def run(self) -> None:
         try:
             self.reply = self._answered()
-        except Exception as error:  # told to whoever waits
+        except Exception as error:  # reported by the waiting thread
             self.problem = error
 
     def _answered(self) -> Reply:
@@ -82,37 +82,37 @@ class _Exchange:
                 return Reply(error.code, _beginning(error), error.headers.get("Retry-After", ""))
 
     def cut(self) -> None:
-        """Close what is open, so that nothing more is read."""
-        for each in self.sockets:
+        """Close all open sockets, so that nothing more is read."""
+        for connection in self.sockets:
             with suppress(OSError):
-                # That of a socket itself: TLS would wait for its lock.
-                socket.socket.shutdown(each, socket.SHUT_RDWR)
+                # Bypass the TLS socket's own method, which would wait for its lock.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class _Response(HTTPResponse):
-    """An answer behind any number of others that say that it will come."""
+    """An answer after any number of interim responses."""
 
     def begin(self) -> None:
-        """Read the head of the answer itself; the usual one would stop at 102 and 103."""
+        """Read the head of the final answer; the base class would stop at 102 and 103."""
         super().begin()
         while self.status in (HTTPStatus.PROCESSING, HTTPStatus.EARLY_HINTS):
-            self.headers = None  # type: ignore[assignment]  # as it is before the first head
+            self.headers = None  # type: ignore[assignment]  # as before the first head
             super().begin()
 
 
 class _Watched(HTTPHandler, HTTPSHandler):
-    """Keep the sockets of connections: urllib forgets them when it has read the head."""
+    """A handler that keeps the sockets of connections: urllib drops them after the head."""
 
     def __init__(self, sockets: list[socket.socket]) -> None:
         super().__init__()
         self._sockets = sockets
 
     def http_open(self, req: Request) -> HTTPResponse:
-        """Ask without encryption."""
+        """Open a connection without encryption."""
         return self.do_open(self._watched(HTTPConnection), req)
 
     def https_open(self, req: Request) -> HTTPResponse:
-        """Ask through TLS."""
+        """Open a connection through TLS."""
         return self.do_open(self._watched(HTTPSConnection), req)
 
     def _watched(self, kind: type[HTTPConnection]) -> Callable[..., HTTPConnection]:
@@ -132,7 +132,7 @@ class _Watched(HTTPHandler, HTTPSHandler):
 
 
 class _Stay(HTTPRedirectHandler):
-    """Go nowhere else: the key is meant for this address."""
+    """A handler that follows no redirect: the key is meant for this address."""
 
     def redirect_request(self, *_: Any) -> None:
         """Return no request."""
@@ -143,7 +143,8 @@ def exchange(
 ) -> Reply:
     """Send a request, and return the answer, whatever its status.
 
-    Raises Late if it is not through in time, and Silence if there is none for another reason.
+    Raises Late if the answer is not complete in time, and Silence if there is none for another
+    reason.
     """
     request = Request(address.url(name), body, headers)
     asked = _Exchange(request, not address.is_here, seconds)
@@ -159,14 +160,14 @@ def exchange(
 
 
 def _silence(problem: Exception) -> Silence:
-    """Say why there is no answer."""
+    """Make the exception that says why there is no answer."""
     reason = problem.reason if isinstance(problem, URLError) else problem
     kind = Late if isinstance(reason, TimeoutError) else Silence
     return kind(str(reason) or type(reason).__name__)
 
 
 def _beginning(error: HTTPError) -> bytes:
-    """Return the beginning of what comes with an error, as far as it comes."""
+    """Return the beginning of an error's body, as far as it arrives."""
     try:
         return error.read(LARGEST_PROBLEM)
     except IncompleteRead as broken:
@@ -178,7 +179,7 @@ def _beginning(error: HTTPError) -> bytes:
 
 
 def proxy_of(address: Address) -> str:
-    """Return the machine of the environment's proxy through which requests go; empty if none."""
+    """Return the host of the environment's proxy for requests; empty if there is none."""
     proxy = getproxies().get(address.scheme, "")
     if not proxy or address.is_here or proxy_bypass(address.host):
         return ""

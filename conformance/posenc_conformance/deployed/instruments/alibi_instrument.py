@@ -1,4 +1,4 @@
-"""Biases of distances: what is asked, what a right engine answers, and what wrong ones do."""
+"""Linear biases of distances: prompts, the scores of a right engine, and those of wrong ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, round_to
 from posenc_conformance.models.meaning import Group, case_of
 
 ROUNDINGS_OF_A_BIAS = 2
-"""What is rounded besides a bias: its sum with a score, for the key and for the neutral one."""
+"""Roundings besides that of a bias: its sum with a score, for the key and for the neutral one."""
 FEW_DIGITS = 3 * 2.0**-25 * READ_WEIGHT
-"""What float16 adds to the error of a logit where numbers are so small that it has few digits for
-them: in the share, in what a head makes of it, and behind the last norm."""
+"""Additional error of a logit in float16, which has few digits for numbers this small: in the
+share, in the output of a head, and after the last norm."""
 COUNTS = (*range(1, 33), 40, 48, 56, 64, 71, 80, 96, 112, 128)
-"""Numbers of heads of released models, and parts of them."""
+"""Numbers of heads of released models, and fractions of them."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Linear:
     slopes: Floats
     """[heads], or [queries, heads] where each query has its own."""
     rounded: str = "float64"
-    """What positions of keys are rounded to."""
+    """The dtype to which positions of keys are rounded."""
     first_alone: bool = False
-    """Whether words that the engine writes have none."""
+    """Whether generated tokens have no bias."""
 
     def of(self, prompt: Prompt) -> Floats:
         """Return the slope of each query and head, [queries, heads]."""
@@ -47,7 +47,7 @@ class Linear:
         return found
 
     def distances(self, prompt: Prompt) -> tuple[Floats, Floats]:
-        """Return how far the key, and the neutral one, stand behind each query, [queries, 1]."""
+        """Return the distances of the key and of the neutral one to each query, [queries, 1]."""
         queries = np.array(prompt.positions, dtype=np.float64)[:, np.newaxis]
         given = np.array([prompt.key, prompt.neutral], dtype=np.float64)
         if self.rounded != "float64":
@@ -61,7 +61,7 @@ Named = tuple[str, str, Linear]
 def prompt_for(
     probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
 ) -> Prompt:
-    """Make the prompt whose first or last query stands behind a key at a distance."""
+    """Make the prompt whose first or last query follows a key at ``distance``."""
     prompt = text_with(probe, group, distance, layer, steps, before=DIGITS)
     bias = Linear(slopes(group))
 
@@ -77,9 +77,9 @@ def prompt_for(
 def expected(
     probe: Probe, group: Group, prompt: Prompt, dtype: str, bias: Linear | None = None
 ) -> Scores:
-    """Compute the biases of two heads in each step, the key's less the neutral key's.
+    """Compute the biases of two heads in each step, the key's minus the neutral key's.
 
-    ``bias`` is that of a mistake. What is too small to be read counts as the least that can be.
+    ``bias`` is that of a mistake. A share too small to be read counts as the smallest readable one.
     """
     unit, all = UNIT_ROUNDOFF[dtype], slopes(group)
     wrong = Linear(all) if bias is None else bias
@@ -87,7 +87,7 @@ def expected(
     shares = np.maximum(_shares(probe, prompt, wrong), least)
     values = np.log(shares[..., 0] / shares[..., 1])
     last = prompt.positions[-1]
-    # Some engines count from the first key, which is the same to softmax: their numbers are large.
+    # Some engines count from the first key: the same for softmax, but with large numbers.
     case = case_of(replace(group, combination="first-key"), {"q_len": 1, "k_len": last + 1})
     off = 2 * case.with_fields(dtype=dtype).bound[:, 0, last]
     off = off + ROUNDINGS_OF_A_BIAS * unit * all * last
@@ -101,19 +101,19 @@ def expected(
 
 
 def _factor(probe: Probe) -> float:
-    """Return what biases are multiplied by."""
+    """Return the factor of biases."""
     plain = probe.family.scale(probe.config, probe.plan.head_dim)
     return plain if probe.family.scaled_bias else 1.0
 
 
 def _of_steps(probe: Probe, prompt: Prompt, values: Floats) -> Floats:
-    """Return those of the two heads that each query asks, [queries, 2]."""
+    """Return the values of the two heads that each query measures, [queries, 2]."""
     asked = [probe.plan.pairs[step] for step in range(prompt.given - 1, prompt.steps)]
     return np.take_along_axis(values, np.array(asked), axis=1)
 
 
 def _shares(probe: Probe, prompt: Prompt, bias: Linear) -> Floats:
-    """Compute what the key and the neutral one get, [queries, 2 heads, 2]."""
+    """Compute the attention shares of the key and the neutral one, [queries, 2 heads, 2]."""
     steep = _factor(probe) * bias.of(prompt)
     positions = np.array(prompt.positions)[:, np.newaxis]
     # The sum of exp(-m j) for all distances j, and its logarithm, for slopes of either sign.
@@ -129,7 +129,7 @@ def _shares(probe: Probe, prompt: Prompt, bias: Linear) -> Floats:
 def explanations(
     probe: Probe, group: Group, found: Sequence[Measured], dtype: str
 ) -> Iterator[tuple[str, str, Callable[[Prompt], Scores]]]:
-    """Yield the known mistakes: an id, words, and the scores that each gives."""
+    """Yield the known mistakes: an id, a description, and their scores."""
     for id, words, bias in _wrong(group):
         yield id, f"matches {words}", partial(expected, probe, group, dtype=dtype, bias=bias)
     got, scores = found[0].values, expected(probe, group, found[0].prompt, dtype)
@@ -153,7 +153,7 @@ def _wrong(group: Group) -> Iterator[Named]:
         yield "slopes-uniform", words, Linear(uniform)
         words = "slopes of the next power of two, in their order"
         yield "slopes-of-next-power", words, Linear(_slopes_of(group, 1 << heads.bit_length()))
-    # What is halved or doubled is likelier than anything else.
+    # Half or twice the number of heads is the likeliest mistake.
     for count in (2 * heads, heads // 2, *COUNTS):
         words = f"slopes of {count} heads; there are {heads}"
         if count > heads or (count and count < heads and not heads % count):
@@ -174,7 +174,7 @@ def _wrong(group: Group) -> Iterator[Named]:
 
 
 def _slopes_of(group: Group, heads: int) -> Floats:
-    """Return the slopes of another number of heads: the first ones, or all again and again."""
-    asked = int(group.parameters["heads"])
-    found = slopes(replace(group, parameters={**group.parameters, "heads": heads}))
-    return np.resize(found, asked)
+    """Return the slopes of ``heads`` heads, cut or repeated to the group's number of heads."""
+    count = int(group.parameters["heads"])
+    other = slopes(replace(group, parameters={**group.parameters, "heads": heads}))
+    return np.resize(other, count)

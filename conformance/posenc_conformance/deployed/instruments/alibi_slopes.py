@@ -1,4 +1,4 @@
-"""Slopes of biases, as the spec has them."""
+"""Slopes of ALiBi, by the definition of the scheme."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ def slopes(group: Group) -> Floats:
 
 
 def in_twos(slopes: Floats) -> tuple[tuple[int, int], ...]:
-    """Return heads two by two, those of the largest slopes first; none is left over.
+    """Return heads in twos, those of the largest slopes first, without leaving one out.
 
-    If there is an odd number of heads, the last one goes with one that was asked before.
+    If the number of heads is odd, the last one is paired with one that is measured already.
     """
     order = [int(head) for head in np.argsort(-slopes, kind="stable")]
     if len(order) % 2:

@@ -1,4 +1,4 @@
-"""Tables of positions: which rows are asked, which are right, and what wrong engines read."""
+"""Tables of positions: prompts, the rows of a right engine, and those of wrong ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -14,15 +14,16 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import Context, Group, case_of
 
 A_QUARTER = 0.25
-"""A row is read or not, or half of the next one is added; nothing else lies between two of them."""
+"""Bound of a row: a row is read exactly, or half of the next one is added; nothing else lies
+between two rows."""
 HALF_A_ROW = 0.5
-"""What the second of two texts adds to the rows of an encoder."""
+"""Addition to an encoder's rows by the token type of the second of two texts."""
 Rows = Callable[[Ints], Ints]
-"""Which rows positions read."""
+"""The rows that positions read."""
 
 
 def prompt_for(probe: Probe, distance: int, steps: int | None = None) -> Prompt:
-    """Make the prompt whose first query stands at a position, or its last one if that is far."""
+    """Make the prompt whose first query, or last one if it is far, is at a position."""
     count = len(probe.plan.pairs) if steps is None else steps
     first = distance if distance <= LONGEST_NEAR else distance - count + 1
     total = first + count if probe.plan.encoder else 0
@@ -31,9 +32,9 @@ def prompt_for(probe: Probe, distance: int, steps: int | None = None) -> Prompt:
 
 
 def expected(group: Group, prompt: Prompt, rows: Rows | None = None, more: float = 0.0) -> Scores:
-    """Compute the rows that are right, [queries, 1]; ``rows`` gives them in place of the group.
+    """Compute the right rows, [queries, 1]; ``rows`` replaces those of the group.
 
-    ``more`` is what is added to each.
+    ``more`` is added to each.
     """
     found = (rows or partial(right_rows, group))(np.array(prompt.positions))
     values = np.asarray(found, dtype=np.float64)[:, np.newaxis] + more
@@ -50,7 +51,7 @@ def right_rows(group: Group, positions: Ints) -> Ints:
 def explanations(
     probe: Probe, group: Group, context: Context, found: Sequence[Measured]
 ) -> Iterator[tuple[str, str, Callable[[Prompt], Scores]]]:
-    """Yield the known mistakes: an id, words, and the rows that each reads."""
+    """Yield the known mistakes: an id, a description, and the rows that each reads."""
     right = partial(right_rows, group)
     offset = int(right(np.array([0]))[0])
     got = np.concatenate([each.values[:, 0] for each in found])
@@ -82,12 +83,12 @@ def explanations(
 
 
 def _anew(right: Rows, count: int, positions: Ints) -> Ints:
-    """Return the rows of positions that start anew."""
+    """Return the rows of positions that restart after ``count``."""
     return right(positions % count)
 
 
 def _at(group: Group, places: Callable[[Prompt], tuple[list[int], int]], prompt: Prompt) -> Scores:
-    """Return the rows of queries that stand where they should not."""
+    """Return the rows of queries at wrong positions."""
     last = int(group.parameters["rows"]) - 1 - int(right_rows(group, np.array([0]))[0])
     positions = np.clip(np.array(places(prompt)[0]), 0, last)
     found = np.asarray(right_rows(group, positions), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Buckets of distances: what is asked, what a right engine answers, and what wrong ones do."""
+"""Bucketed distances: prompts, the scores of a right engine, and those of wrong ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,51 +23,50 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.models.meaning import Context, Group, case_of
 
 ROUNDINGS_OF_A_SECOND_ATTENTION = 14
-"""What is rounded besides where the decoder looks up what the encoder has read, once for the key
-and once for the neutral one: the encoder's last norm (as it is computed, as it is converted, and
-its product with its weight), the value, what the head makes of it, the output projection, the
-sum."""
+"""Additional roundings where the decoder looks up the encoder's readings, once for the key and once
+for the neutral one: the encoder's last norm (as it is computed, as it is converted, and its product
+with its weight), the value, the output of the head, the output projection, the sum."""
 LOST_LATER = (
     "one bias for all keys beside words that the engine writes: it adds none, or takes each word "
     "for the first of a text"
 )
 
 LEAST_REACH = 2048
-"""Distances up to this one, at least, may have buckets of their own, in whatever an engine does."""
+"""Distances up to this one, at least, may have different buckets, also in a wrong engine."""
 
 Buckets = Callable[[Ints], Ints]
-"""The buckets of distances, which are positions of keys less those of queries."""
+"""The buckets of distances: positions of keys minus those of queries."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What an engine makes of distances, and of scores."""
+    """An engine's treatment of distances and of scores."""
 
     buckets: Buckets
     content: float = 1.0
-    """What scores are multiplied by before a bias is added."""
+    """The factor of scores before a bias is added."""
     bias: float = 1.0
-    """What biases are multiplied by."""
+    """The factor of biases."""
     places: Places | None = None
-    """Where queries and keys stand, if not where they should."""
+    """Positions of queries and keys, if they are wrong."""
     first_alone: bool = False
-    """Whether words that the engine writes have no bias."""
+    """Whether generated tokens have no bias."""
 
 
 Named = tuple[str, str, Rule]
 
 
 def is_whole(group: Group) -> bool:
-    """Return whether a group reads texts as a whole: it is of the encoder."""
+    """Return whether a group reads complete texts: whether it is the encoder's."""
     return group.combination == "bidirectional"
 
 
 def prompt_for(
     probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
 ) -> Prompt:
-    """Make the prompt whose first or last query stands behind a key, or before it, at a distance.
+    """Make the prompt whose first or last query is at ``distance`` from a key.
 
-    A negative distance is that of a key that stands behind, in the encoder.
+    A negative distance is that of a key after the query, in the encoder.
     """
     if is_whole(group):
         prompt = whole_text(probe, group, distance, layer, steps)
@@ -90,18 +89,18 @@ def right_buckets(group: Group) -> Buckets:
 
 
 def _case(group: Group) -> Case:
-    """Return the case of all distances that may have buckets of their own."""
+    """Return the case of all distances that may have different buckets."""
     reach = _reach(group)
     return case_of(group, {"relative_position": np.arange(-reach, reach + 1)})
 
 
 def _reach(group: Group) -> int:
-    """Return a distance beyond which all keys have one bucket."""
+    """Return a distance beyond which all keys have the same bucket."""
     return max(LEAST_REACH, 4 * int(group.parameters["max_distance"]))
 
 
 def _looked_up(buckets: Ints, relative: Ints) -> Ints:
-    """Return the buckets of distances, of a list of those from minus its reach to its reach."""
+    """Return the buckets of distances, from a list for minus its reach to its reach."""
     reach = len(buckets) // 2
     return np.asarray(buckets[np.clip(relative, -reach, reach) + reach])
 
@@ -109,7 +108,7 @@ def _looked_up(buckets: Ints, relative: Ints) -> Ints:
 def expected(
     probe: Probe, group: Group, prompt: Prompt, dtype: str, rule: Rule | None = None
 ) -> Scores:
-    """Compute the scores of the key less those of the neutral one, [queries, 2 heads]."""
+    """Compute the scores of the key minus those of the neutral one, [queries, 2 heads]."""
     right = Rule(right_buckets(group))
     scores = _scores(probe, prompt, rule or right)
     unit, content = UNIT_ROUNDOFF[dtype], probe.score_of_content(prompt.gain)
@@ -147,7 +146,7 @@ def _table(probe: Probe) -> Floats:
 def _logits(probe: Probe, group: Group, prompt: Prompt, rule: Rule, sums: Floats) -> Floats:
     """Compute the logits that are read, [queries, 2 keys, 2 heads].
 
-    ``sums`` are what all that a query sees adds up to, without the score of the key.
+    ``sums`` are the sums over all keys that a query sees, without the score of the key.
     """
     raised = np.exp(_scores(probe, prompt, rule))
     own = 1 - np.exp(-rule.content * probe.score_of_content(prompt.gain))
@@ -156,15 +155,15 @@ def _logits(probe: Probe, group: Group, prompt: Prompt, rule: Rule, sums: Floats
 
 
 def _seen(probe: Probe, group: Group, prompt: Prompt, rule: Rule) -> Floats:
-    """Add up the exponentials of the biases of all that queries see, [queries, 2 heads]."""
+    """Sum the exponentials of the biases of all keys that queries see, [queries, 2 heads]."""
     queries = np.array(prompt.positions)
-    # The first token of a decoder's text comes before the first position.
+    # A decoder's text has a start token before the first position.
     first, last = (0, prompt.total - 1) if prompt.total else (-1, queries)
     return _sums(probe, group, rule, first - queries, last - queries)
 
 
 def _sums(probe: Probe, group: Group, rule: Rule, first: Ints, last: Ints) -> Floats:
-    """Add up the exponentials of the biases of all distances from a first to a last one.
+    """Sum the exponentials of the biases of all distances from ``first`` to ``last``.
 
     Returns [distances, 2 heads].
     """
@@ -180,7 +179,7 @@ def _sums(probe: Probe, group: Group, rule: Rule, first: Ints, last: Ints) -> Fl
 def explanations(
     probe: Probe, group: Group, context: Context, found: Sequence[Measured], dtype: str
 ) -> Iterator[tuple[str, str, Callable[[Prompt], Scores]]]:
-    """Yield the known mistakes: an id, words, and the scores that each gives."""
+    """Yield the known mistakes: an id, a description, and their scores."""
     for id, words, rule in _wrong(probe, group, context, found):
         yield id, words, partial(expected, probe, group, dtype=dtype, rule=rule)
 
@@ -188,7 +187,7 @@ def explanations(
 def _wrong(
     probe: Probe, group: Group, context: Context, found: Sequence[Measured]
 ) -> Iterator[Named]:
-    """Yield the known mistakes of buckets and of what is made of them."""
+    """Yield the known mistakes of buckets and of their use."""
     right, case = right_buckets(group), _case(group)
     yield "bias-missing", "matches no bias at all", Rule(right, bias=0.0)
     last = int(group.parameters["num_buckets"]) - 1
@@ -204,9 +203,10 @@ def _wrong(
 
 
 def _multiplied(probe: Probe, right: Buckets, first: Measured) -> Iterator[Named]:
-    """Yield scores, biases or both multiplied by a number, which is read from what was measured.
+    """Yield scores, biases or both multiplied by a number that is fitted to the measurement.
 
-    What is read is the sum of a score, which is the same for all, and of a difference of biases.
+    A measured value is the sum of a score, which is the same for all, and of a difference of
+    biases.
     """
     if not np.isfinite(first.values).all():
         return
@@ -224,7 +224,7 @@ def _multiplied(probe: Probe, right: Buckets, first: Measured) -> Iterator[Named
 
 
 def described(probe: Probe, group: Group, prompt: Prompt, row: int, scores: Floats) -> str:
-    """Describe the scores of a query by the bucket that they mean, if the neutral one is right."""
+    """Describe a query's scores by the bucket that they encode if the neutral one is right."""
     assert isinstance(probe.plan, Bucketed)
     if np.isneginf(scores).any():
         return "the key is not seen"
