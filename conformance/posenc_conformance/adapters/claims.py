@@ -1,4 +1,4 @@
-"""What an implementation says it does."""
+"""The claims of an implementation."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,8 +12,8 @@ Method = TypeVar("Method")
 
 ATTRIBUTE = "__posenc_claims__"
 DEFAULT_MAX_POSITION = 131_071
-"""Largest position asked for unless a claim names another. Many implementations build a table of
-all positions, and a table up to 2**31 would take the machine down."""
+"""Largest position of a call unless a claim names another. Many implementations build a table of
+all positions, and a table up to 2**31 would exhaust the machine."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Claim:
     combinations: tuple[str, ...]
     dtypes: tuple[str, ...]
     max_position: int | None
-    """Largest position that may be asked for; None if the claim does not say."""
+    """Largest position of a call; None if the claim does not name it."""
     restrictions: Mapping[str, tuple[Any, ...]]
     when: Callable[..., Any] | None = None
     masked: bool = False
@@ -32,12 +32,12 @@ class Claim:
 
     @property
     def farthest(self) -> int:
-        """Largest position that may be asked for, said or not."""
+        """Largest position of a call, claimed or by default."""
         return DEFAULT_MAX_POSITION if self.max_position is None else self.max_position
 
 
 _declared: dict[tuple[str, str], str] = {}
-"""File and line of each function that claims something, by module and qualified name."""
+"""File and line of each function with claims, by module and qualified name."""
 
 
 def claims(
@@ -52,51 +52,51 @@ def claims(
 ) -> Callable[[Method], Method]:
     """Declare what an adapter's method implements.
 
-    Several ``@claims`` on one method add up. A method that overrides one with claims inherits these
-    claims, unless it has its own.
+    Several ``@claims`` on one method add up. A method that overrides one with claims inherits them,
+    unless it has its own.
 
     Parameters
     ----------
     combinations : str
         Named combinations of conventions, such as ``"fairseq"``. Without any, the conventions
-        given by keyword say which combination is meant; those left out have the scheme's default.
+        given by keyword select the combination; those left out have the scheme's default.
     dtype : str or several
         Dtype of the results, and of x where the scheme has one: float64, float32, bfloat16 or
         float16.
     max_position : int
-        Largest position that may be asked for: 131,071 if left out, or for an engine the last one
-        of the model, up to 1,048,575. Where a call takes k_len, keys stand at positions 0 to
-        k_len - 1, so that k_len is at most one more.
+        Largest position of a call: 131,071 if left out, or for an engine the last one of the model,
+        up to 1,048,575. Where a call takes k_len, keys are at positions 0 to k_len - 1, so that
+        k_len is at most one more.
     when : callable
-        The condition under which the claim holds, where values of single parameters cannot say it.
-        It is a function of some arguments of the call, by their names, such as
+        The condition under which the claim holds, where values of single parameters cannot express
+        it. It is a function of some arguments of the call, by name, such as
         ``lambda q_len, k_len: q_len == k_len`` or ``lambda rotary_dim: rotary_dim is not None``. It
         may also name ``dtype``, and parameters that follow from the shape of an array, such as
-        ``head_dim``. The kit does not ask for what it is false for.
+        ``head_dim``. The kit makes no call for which it is false.
     masked : bool
-        Whether the result has its mask in it: what a query must not see is -inf, or so low that it
-        gets no weight, in every head. If False, what the mask hides is not looked at.
+        Whether the result includes its mask: the entry of a key that a query must not see is -inf,
+        or so low that the key gets no weight, in every head. If False, these entries are ignored.
     broadcast : bool
         For a bias: whether an axis along which it repeats may have length 1, or be left out at the
-        front, as in BLOOM's ``[heads, 1, k_len]``. The bias is judged as what is added to logits.
+        front, as in BLOOM's ``[heads, 1, k_len]``. The bias is judged as broadcast to logits.
     switches : mapping
-        Sizes at which the implementation takes another way, such as another kernel or the next
-        chunk: ``{"rows": 2048, "token_heads": [1024, 10240]}``. ``rows`` are those of a sequence,
-        ``heads`` leading places, ``token_heads`` rows of all heads together. Calls just below, of
-        and just above each size are asked besides the usual ones.
+        Sizes at which the implementation switches, such as to another kernel or the next chunk:
+        ``{"rows": 2048, "token_heads": [1024, 10240]}``. ``rows`` are those of a sequence,
+        ``heads`` leading entries of any kind, ``token_heads`` rows of all heads together. The kit
+        adds calls just below, at and just above each size.
     restrictions
-        What else limits the claim, each with one value or a list. For an engine's ``rotary``,
-        ``scores``, ``bias`` or ``encoding``, this is ``models``: ids of the models that it can be
-        asked for, or their names on Hugging Face; every model if left out. For other calls it is a
+        Further limits of the claim, each with one value or a list. For an engine's ``rotary``,
+        ``scores``, ``bias`` or ``encoding``, this is ``models``: ids of the models that it
+        supports, or their names on Hugging Face; every model if left out. For other calls it is a
         convention (``layout="half"``), an optional ability (``rotation="partial"``) or a parameter
-        that cannot be chosen freely (``base=10000.0``). The method must accept, by keyword,
-        whatever is left open.
+        that cannot be chosen freely (``base=10000.0``). The method must accept all other
+        conventions, abilities and parameters by keyword.
 
     Raises
     ------
     UserError
-        If ``@claims`` stands without parentheses, or above something that the kit cannot call, or
-        if ``switches`` is no mapping.
+        If ``@claims`` is used without parentheses, or on something that the kit cannot call, or if
+        ``switches`` is no mapping.
     """
     if combinations and not isinstance(combinations[0], str):
         raise UserError(
@@ -138,10 +138,10 @@ def claims(
 
 
 def _function_of(method: Any) -> Any:
-    """Return the function to mark: of a static or class method, the one inside.
+    """Return the function to mark: for a static or class method, the one that it wraps.
 
-    A static or class method passes on the attributes that its function has. Raises UserError for
-    a property, and for anything else that is no function.
+    A static or class method has the attributes of its function. Raises UserError for a property,
+    and for anything else that is no function.
     """
     if isinstance(method, property | cached_property):
         function = method.fget if isinstance(method, property) else method.func
@@ -159,14 +159,14 @@ def _function_of(method: Any) -> Any:
 
 
 def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
-    """Return claims by the name of the method or function that they stand above.
+    """Return claims by the name of the method or function that they decorate.
 
-    For an object or class these are its own claims and those that it inherits; for a module, those
-    of its functions.
+    For an object or class, these are its own claims and the inherited ones; for a module, those of
+    its functions.
 
     Raises UserError for a claim that the kit would never see.
     """
-    found: dict[str, tuple[Claim, ...]] = {}
+    by_name: dict[str, tuple[Claim, ...]] = {}
     for each in _bodies(owner):
         lost = dict(_declared_in(each))
         for name, value in vars(each).items():
@@ -182,15 +182,15 @@ def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
                     f"{location_of(value)}: {name} claims something, but its name is private",
                     "name it like the call of the spec that it implements",
                 )
-            if marks and name not in found:
-                found[name] = marks
-    return found
+            if marks and name not in by_name:
+                by_name[name] = marks
+    return by_name
 
 
 def method_of(adapter: object, name: str) -> Any:
-    """Return what an adapter has under the name of a call.
+    """Return an adapter's attribute with the name of a call.
 
-    Raises UserError if the adapter does not give it out.
+    Raises UserError if getting it fails.
     """
     try:
         return getattr(adapter, name)
@@ -215,7 +215,7 @@ def _marks(value: Any) -> tuple[Claim, ...]:
     function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
     try:
         marks = getattr(function, ATTRIBUTE, ())
-    except Exception:  # somebody's object, which may do anything when it is asked for attributes
+    except Exception:  # a foreign object, whose attributes may do anything
         return ()
     claimed = isinstance(marks, tuple) and all(isinstance(mark, Claim) for mark in marks)
     return marks if claimed and not inspect.isclass(value) else ()

@@ -23,25 +23,25 @@ GROUP = "posenc.implementations"
 REFERENCE = ("posenc", "reference")
 """The package that registers the reference, and the name under which it does."""
 OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("adapters", "judge"))
-"""Folders in which no line of an implementation stands."""
+"""Folders that contain no code of an implementation."""
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """An adapter, ready to be called, and what is known of the library behind it."""
+    """An adapter, ready to be called, and facts about its library."""
 
     name: str
     adapter: object
     versions: dict[str, str]
     end: Callable[[], None] = lambda: None
-    """A function that ends the implementation's process, if it has one of its own."""
+    """Ends the implementation's process, if it has one of its own."""
     limits: str = ""
-    """What its process may take, in words; empty if it has no process of its own."""
+    """The limits of its process, in words; empty if it has no process of its own."""
 
     def __post_init__(self) -> None:
-        """Take names and versions as they can be shown: a program says what it likes."""
-        said = {in_line(name): in_line(version) for name, version in self.versions.items()}
-        object.__setattr__(self, "versions", said)
+        """Make names and versions printable, since a program may send any text."""
+        shown = {in_line(name): in_line(version) for name, version in self.versions.items()}
+        object.__setattr__(self, "versions", shown)
 
 
 def registered() -> dict[str, EntryPoint]:
@@ -58,7 +58,7 @@ def is_reference(name: str) -> bool:
 def load_adapter(name: str, point: str = "") -> Implementation:
     """Load the implementation of a registered name, ``module:attribute`` or a path to a file.
 
-    ``point`` is what the name is registered for, in case that cannot be seen from here.
+    ``point`` is the entry point of the name, in case this interpreter cannot look it up.
 
     Raises UserError if there is none, or it cannot be imported or made.
     """
@@ -68,9 +68,9 @@ def load_adapter(name: str, point: str = "") -> Implementation:
 
 
 def made_of(target: object) -> Implementation:
-    """Return the implementation that a class of adapters is, or an adapter that is made already.
+    """Return the implementation of a class of adapters, or of an adapter object.
 
-    Raises UserError if the class cannot be made.
+    Raises UserError if the class cannot be instantiated.
     """
     named = target if inspect.isclass(target) or inspect.ismodule(target) else type(target)
     adapter = _make(named.__name__, target) if inspect.isclass(target) else target
@@ -78,14 +78,14 @@ def made_of(target: object) -> Implementation:
 
 
 def blank(target: object) -> object:
-    """Make an adapter only to read its claims, without the imports that making it fully costs."""
+    """Return an adapter only for its claims, without the imports that its constructor costs."""
     return object.__new__(target) if inspect.isclass(target) else target
 
 
 def versions(target: Any) -> dict[str, str]:
     """Return versions of the packages that an adapter requires; empty text if not installed.
 
-    Raises UserError if its attribute ``requires`` holds anything but names of packages.
+    Raises UserError if its attribute ``requires`` holds anything but package names.
     """
     required = getattr(target, "requires", ())
     packages = [required] if isinstance(required, str) else required
@@ -107,7 +107,7 @@ def _version(package: str) -> str:
 
 
 def target(name: str, point: str = "") -> Any:
-    """Find the class, object or module behind a name; its library need not be installed.
+    """Find the class, object or module of a name; its library need not be installed.
 
     Raises UserError if there is none, or it cannot be imported.
     """
@@ -137,7 +137,7 @@ def _from_file(name: str, path: Path, attribute: str) -> Any:
         raise UserError(
             f"there is no file {in_line(path.absolute())}", "--impl takes the path of an adapter"
         )
-    sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
+    sys.path.append(str(path.resolve().parent))  # last: an adapter may have its library's name
     module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
 
@@ -160,10 +160,10 @@ def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
 
 
 def _adapter_of(path: Path, module: ModuleType) -> Any:
-    """Return the one class of a file that claims something, or the file itself if its functions do.
+    """Return a file's only class with claims, or the module if its functions have claims.
 
-    A class that is there for another one to inherit from is not meant. Neither is one that was
-    imported beside a class of the file's own. Raises UserError if more than one is left.
+    Base classes of other candidates do not count, nor do imported classes if the file has its own.
+    Raises UserError if several candidates remain.
     """
     classes = {id(each): each for each in vars(module).values() if inspect.isclass(each)}
     claiming = [each for each in classes.values() if claims_on(each)]
@@ -192,15 +192,12 @@ def _make(name: str, target: Callable[[], object]) -> object:
             f"install it, for instance with: pip install {' '.join(missing)}",
         )
     made: object = _importing(name, target)
-    _importing(name, lambda: made.__class__)  # which an object may refuse, like every attribute
+    _importing(name, lambda: made.__class__)  # an object may refuse this, like any attribute
     return made
 
 
 def _importing(name: str, action: Callable[[], Any]) -> Any:
-    """Run code of an implementation, and show its failure with its own lines, not with the kit's.
-
-    The failure is raised as UserError.
-    """
+    """Run code of an implementation, and raise UserError with the line of its code that fails."""
     try:
         return action()
     except (UserError, KeyboardInterrupt):

@@ -1,9 +1,9 @@
-"""Adapters of one line: of a function, or a module, that has one of the usual forms.
+"""Adapters in one line, of functions and modules that have one of the usual forms.
 
-Each of them says what it passes, and passes nothing else. Conventions are not guessed: what is
-claimed has to be said, as with ``@claims``. Parameters of the specification, such as ``base``, are
-passed by keyword if the function takes a keyword of this name, or of one that ``names`` says; if
-not, the claim must say which value it has: ``base=10000.0``.
+Each documents what it passes, and passes nothing else. Conventions are not guessed: they have to be
+claimed, as with ``@claims``. Parameters of the specification, such as ``base``, are passed by
+keyword if the function takes a keyword of this name, or of the one that ``names`` maps it to; if
+not, the claim must name the value: ``base=10000.0``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 
 Framework = Literal["numpy", "torch", "jax"]
-"""Whose arrays a function takes. JAX takes those of NumPy."""
+"""The framework of a function's arrays. JAX takes those of NumPy."""
 Names = Mapping[str, str]
-"""What a function calls the parameters of the specification."""
+"""A function's names for the parameters of the specification."""
 ROWS = ("x", "positions")
-"""What the calls of rotary schemes take by position."""
+"""The positional arguments of calls of rotary schemes."""
 WHOLE_SEQUENCES = 4095
-"""Largest position that is asked of what takes whole sequences: longer ones take much memory."""
+"""Largest position for functions of whole sequences, since longer ones take much memory."""
 
 
 def rope(
@@ -49,26 +49,26 @@ def rope(
     dtype: str | Iterable[str] = FLOATS,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function that turns rows at positions: ``function(x, positions)``.
+    """Make an adapter of a function that rotates rows by position: ``function(x, positions)``.
 
     Parameters
     ----------
     function : callable
         Takes x and positions, and the parameters of the call by keyword.
     layout : str
-        The layout that is claimed: ``"half"``, ``"interleaved"`` or ``"interleaved-to-half"``.
+        The claimed layout: ``"half"``, ``"interleaved"`` or ``"interleaved-to-half"``.
     shape : str
         The axes of x, a letter for each: ``b`` for the batch, which has length 1, ``h`` for heads,
-        ``s`` for the sequence and ``d`` for channels, as in ``"bshd"``. All leading axes that the
-        kit asks for together are heads.
+        ``s`` for the sequence and ``d`` for channels, as in ``"bshd"``. All leading axes of a call
+        together are heads.
     positions : str
         The axes of positions: ``"s"`` for ``[n]``, ``"bs"`` for ``[1, n]``.
     call : str
         The call of the specification, such as ``"llama3"``.
     arrays : str
-        Whose arrays the function takes: ``"numpy"``, ``"torch"`` or ``"jax"``.
+        The framework of the function's arrays: ``"numpy"``, ``"torch"`` or ``"jax"``.
     names : mapping, optional
-        What the function calls parameters of the specification: ``{"base": "theta"}``.
+        The function's names for parameters of the specification: ``{"base": "theta"}``.
     dtype, **claimed
         As :func:`posenc_conformance.claims` takes them.
     """
@@ -95,14 +95,14 @@ def rope_by_tables(
 ) -> object:
     """Make an adapter of a function of cosines and sines: ``function(q, k, cos, sin)``.
 
-    Both results are judged: rows are given as queries, and once more as keys.
+    Both results are judged: ``rope`` judges queries, ``rope_query_key`` also keys.
 
     Parameters
     ----------
     function : callable
-        Takes queries, keys, cosines and sines, and returns queries and keys that are turned.
+        Takes queries, keys, cosines and sines, and returns rotated queries and keys.
     tables : callable
-        What makes cosines and sines: ``tables(positions, dim)``, with the parameters of the call
+        Makes cosines and sines: ``tables(positions, dim)``, with the parameters of the call
         by keyword. Positions are of shape ``[n]``.
     layout, shape, arrays, names, dtype, **claimed
         As :func:`rope` takes them.
@@ -139,7 +139,7 @@ def module(
     dtype: str | Iterable[str] = FLOATS,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a module that is built once and called with rows that follow each other.
+    """Make an adapter of a module that is built once and called with consecutive rows.
 
     Parameters
     ----------
@@ -147,11 +147,11 @@ def module(
         The class, or a function: ``make(dim)`` returns the module, with the parameters of the call
         by keyword. Each module is made once.
     layout : str
-        The layout that is claimed.
+        The claimed layout.
     offset : str or None
-        The keyword by which the module is told the position of the first row, as with a cache:
-        ``module(x, offset=128)``. If None, the module takes whole sequences alone, which begin at
-        position 0; ``max_position`` is 4095 then, unless it is claimed otherwise.
+        The keyword by which the module takes the position of the first row, as with a cache:
+        ``module(x, offset=128)``. If None, the module takes only whole sequences, which begin at
+        position 0; ``max_position`` is then 4095 unless claimed.
     shape, call, arrays, names, dtype, **claimed
         As :func:`rope` takes them.
     """
@@ -184,16 +184,16 @@ def table(
 ) -> object:
     """Make an adapter of a function that makes a table: ``function(length, dim)``.
 
-    The table has a row for each position from 0 on; the kit picks those that it asks for.
+    The table has a row for each position from 0 on; the kit picks the rows that it needs.
 
     Parameters
     ----------
     function : callable
         Takes the length and the number of channels, and the parameters of the call by keyword.
     call : str
-        The call of the specification: one of positions and ``dim``.
+        The call of the specification, which takes positions and ``dim``.
     names, dtype, **claimed
-        As :func:`rope` takes them. ``max_position`` is 4095 unless it is claimed otherwise.
+        As :func:`rope` takes them. ``max_position`` is 4095 unless claimed.
     """
 
     def method(positions: Any, dim: int, **given: Any) -> Any:
@@ -214,20 +214,19 @@ def bias(
 ) -> object:
     """Make an adapter of a function that makes a bias: ``function(heads, q_len, k_len)``.
 
-    A result of shape ``[1, heads, q_len, k_len]``, or one that leaves out axes along which it
-    repeats, is taken for what it is added to logits as.
+    A result of shape ``[1, heads, q_len, k_len]``, or without axes along which it repeats, is
+    judged as broadcast to logits.
 
     Parameters
     ----------
     function : callable
-        Takes the number of heads, of queries and of keys; and the parameters of the call by
-        keyword.
+        Takes the numbers of heads, queries and keys, and the parameters of the call by keyword.
     call : str
-        The call of the specification: one of ``heads``, ``q_len`` and ``k_len``.
+        The call of the specification, which takes ``heads``, ``q_len`` and ``k_len``.
     square : bool
         Whether the function takes one length for both: ``function(heads, length)``.
     names, dtype, **claimed
-        As :func:`rope` takes them. ``max_position`` is 4095 unless it is claimed otherwise.
+        As :func:`rope` takes them. ``max_position`` is 4095 unless claimed.
     """
 
     def method(heads: int, q_len: int, k_len: int, **given: Any) -> Any:
@@ -260,17 +259,16 @@ def mask(
     square : bool
         Whether the function takes one length for both: ``function(length)``.
     additive : bool
-        Whether the mask is added to logits: 0 where a query may look, and large below 0 elsewhere.
-        If False, it is true where a query may look.
+        Whether the mask is added to logits: 0 for keys that a query may see, and far below 0 for
+        others. If False, it is true for keys that a query may see.
     **claimed
-        As :func:`posenc_conformance.claims` takes them. ``max_position`` is 4095 unless it is
-        claimed otherwise.
+        As :func:`posenc_conformance.claims` takes them. ``max_position`` is 4095 unless claimed.
     """
 
     def method(q_len: int, k_len: int, *more: Any) -> Any:
-        found = to_numpy(function(*_lengths(square, q_len, k_len), *more))
-        found = found.reshape(found.shape[-2:]) if found[..., 0, 0].size == 1 else found
-        return found == 0 if additive else found
+        values = to_numpy(function(*_lengths(square, q_len, k_len), *more))
+        values = values.reshape(values.shape[-2:]) if values[..., 0, 0].size == 1 else values
+        return values == 0 if additive else values
 
     answer = _signed(method, call, [*_positional("q_len", "k_len"), MORE])
     claimed = _of_lengths(square, claimed)
@@ -282,7 +280,7 @@ def _lengths(square: bool, q_len: int, k_len: int) -> tuple[int, ...]:
 
 
 def _of_lengths(square: bool, claimed: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to a claim what follows from a function of lengths."""
+    """Add the limits of a function of lengths to a claim."""
     found = {"max_position": WHOLE_SEQUENCES, **claimed}
     return {"when": _are_equal, **found} if square else found
 
@@ -292,7 +290,7 @@ def _are_equal(q_len: int, k_len: int) -> bool:
 
 
 def _array(arrays: Framework, values: Any) -> Any:
-    """Return an array of NumPy as the framework has it."""
+    """Convert a NumPy array to the framework's."""
     _require_letters("arrays", arrays, ("numpy", "torch", "jax"))
     return to_torch(values) if arrays == "torch" else values
 
@@ -303,12 +301,12 @@ def _require_letters(what: str, given: str, known: tuple[str, ...]) -> None:
 
 
 def _shaped(function: Function, x: Any, shape: str) -> Any:
-    """Apply a function of arrays of a shape, given by its letters, to rows with leading axes."""
+    """Apply a function of arrays with the axes of ``shape`` to rows with leading axes."""
     return _unheaded(function(_headed(x, shape)), shape, x.shape)
 
 
 def _headed(x: Any, shape: str) -> Any:
-    """Give rows of shape [..., n, dim] the axes of a shape; all leading axes are its heads."""
+    """Arrange rows of shape [..., n, dim] in the axes of ``shape``; leading axes are heads."""
     if sorted(shape) not in (sorted("bhsd"), sorted("hsd"), sorted("bsd"), sorted("sd")):
         raise UserError(
             f"shape={shape!r} names no order of axes",
@@ -330,7 +328,7 @@ def _headed(x: Any, shape: str) -> Any:
 
 
 def _unheaded(result: Any, shape: str, like: Any) -> Any:
-    """Give a result of a shape the axes of the rows that it was made of."""
+    """Bring a result with the axes of ``shape`` into the shape of its rows, ``like``."""
     ordered = [letter for letter in "bhsd" if letter in shape]
     axes = [shape.index(letter) for letter in ordered]
     turned = result.permute(*axes) if hasattr(result, "permute") else result.transpose(axes)
@@ -346,7 +344,7 @@ def _adapter(
     claimed: Mapping[str, Any],
     taken: int = 2,
 ) -> object:
-    """Make an adapter of one method; the function takes so many arguments by position."""
+    """Make an adapter of one method; the function takes ``taken`` arguments by position."""
     answer = _method(function, call, method, places, names, claimed, taken)
     return _holding(_name_of(function), {call: answer})
 
@@ -360,9 +358,9 @@ def _method(
     claimed: Mapping[str, Any],
     taken: int = 2,
 ) -> Function:
-    """Make the method of a call, which takes the keywords that a function takes, and no others.
+    """Make the method of a call, which takes the function's keywords and no others.
 
-    They are passed on by the names that the function has for them.
+    It passes them on by the function's own names.
     """
     renamed = names or {}
 
@@ -382,7 +380,7 @@ MORE = inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL)
 
 
 def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) -> Function:
-    """Give a function the name and the parameters by which the kit calls it."""
+    """Set the name and the parameters by which the kit calls a function."""
     function.__name__ = name
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a Callable
     return function
@@ -391,12 +389,12 @@ def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) 
 def _keywords(function: Function, taken: int, names: Names) -> list[inspect.Parameter]:
     """List the parameters of the specification that a function takes by keyword.
 
-    Its first arguments are passed by position.
+    Its first ``taken`` arguments are passed by position.
     """
     kinds = inspect.Parameter
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+    except (TypeError, ValueError):  # compiled code may have no signature
         return [kinds("given", kinds.VAR_KEYWORD)]
     if any(each.kind is kinds.VAR_KEYWORD for each in parameters):
         return [kinds("given", kinds.VAR_KEYWORD)]
@@ -406,11 +404,11 @@ def _keywords(function: Function, taken: int, names: Names) -> list[inspect.Para
 
 
 def _name_of(function: Function) -> str:
-    """Return what a function or class is called; an object with ``__call__``, by its class."""
+    """Return the name of a function or class, or of the class of an object with ``__call__``."""
     named = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
     return named.__name__
 
 
 def _holding(name: str, methods: Mapping[str, Function]) -> object:
-    """Make an adapter, by the name of somebody's function, that has some methods."""
+    """Make an adapter with these methods, under the name of the function."""
     return type(name, (SimpleNamespace,), {})(**methods)

@@ -1,7 +1,7 @@
 """Helpers for writing an adapter: axes, sequences, stretches, tables, and things made once.
 
-``x`` is an array of NumPy or JAX or a tensor of PyTorch, of shape ``[..., n, dim]``, and
-``positions`` are n whole numbers, as the kit passes them to an adapter.
+``x`` is a NumPy or JAX array or a PyTorch tensor of shape ``[..., n, dim]``, and ``positions`` are
+n whole numbers, as the kit passes them to an adapter.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ ALL_FLOATS = ("float64", *FLOATS)
 EXACT = 2**24
 """float32 holds every whole number up to here: the limit of code that casts positions to it."""
 LONGEST = 2**30
-"""The most elements that a sequence may have: 4 GiB in float32."""
+"""The most elements of a sequence: 4 GiB in float32."""
 
 
 def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
-    """Return a function that makes each thing once and returns it again for the same arguments.
+    """Return a function that makes each object once and returns it again for equal arguments.
 
-    For modules that a user builds once and calls often: whatever a module keeps from one call to
-    the next stays with it. Arguments are compared by value; lists, dicts and arrays are allowed.
+    For modules that a user builds once and calls often: a module keeps its state from one call to
+    the next. Arguments are compared by value; lists, dicts and arrays are allowed.
 
     Parameters
     ----------
     make : callable
-        A class or function that makes the thing.
+        A class or function that makes the object.
     size : int
-        How many things are kept: those used last.
+        The number of most recently used objects that are kept.
     """
     kept: dict[object, T] = {}
 
@@ -65,13 +65,13 @@ def _key(value: object) -> object:
 
 
 def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
-    """Apply a function that wants a certain number of axes to arrays with any leading axes.
+    """Apply a function of arrays with a fixed number of axes to arrays with any leading axes.
 
     Parameters
     ----------
     function : callable
-        Takes the arrays in this form and returns one in the same form, whose last two axes may
-        have other lengths.
+        Takes the arrays in ``form`` and returns one in the same form, whose last two axes may have
+        other lengths.
     arrays : array or tensor of shape ``[..., n, dim]``
         Arrays with the same leading axes, such as x alone, or query, key and value.
     form : str
@@ -102,27 +102,27 @@ def in_sequence(function: Function, x: Any, positions: Positions, length: int | 
     """Apply a function of whole sequences, which takes no positions, to rows at their positions.
 
     The rows are put into a sequence at their positions, with zeros elsewhere. The function is
-    called with this sequence, and the rows are picked out of its result. A position that is asked
-    for again needs a sequence of its own, and so another call.
+    called with this sequence, and the rows are picked out of its result. A repeated position needs
+    another sequence, and so another call.
 
-    The claim's ``max_position`` decides how long the sequence may become.
+    The claim's ``max_position`` limits the length of the sequence.
 
     Parameters
     ----------
     function : callable
-        Takes a sequence of shape ``[..., length, dim]`` and returns one. The sequence is a tensor
-        of PyTorch if x is one, and may then be differentiated; else it is an array of NumPy.
+        Takes a sequence of shape ``[..., length, dim]`` and returns one. The sequence is a PyTorch
+        tensor if x is one, and may then be differentiated; else it is a NumPy array.
     x : array or tensor of shape ``[..., n, dim]``
         The rows.
     positions : array of shape ``[n]``
         The positions of the rows, in any order.
     length : int, optional
-        Length of the sequence; as long as the largest position needs if left out.
+        Length of the sequence; one more than the largest position if left out.
 
     Raises
     ------
     NotImplementedError
-        If there is not a position for each row.
+        If the numbers of rows and positions differ.
     ValueError
         If the sequence would have more than 2**30 elements.
     """
@@ -157,7 +157,7 @@ def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
     Raises
     ------
     NotImplementedError
-        If there is not a position for each row.
+        If the numbers of rows and positions differ.
     """
     positions = _indices(positions)
     _require_a_position_each(x, positions)
@@ -170,41 +170,41 @@ def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
 
 
 def rows_of(table: Callable[[int], Any], positions: Positions, length: int | None = None) -> Any:
-    """Make a table for positions 0 to length - 1, and return its rows at the positions asked for.
+    """Make a table for positions 0 to length - 1, and return its rows at ``positions``.
 
     Parameters
     ----------
     table : callable
         Takes the length and returns an array or tensor of shape ``[length, dim]``.
     positions : array of shape ``[n]``
-        The positions asked for, in any order.
+        The positions, in any order.
     length : int, optional
-        Length of the table; as long as the largest position needs if left out.
+        Length of the table; one more than the largest position if left out.
     """
     return table(span(positions) if length is None else length)[_indices(positions)]
 
 
 def span(positions: Positions, power_of_two: bool = False) -> int:
-    """Return how long a sequence from position 0 on must be to hold the positions.
+    """Return the length that a sequence from position 0 on needs to hold ``positions``.
 
-    With ``power_of_two`` the length is the next power of two, and at least 64. Few lengths then
-    serve all calls: for code that compiles for each length.
+    With ``power_of_two``, it is the next power of two, and at least 64, so that few lengths serve
+    all calls: for code that compiles for each length.
     """
     longest = int(positions.max()) + 1 if positions.size else 0
     return max(64, 1 << (longest - 1).bit_length()) if power_of_two else longest
 
 
 def _require_a_position_each(x: Any, positions: Positions) -> None:
-    """Decline rows with more or fewer positions: the function is told of none, and cannot refuse.
+    """Raise NotImplementedError unless there is one position per row.
 
-    Raises NotImplementedError.
+    The function itself takes no positions, so it cannot refuse them.
     """
     if len(positions) != x.shape[-2]:
         raise NotImplementedError("the function takes no positions, so there cannot be too few")
 
 
 def _indices(positions: Positions) -> Positions:
-    """Convert to 64 bits: in fewer, differences do not fit, and PyTorch takes bytes for a mask."""
+    """Convert to int64: narrower differences overflow, and PyTorch takes uint8 for a mask."""
     return positions.astype(np.int64)
 
 

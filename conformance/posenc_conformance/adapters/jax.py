@@ -1,8 +1,8 @@
-"""Helpers for adapters of JAX's libraries: compiling once, and gradients.
+"""Helpers for adapters of JAX libraries: compiling once, and gradients.
 
-Outside of ``jax.jit`` each operation is compiled by itself, and again for each new shape. That, and
-not arithmetic, takes the minutes. A function under ``jax.jit`` is compiled as a whole, as in any
-model: in one step for each shape.
+Outside of ``jax.jit``, each operation is compiled by itself, and again for each new shape: that,
+not arithmetic, takes minutes. A function under ``jax.jit`` is compiled as a whole, once for each
+shape, as in any model.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Method = Callable[..., Any]
 def compiled(make: Method) -> Method:
     """Return a function that makes functions or modules, each once and under ``jax.jit``.
 
-    The same arguments give the same compiled function again. Say
-    ``self.rotary = compiled(Rotary)`` and then ``self.rotary(dim=64)(x, positions)``. Arrays of
-    NumPy go in as they are, also those of bfloat16.
+    The same arguments return the same compiled function. Write ``self.rotary = compiled(Rotary)``
+    and then ``self.rotary(dim=64)(x, positions)``. NumPy arrays can be passed as they are, also in
+    bfloat16.
     """
 
     def make_compiled(*arguments: Any, **parameters: Any) -> Any:
@@ -33,10 +33,10 @@ def compiled(make: Method) -> Method:
 
 
 def captured(function: Method) -> Method:
-    """Return a function under ``jax.jit``: traced once for each shape, then given other contents.
+    """Return a function under ``jax.jit``: traced once per shape, then called with new contents.
 
-    What the function reads from an object is in the trace as it was in the first call. Positional
-    arguments are contents; for other keywords it is traced again.
+    Values that the function reads from an object stay in the trace as in the first call. Positional
+    arguments are contents; new keyword arguments cause a new trace.
     """
     make = compiled(lambda **keywords: partial(function, **keywords))
 
@@ -50,8 +50,8 @@ def captured(function: Method) -> Method:
 def backward(forward: Method) -> Method:
     """Make a method for the backward pass, by ``jax.vjp``, from a method that is linear in x.
 
-    It has the claims of the other method: ``rope_vjp = backward(rope)`` is all that is needed. The
-    other method is called with tracers in place of arrays.
+    It has the claims of ``forward``: ``rope_vjp = backward(rope)`` is all that is needed.
+    ``forward`` is called with tracers in place of arrays.
     """
 
     def make(adapter: object, **parameters: Any) -> Method:
@@ -69,12 +69,12 @@ def backward(forward: Method) -> Method:
 
 
 def vjp(function: Callable[[Any], Any], gradient: Any) -> Any:
-    """Compute the vector-Jacobian product of a function that is linear.
+    """Compute the vector-Jacobian product of a linear function.
 
     Parameters
     ----------
     function : callable
-        Takes an array of JAX.
+        Takes a JAX array.
     gradient : array
         Gradient with respect to the result, which has the shape of the input.
     """

@@ -1,4 +1,4 @@
-"""Kernels that run on several ranks, each with a share of heads or rows, asked as one."""
+"""Kernels that run on several ranks, each with a share of heads or rows, as one function."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,28 +18,28 @@ def by_ranks(
     Parameters
     ----------
     kernel : callable
-        Called with all arguments by name, and with ``rank``, from 0, and ``ranks``. The arrays of
-        ``cut`` are its share.
+        Called with all arguments by name, and with ``rank``, from 0, and ``ranks``. Of each array
+        of ``cut`` it gets its share.
     ranks : int
         Number of ranks.
     cut : mapping
-        Names of arguments, each with the axis of heads or rows that is shared. A number, such as
-        that of heads, is handed on as it is.
+        Names of arguments, each with its axis of heads or rows to cut. A number, such as that of
+        heads, is passed on unchanged.
     join : int
-        The axis of results along which shares lie.
+        The axis of results along which shares are joined.
     share : "contiguous", "zigzag" or "round-robin"
         As for :func:`posenc.shard_position_ids`.
 
     Returns
     -------
     callable
-        Takes arguments by name. Shares are of one size: what lacks is filled with the last head or
-        row, and left out of the result.
+        Takes arguments by name. Shares have equal sizes: they are padded with the last head or row,
+        and the padding is left out of the result.
 
     Raises
     ------
     ValueError
-        When it is called, if what is shared does not have one length.
+        When it is called, if the axes to cut differ in length.
     """
 
     def whole(**given: Any) -> Any:
@@ -58,7 +58,7 @@ def by_ranks(
 
 
 def _share(length: int, rank: int, ranks: int, share: str) -> Positions:
-    """Return which heads or rows one rank has; the reference is hidden where adapters live."""
+    """Return the heads or rows of one rank; adapters cannot import the reference for this."""
     rows = np.arange(length)
     if share == "round-robin":
         return rows[rank::ranks]
@@ -71,7 +71,7 @@ def _share(length: int, rank: int, ranks: int, share: str) -> Positions:
 
 
 def _length(given: Mapping[str, Any], cut: Mapping[str, int]) -> int:
-    """Return how many heads or rows are shared."""
+    """Return the number of heads or rows that the ranks share."""
     lengths = {
         name: np.shape(given[name])[axis] if np.ndim(given[name]) else int(given[name])
         for name, axis in cut.items()

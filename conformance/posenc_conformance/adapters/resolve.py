@@ -1,4 +1,4 @@
-"""What an adapter's claims mean: the subjects that they make, or what is wrong with them."""
+"""The meaning of an adapter's claims: the subjects that they make, or the error in them."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -17,27 +17,27 @@ from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.scheme_file.scheme import Call, Combination, Convention, Parameter, Value
 
 FARTHEST = 2**53
-"""Up to here float64 holds every whole number."""
+"""The largest number up to which float64 holds every whole number."""
 REFUSE = "refuse"
 """Value of ``odd_dim`` for code that refuses an odd number of channels."""
 LONGEST_AXIS = 2**16
 """Longest axis that a claim may name: the kit makes an array of this length."""
 MOST_VALUES = 2**12
-"""Values of one parameter that a claim may list: the kit computes a call with each of them."""
+"""Values of one parameter that a claim may list: the kit computes a call with each."""
 
 
 def subjects(
     adapter: object, schemes: Sequence[KnownScheme], memory_of_a_call: int = MEMORY_OF_A_CALL
 ) -> list[Subject]:
-    """Resolve an adapter's claims to subjects: everything that it claims of the schemes.
+    """Resolve an adapter's claims about the schemes to subjects.
 
-    ``memory_of_a_call`` is how many bytes the inputs and the result of a call may take in float64.
+    ``memory_of_a_call`` limits the bytes that the inputs and the result of a call take in float64.
 
-    Raises UserError for a claim that the spec does not know, a method that cannot be called with
-    what its claims leave open, and an adapter that claims nothing.
+    Raises UserError for a claim that is not in the spec, a method without a keyword for something
+    that its claims leave open, and an adapter that claims nothing.
     """
     calls = {call.name: (scheme, call) for scheme in schemes for call in scheme.calls.values()}
-    found: list[Subject] = []
+    resolved: list[Subject] = []
     claimed = claims_on(adapter)
     for name, claims in sorted(claimed.items()):
         method = method_of(adapter, name)
@@ -51,14 +51,14 @@ def subjects(
                 f"calls are {', '.join(sorted(calls))}; for models, {', '.join(ENGINE)}",
             )
         scheme, call = calls[name]
-        found += _of_method(scheme, call, method, claims, memory_of_a_call)
-    if not found and not ENGINE.keys() & claimed.keys():
+        resolved += _of_method(scheme, call, method, claims, memory_of_a_call)
+    if not resolved and not ENGINE.keys() & claimed.keys():
         raise UserError(
             f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
             "put @claims(...) above each method that the kit should call: "
             "from posenc_conformance import claims",
         )
-    return found
+    return resolved
 
 
 def _of_method(
@@ -104,11 +104,12 @@ def _under(
     *,
     is_alone: bool,
 ) -> Scope:
-    """Return what a claim covers of a combination, which may fix optional conventions.
+    """Return the scope of a claim within a combination, which may fix optional conventions.
 
-    If the code refuses odd channels where the combination gives them a meaning, even ones are
-    claimed. Raises UserError if the value that the combination fixes is not among those claimed,
-    and the claim is of this combination alone: of several it may be meant for those that fix none.
+    If the code refuses odd channels but the combination gives them a meaning, the claim covers even
+    ones. Raises UserError if the value that the combination fixes is not among those claimed, and
+    the claim is only about this combination: if it is about several, the value may be meant for
+    those that fix none.
     """
     fixed = {
         name: value
@@ -131,7 +132,7 @@ def _under(
 def _meaning(
     scheme: KnownScheme, call: Call, claim: Claim, method: Callable[..., Any]
 ) -> tuple[list[Combination], Scope]:
-    """Return the combinations that a claim names, and what it covers of each."""
+    """Return the combinations that a claim names, and its scope."""
     where = _where(method)
     dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
     check_range(claim, call.name, where)
@@ -169,9 +170,9 @@ def _meaning(
 
 
 def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Condition | None:
-    """Make a condition of a claim's ``when``; None if the claim has none.
+    """Make the condition of a claim's ``when``; None if the claim has none.
 
-    Raises UserError unless ``when`` is a function and all that it names is known.
+    Raises UserError unless ``when`` is a function whose parameters are all known.
     """
     if claim.when is None:
         return None
@@ -194,7 +195,7 @@ def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Con
 
 
 def _check_switches(claim: Claim, call: Call, where: str) -> None:
-    """Refuse sizes of what nobody counts, and those that are no whole numbers above 1."""
+    """Refuse switches of unknown things, and sizes that are no whole numbers above 1."""
     for name, sizes in claim.switches.items():
         if name not in SWITCHES:
             raise UserError(
@@ -210,7 +211,7 @@ def _check_switches(claim: Claim, call: Call, where: str) -> None:
 
 
 def _check_masked(claim: Claim, call: Call, where: str) -> None:
-    """Refuse ``masked`` for a result in which nothing is ever hidden."""
+    """Refuse ``masked`` for a call whose result hides nothing."""
     if not isinstance(claim.masked, bool):
         raise UserError(
             f"{where}: {call.name}() claims masked={claim.masked!r}", "give True, or leave it out"
@@ -223,7 +224,7 @@ def _check_masked(claim: Claim, call: Call, where: str) -> None:
 
 
 def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
-    """Refuse ``broadcast`` for a call that is no bias: its result is added to nothing."""
+    """Refuse ``broadcast`` for a call that is not a bias: its result is not added to logits."""
     if not isinstance(claim.broadcast, bool):
         raise UserError(
             f"{where}: {call.name}() claims broadcast={claim.broadcast!r}",
@@ -238,7 +239,7 @@ def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
 
 
 def check_range(claim: Claim, call: str, where: str) -> None:
-    """Refuse dtypes and positions that nothing can have, and restrictions to no value at all."""
+    """Refuse unknown dtypes, impossible positions, and restrictions to no value at all."""
     empty = [name for name, values in claim.restrictions.items() if not values]
     if empty or not claim.dtypes:
         raise UserError(
@@ -264,8 +265,8 @@ def _numbers(
 ) -> tuple[int | float, ...]:
     """Return values of a parameter as a tuple.
 
-    Raises UserError unless they are of its type, of a size that can be asked for, and few enough to
-    be tried one by one.
+    Raises UserError unless they are of its type, not too large, and few enough to be tried one by
+    one.
     """
     if len(values) > MOST_VALUES:
         raise UserError(
@@ -348,7 +349,7 @@ def _combinations(
 def _check_agreement(
     call: Call, combination: Combination, axes: Mapping[str, tuple[Value, ...]], where: str
 ) -> None:
-    """Refuse a named combination beside a convention that it does not have."""
+    """Refuse a named combination together with a convention that it does not have."""
     for name, values in axes.items():
         fixed = combination.conventions.get(name)
         if values != (fixed,):
@@ -369,14 +370,14 @@ def _show(point: Mapping[str, Any]) -> str:
 
 
 def keywords_of(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
-    """Return the keywords that a method takes besides the positional arguments; None for any.
+    """Return the keywords that a method takes in addition to positional arguments; None for any.
 
-    It is None too for a method whose signature cannot be read. Raises UserError for a method that
-    takes too few positional arguments, or that requires a keyword which the kit does not pass.
+    Returns None also for a method whose signature cannot be read. Raises UserError for a method
+    that takes too few positional arguments, or that requires a keyword which the kit does not pass.
     """
     try:
         parameters = list(inspect.signature(method).parameters.values())
-    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+    except (TypeError, ValueError):  # compiled code may have no signature
         return None
     kinds = inspect.Parameter
     places = [
@@ -428,7 +429,7 @@ def _check_open(
         for name, values in choices.items()
         if len(values) > 1 and scheme.conventions[name].passed
     ]
-    scope = next(iter(scopes.values()))  # which differ in their options alone
+    scope = next(iter(scopes.values()))  # the scopes differ only in their options
     for name, parameter in call.parameters.items():
         wanted = all(value in scope.options.get(axis, ()) for axis, value in parameter.when.items())
         if parameter.passed and wanted and len(scope.parameters.get(name, (0, 0))) > 1:

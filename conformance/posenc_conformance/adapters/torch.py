@@ -1,4 +1,4 @@
-"""Helpers for adapters of PyTorch's libraries: gradients, recorded calls, and hidden logits."""
+"""Helpers for adapters of PyTorch libraries: gradients, recorded calls, and hidden logits."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Method = Callable[..., Any]
 def backward(forward: Method) -> Method:
     """Make a method for the backward pass, by autograd, from a method that is linear in x.
 
-    It has the claims of the other method: ``rope_vjp = backward(rope)`` is all that is needed. The
-    other method is called with a tensor for x, which ``to_torch`` leaves as it is.
+    It has the claims of ``forward``: ``rope_vjp = backward(rope)`` is all that is needed.
+    ``forward`` is called with a tensor for x, which ``to_torch`` leaves as it is.
     """
 
     @wraps(forward)
@@ -29,7 +29,7 @@ def backward(forward: Method) -> Method:
 
 
 def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
-    """Compute the vector-Jacobian product of a function that is linear, by autograd.
+    """Compute the vector-Jacobian product of a linear function, by autograd.
 
     Parameters
     ----------
@@ -47,20 +47,19 @@ def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
 
 
 WARM_UPS = 3
-"""Calls before one is recorded on a GPU, in which libraries choose their kernels."""
+"""Calls before the recorded one on a GPU, in which libraries choose their kernels."""
 
 
 def captured(function: Method) -> Method:
-    """Record the first call of each shape, and give the contents of later ones to the record.
+    """Record the first call of each shape, and replay it with the contents of later ones.
 
-    That is how engines decode: on a GPU the call is a CUDA graph; elsewhere it is the operators
-    that the first call made, as an exported program has them. What the function reads as a number
-    of Python, or keeps in an object, is in the record as it was in the first call: an offset, say,
-    that should have been read each time. So the kit is answered by what a user of the record
-    meets.
+    Engines decode this way: on a GPU the record is a CUDA graph; elsewhere it is the operators of
+    the first call, as in an exported program. Python numbers that the function reads, or keeps in
+    an object, stay in the record as in the first call: for example an offset that should be read
+    each time. So the kit gets the results that a user of the record gets.
 
     Positional arguments that are arrays or tensors are contents. All others belong to the record:
-    for other ones a new call is recorded.
+    new ones cause a new record.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def _operators(call: Method, contents: list[Tensor]) -> Method:
 
 
 def _graph(call: Method, contents: list[Tensor]) -> Method:
-    """Record a call as a CUDA graph, whose tensors are given new contents."""
+    """Record a call as a CUDA graph, and return a function that replays it with new contents."""
     import torch
 
     static = [each.clone() for each in contents]
@@ -133,15 +132,15 @@ def _graph(call: Method, contents: list[Tensor]) -> Method:
 
 
 def logits(call: Callable[[], Any]) -> Tensor:
-    """Make a call and return what the first softmax inside it is given.
+    """Make a call and return the input of the first softmax inside it.
 
-    Logits are seldom returned, but every one of them goes through a softmax. If the code converts
-    them to float32 before it, the converted ones are returned; converting them back loses nothing.
+    Logits are seldom returned, but all of them pass through a softmax. If the code converts them to
+    float32 before, the converted ones are returned; converting them back loses nothing.
 
     Raises
     ------
     RuntimeError
-        If no softmax can be seen inside the call.
+        If no softmax is visible inside the call.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -168,7 +167,7 @@ def logits(call: Callable[[], Any]) -> Tensor:
 
 
 def at_the_end(queries: Tensor, length: int) -> Tensor:
-    """Put zeros before queries of shape ``[..., q_len, dim]``, so that there are ``length`` rows.
+    """Pad queries of shape ``[..., q_len, dim]`` with zeros in front, to ``length`` rows.
 
     For attention that takes a query for every position of the sequence.
     """
@@ -178,11 +177,11 @@ def at_the_end(queries: Tensor, length: int) -> Tensor:
 
 
 def import_torchvision() -> None:
-    """Import torchvision, also where its compiled part cannot be loaded.
+    """Import torchvision, even if its compiled part cannot be loaded.
 
-    PyPI's torchvision is compiled for GPUs. Beside a torch for CPUs its compiled part does not
-    load, and the import fails at the first operator that is missing. A library that computes
-    positions alone uses none of them.
+    PyPI's torchvision is compiled for GPUs. With a torch for CPUs its compiled part does not load,
+    and the import fails at the first missing operator. A library that only computes positions uses
+    none of them.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""``posenc badge``: what a report says of each scheme, in a line, for a README."""
+"""``posenc badge``: a report's verdict on each scheme, in one line, for a README."""
 
 import html
 import json
@@ -15,15 +15,15 @@ from posenc_conformance.report.difference import read_report
 
 GOOD, KNOWN, BAD = "brightgreen", "yellow", "red"
 SHADES = {GOOD: "#2d7a0b", KNOWN: "#7d6400", BAD: "#b92d20"}
-"""Backgrounds dark enough for white letters, which have a contrast of at least 4.5 on them."""
+"""Background colours dark enough for white text, with a contrast of at least 4.5."""
 NARROW, WIDE, USUAL = "fijl.,:;!|' ()[]^", "mwMW", 6.6
 TITLE = re.compile("<title>(.*?)</title>")
 MESSAGE = re.compile(
     r"conforms(, 2\^\d+)?|\d+ known failures?|\d+ of \d+ fail(, \d+ blocked)?|\d+ blocked"
 )
-"""What badges say; a badge of something else is somebody's own."""
+"""The messages of badges; a badge with another message is not the kit's."""
 SHOWN = 2
-"""Most combinations that a label names. Where there are more, it names the scheme alone."""
+"""The most combinations that a label names. With more, it names only the scheme."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class Badge:
 
     @property
     def endpoint(self) -> str:
-        """The badge as JSON, as shields.io reads it."""
-        said = {
+        """The badge as JSON for shields.io."""
+        fields = {
             "schemaVersion": 1,
             "label": self.label,
             "message": self.message,
             "color": self.color,
             "isError": self.color == BAD,
         }
-        return json.dumps(said, indent=1) + "\n"
+        return json.dumps(fields, indent=1) + "\n"
 
     @property
     def svg(self) -> str:
-        """The badge as a picture."""
+        """The badge as an SVG picture."""
         left, right = (round(_width(text)) + 12 for text in (self.label, self.message))
         label, message = html.escape(self.label), html.escape(self.message)
         texts = "".join(
@@ -69,7 +69,7 @@ class Badge:
 def badges(report: Mapping[str, Any]) -> list[Badge]:
     """Make a badge for each scheme that the report has a verdict on.
 
-    Raises UserError for a run that asked less than everything that is claimed, or nothing at all.
+    Raises UserError for a run that was interrupted, left out claimed checks, or had none.
     """
     if reason := report.get("interrupted"):
         raise UserError(
@@ -108,8 +108,8 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
 def write(report: Path, folder: Path, *, force: bool = False) -> Iterator[str]:
     """Write the badges of a report into a folder, and yield a line for each.
 
-    Raises UserError for a report or folder that will not do, and unless ``force`` is given for a
-    file that would be lost, before anything is written.
+    Raises UserError, before anything is written, for an unusable report or folder and, unless
+    ``force`` is given, for a file that would be lost.
     """
     found = badges(read_report(report))
     for badge in found:
@@ -130,16 +130,17 @@ def write(report: Path, folder: Path, *, force: bool = False) -> Iterator[str]:
 
 
 def _is_badge(path: Path) -> bool:
-    """Return whether a file is just what is written for some label, message and colour."""
+    """Return whether a file is exactly the badge of some label, message and colour."""
     hint = "name another folder"
-    text = read_text(path, hint).replace("\r\n", "\n")  # as Git may check it out
+    text = read_text(path, hint).replace("\r\n", "\n")  # Git may have changed line ends
     if path.suffix == ".svg":
         title = TITLE.search(text)
         label, _, message = html.unescape(title[1] if title else "").partition(": ")
     else:
-        said = read_json(path, LARGEST_CONFIGURATION, hint)
+        document = read_json(path, LARGEST_CONFIGURATION, hint)
         label, message = (
-            str(said.get(key) if isinstance(said, dict) else "") for key in ("label", "message")
+            str(document.get(key) if isinstance(document, dict) else "")
+            for key in ("label", "message")
         )
     if label.split(" ")[0] != path.stem or not MESSAGE.fullmatch(message):
         return False
@@ -148,5 +149,5 @@ def _is_badge(path: Path) -> bool:
 
 
 def _width(text: str) -> float:
-    """Estimate the width of a text in pixels; the picture stretches the text to just that."""
+    """Estimate the width of a text in pixels; the picture stretches the text to exactly that."""
     return sum(3.9 if each in NARROW else 9.6 if each in WIDE else USUAL for each in text)

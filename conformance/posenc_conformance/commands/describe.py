@@ -1,4 +1,4 @@
-"""What the installed spec says of schemes and of their known mistakes, as text for a terminal."""
+"""Descriptions of schemes and of their known mistakes, from the spec, for a terminal."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ def scheme_named(name: str, schemes: Sequence[KnownScheme]) -> KnownScheme:
 
 
 def signature(scheme: KnownScheme, call: Call) -> str:
-    """Write a call as an adapter's method takes it: by position, then by keyword."""
+    """Return a call as an adapter's method takes it: by position, then by keyword."""
     axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
     keywords = [
         *(parameter.name for parameter in call.parameters.values() if parameter.passed),
@@ -45,7 +45,7 @@ def overview(schemes: Sequence[KnownScheme]) -> Iterator[str]:
 
 
 def details(scheme: KnownScheme) -> Iterator[str]:
-    """Yield all that a claim and a method of a scheme can say."""
+    """Yield everything that a claim about a scheme and its methods can contain."""
     yield f"{scheme.id}: {scheme.title}"
     yield from _wrapped(scheme.summary, "  ", "")
     for call in scheme.calls.values():
@@ -70,7 +70,7 @@ def details(scheme: KnownScheme) -> Iterator[str]:
 
 
 def _more(parameter: Parameter | None) -> str:
-    """Return what the description of a parameter says beyond what it is."""
+    """Return the part of a parameter's description after its first semicolon."""
     _, mark, more = parameter.description.partition("; ") if parameter else ("", "", "")
     return f"{mark}{more.removesuffix('.')}"
 
@@ -96,9 +96,9 @@ def _convention(axis: Convention) -> Iterator[str]:
 
 
 def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
-    """Yield what known mistakes of a scheme are, what they do, and where they happened.
+    """Yield descriptions of known mistakes of a scheme, their effects, and links to cases.
 
-    Without names, all known mistakes of the scheme are explained.
+    Without ``names``, yields all known mistakes of the scheme.
 
     Raises UserError for an unknown name.
     """
@@ -121,7 +121,7 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
 
 
 def guess(name: str, known: Sequence[str], what: str) -> str:
-    """Return a hint at the known name that was meant, or at all that there are."""
+    """Return a hint at the most similar known name, or else at all of them."""
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
 

@@ -1,8 +1,8 @@
-"""Goldens as text: where they stand in the YAML of a scheme or a model, and how they are written.
+"""Goldens as text: their places in the YAML of a scheme or a model, and their format.
 
-A golden is a flow mapping of two or three lines, whatever form it had: what it is about, its
-arguments, and what came out. So a file has a line for each thing that a reader looks for, and the
-numbers of a program take one of them.
+A golden is written as a flow mapping of two or three lines: its description, its arguments, and its
+result. So a file has a line for each thing that a reader looks for, and only one of them holds
+computed numbers.
 """
 
 import json
@@ -19,24 +19,22 @@ from posenc_conformance.scheme_file.strict_yaml import TEXT, load_yaml
 RESULT = ("expect", "sha256")
 """Fields of a golden that are computed."""
 WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]*")
-"""Values that are read as they are written in any style, but for numbers, dates and the like."""
+"""Values that need no quotes in any style, except numbers, dates and the like."""
 COMMENT = re.compile(r"#[^\n]*")
 RESOLVER = yaml.SafeLoader("")
 
 Piece = tuple[int, int, str]
-"""Where a part of a text begins and ends, and what stands there instead."""
+"""Start and end of a part of a text, and its replacement."""
 
 
 def rewrite(text: str, results: Mapping[int, str], provenance: Mapping[str, str]) -> str:
-    """Return the text of a file with some goldens and its provenance written anew.
+    """Return the text of a file with some goldens and its provenance rewritten.
 
-    ``results`` has, by the places of goldens among all, what came out of them. Comments stay; those
-    within a golden that is written go above it. Other goldens stay as they are.
+    ``results`` has the new results by the numbers of their goldens. Comments stay; those within a
+    rewritten golden go above it. Other goldens stay as they are, and so do line ends.
 
-    Lines end as they did.
-
-    Raises UserError where a golden cannot be written as it was meant, as with an anchor in it, and
-    for a text that not every reader of YAML takes.
+    Raises UserError for a golden that cannot be written as it was meant, as with an anchor in it,
+    and for a text that not every reader of YAML takes.
     """
     ending = _line_end(text)
     plain = text.replace(ending, "\n")
@@ -55,7 +53,7 @@ def rewrite(text: str, results: Mapping[int, str], provenance: Mapping[str, str]
 
 
 def _line_end(text: str) -> str:
-    """Return how the lines of a text end; raise UserError if some end otherwise."""
+    """Return the line end of a text; raise UserError if it has several."""
     ending = "\r\n" if "\r\n" in text else "\n"
     if set("\r\n") & set(text.replace(ending, "")):
         raise UserError("lines of the file end in different ways", "save it with one line end")
@@ -63,13 +61,13 @@ def _line_end(text: str) -> str:
 
 
 def write_result(expect: Mapping[str, Any], digest: str) -> str:
-    """Return what came out of a golden, as fields of a flow mapping."""
+    """Return the result of a golden as fields of a flow mapping."""
     ((form, content),) = expect.items()
     return f"expect: {{{form}: {_written(content)}}}, sha256: {digest}"
 
 
 class _Parts:
-    """Where the parts of a text end, and what between them is no part."""
+    """The places of a text's values and anchors, and its comments."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -86,7 +84,7 @@ class _Parts:
         ]
 
     def _content_of(self, token: yaml.ScalarToken) -> int:
-        """Return where a value's content begins: a block's is below the line that announces it."""
+        """Return where a value's content begins: that of a block is below its header line."""
         start: int = token.start_mark.index
         return self.text.index("\n", start) if token.style in ("|", ">") else start
 
@@ -99,9 +97,9 @@ class _Parts:
             )
 
     def end_of(self, node: Any) -> int:
-        """Find where a node ends.
+        """Return where a node ends.
 
-        A block's own mark lies at what comes next, so its last part is asked.
+        A block's own end mark is at the next token, so that of its last part is used.
         """
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             last = node.value[-1]
@@ -109,13 +107,13 @@ class _Parts:
         return len(self.text[: node.end_mark.index].rstrip())
 
     def comments(self, start: int, end: int) -> list[str]:
-        """Find the comments between two places: what begins with # outside of all values."""
-        found, at = [], start
+        """Return the comments between two places: texts that begin with # outside of all values."""
+        comments, at = [], start
         inside = (each for each in self.values if start <= each[0] < end)
         for begin, after in (*inside, (end, end)):
-            found += COMMENT.findall(self.text[at:begin])
+            comments += COMMENT.findall(self.text[at:begin])
             at = after
-        return found
+        return comments
 
 
 def _golden_pieces(parts: _Parts, node: yaml.Node, result: str) -> Iterator[Piece]:
@@ -129,9 +127,9 @@ def _golden_pieces(parts: _Parts, node: yaml.Node, result: str) -> Iterator[Piec
 
 
 def _given_lines(text: str, node: yaml.Node) -> list[str]:
-    """Write what people give of a golden, the arguments on a line of their own.
+    """Return the hand-written fields of a golden, the arguments on a line of their own.
 
-    A model's golden has so few fields beside its arguments that they share a line.
+    A model's golden has so few other fields that they share a line with the arguments.
     """
     fields = {
         name: f"{name}: {_in_flow(text, value)}"
@@ -143,16 +141,16 @@ def _given_lines(text: str, node: yaml.Node) -> list[str]:
 
 
 def _provenance_pieces(parts: _Parts, root: Any, provenance: Mapping[str, str]) -> list[Piece]:
-    """Write what made the goldens where it stands, its comments above it, or above the goldens."""
-    said = ", ".join(f"{name}: {_plain_or_quoted(each)}" for name, each in provenance.items())
+    """Replace the provenance, with its comments above it, or add one above the goldens."""
+    fields = ", ".join(f"{name}: {_plain_or_quoted(each)}" for name, each in provenance.items())
     places = {key.value: (key.start_mark.index, value) for key, value in root.value}
     if "provenance" in places:
         start, node = places["provenance"]
         end = parts.end_of(node)
         comments = "".join(f"{each}\n" for each in parts.comments(start, end))
-        return [(start, end, f"{comments}provenance: {{{said}}}")]
+        return [(start, end, f"{comments}provenance: {{{fields}}}")]
     start, _ = places["goldens"]
-    return [(start, start, f"provenance: {{{said}}}\n\n")]
+    return [(start, start, f"provenance: {{{fields}}}\n\n")]
 
 
 def _fields(node: Any) -> dict[str, yaml.Node]:
@@ -160,7 +158,7 @@ def _fields(node: Any) -> dict[str, yaml.Node]:
 
 
 def _in_flow(text: str, node: Any) -> str:
-    """Write a node in flow style on one line, single values as they were written if they can be."""
+    """Return a node in flow style on one line, with single values as they were if possible."""
     if isinstance(node, yaml.MappingNode):
         pairs = (f"{_in_flow(text, k)}: {_in_flow(text, v)}" for k, v in node.value)
         return "{" + ", ".join(pairs) + "}"
@@ -174,7 +172,7 @@ def _in_flow(text: str, node: Any) -> str:
 
 
 def _plain_or_quoted(value: str, tag: str = TEXT) -> str:
-    """Write a value without quotes if it is read in a flow mapping as what it is."""
+    """Return a value, quoted unless a flow mapping reads it back as the same value."""
     if not value and tag != TEXT:
         return "null"
     is_plain = bool(WORDS.fullmatch(value)) or _is_read_in_flow(value)
@@ -183,7 +181,7 @@ def _plain_or_quoted(value: str, tag: str = TEXT) -> str:
 
 
 def _is_read_in_flow(value: str) -> bool:
-    """Return whether both a mapping and a list in flow style take a plain value as it is."""
+    """Return whether a mapping and a list in flow style both read a plain value back as it is."""
     try:
         read = yaml.load(f"{{a: {value}, b: [{value}, c]}}", Loader=yaml.BaseLoader)
     except yaml.YAMLError:
@@ -219,10 +217,10 @@ def _replaced(text: str, pieces: Sequence[Piece]) -> str:
 
 
 def _demand_same(before: str, after: str) -> None:
-    """Raise UserError unless two texts differ in nothing but what is computed."""
+    """Raise UserError unless two texts differ only in computed fields."""
     try:
         same = dict(_givens(before)) == dict(_givens(after))
-        yaml.compose(after, Loader=yaml.SafeLoader)  # stricter than what reads scheme files
+        yaml.compose(after, Loader=yaml.SafeLoader)  # stricter than the reader of scheme files
     except (UserError, yaml.YAMLError):
         same = False
     if not same:
@@ -230,7 +228,7 @@ def _demand_same(before: str, after: str) -> None:
 
 
 def _givens(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what people have written of a file, with the kinds of all numbers."""
+    """Yield the hand-written fields of a file as JSON, which keeps the types of numbers."""
     raw = load_yaml("goldens", text)
     for name, value in raw.items():
         if name == "goldens":

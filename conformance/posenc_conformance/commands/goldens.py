@@ -31,15 +31,15 @@ from posenc_conformance.scheme_file.read import scheme_paths
 from posenc_conformance.scheme_file.scheme import Golden, Published, Witness
 
 PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
-"""What made the goldens, without a version: a release that computes the same changes no file."""
+"""The makers of goldens, without a version: a release with the same results changes no file."""
 
 Expectation = dict[str, Any]
-"""What a golden says of the result: its values, or probes into it."""
+"""A golden's statement about the result: its values, or probes into it."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A golden, or a published value, that is not what it should be."""
+    """A golden, published value or desideratum that does not hold."""
 
     where: str
     what: str
@@ -77,7 +77,7 @@ def check_model(model: Model) -> list[Drift]:
 
 
 def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
-    """Return whether the reference's results of two calls show what a witness says."""
+    """Return whether the reference's results of two calls show what a witness claims."""
     call = scheme.calls[witness.call]
     conventions = call.combinations[witness.combination].conventions
     first, second = (
@@ -93,10 +93,10 @@ def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
 
 
 def write(path: Path) -> list[str]:
-    """Write the goldens of a scheme or model anew, as the reference has them.
+    """Rewrite the goldens of a scheme or model with the reference's results.
 
     Returns the ids of those that changed. They are written in flow style, with new ``expect`` and
-    ``sha256``; beside them only the file's ``provenance`` is touched, and comments stay. The file
+    ``sha256``; apart from them only the file's ``provenance`` changes, and comments stay. The file
     is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
@@ -136,12 +136,12 @@ def _goldens_of(owner: KnownScheme | Model) -> list[tuple[KnownScheme, Golden]]:
 
 @contextmanager
 def _refusing(where: str) -> Iterator[None]:
-    """Raise UserError that says whose arguments the reference or the oracle refuses."""
+    """Turn an exception of the reference or the oracle into a UserError about ``where``."""
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # also a fault of a reference or an oracle that is being written
+    except Exception as error:  # also a bug of an unfinished reference or oracle
         at = traceback.extract_tb(error.__traceback__)[-1]
         raise UserError(
             f"{where}: its arguments give no result: {describe_exception(error)} "
@@ -192,7 +192,7 @@ def _expectation(golden: Golden) -> Expectation:
 
 
 def _regenerated(scheme: KnownScheme, golden: Golden) -> Expectation:
-    """Compute what the reference says now, in the form that the golden has."""
+    """Compute the reference's current result in the form of the golden."""
     case = case_described_by(scheme, golden, "float64")
     truth = case.truth
     if golden.values is not None:
@@ -228,9 +228,9 @@ def _elements(case: Case, expect: Expectation) -> Iterator[tuple[tuple[int, ...]
 
 
 def _uncertified(scheme: KnownScheme, golden: Golden, expect: Expectation) -> Iterator[str]:
-    """Yield in words each value that the oracle does not confirm.
+    """Yield a line on each value that the oracle does not confirm.
 
-    A floating value may be off by one unit in the last place of the scale, an exact one by nothing.
+    A float may be off by one unit in the last place of the scale, an exact value by nothing.
     """
     case = case_described_by(scheme, golden, "float64")
     with mpmath.workdps(oracle.DIGITS):
@@ -247,9 +247,9 @@ def _uncertified(scheme: KnownScheme, golden: Golden, expect: Expectation) -> It
 
 
 def oracle_values(case: Case) -> oracle.Element:
-    """Return the oracle's function that takes an index and gives the element's value.
+    """Return the oracle's function from an element's index to its value.
 
-    Raises UserError if the oracle knows no values of the call.
+    Raises UserError if the oracle has no values for the call.
     """
     values = getattr(module_of(case.scheme, ORACLE), "VALUES", {}).get(case.call.name)
     if values is None:
@@ -261,7 +261,7 @@ def oracle_values(case: Case) -> oracle.Element:
 def unit(case: Case, index: tuple[int, ...], value: float) -> float:
     """Return one unit in the last place of an element's scale.
 
-    Where the scale, divided by a count, is smaller than the value, it is that of the value itself.
+    A scale that is smaller than the value, as when divided by a count, is replaced by the value.
     """
     scale = np.broadcast_to(case.terms.scale, case.shape)[index]
     return float(np.spacing(max(scale, abs(value))))
@@ -290,7 +290,7 @@ def _golden_drift(scheme: KnownScheme, golden: Golden) -> Iterator[str]:
 
 
 def _digest(golden: Golden, expect: Expectation) -> str:
-    """Hash what the golden says: its inputs, conventions and values."""
+    """Hash the content of a golden: its inputs, conventions and values."""
     content = {
         "call": golden.call,
         "combination": golden.combination,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 5.0
-"""Seconds after which one wants to know how far a command is."""
+"""Seconds between two progress messages of a slow command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -189,13 +189,13 @@ def _repro(options: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Words on how far a slow command is, now and then, beside what it prints."""
+    """Progress messages of a slow command, now and then, on standard error."""
 
     def __init__(self) -> None:
         self._last = monotonic()
 
     def tell(self, words: str) -> None:
-        """Print words, unless something has just been told."""
+        """Print ``words``, unless a message has just been printed."""
         if monotonic() - self._last > PATIENCE:
             self._last = monotonic()
             print(f"posenc: {words}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""``posenc model``: what a model computes, and what mistakes in reading its configuration cost."""
+"""``posenc model``: a model's positions, and the cost of misreading its configuration."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from posenc_conformance.models.misreadings import applicable
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
 LISTED = 6
-"""Most numbers of a list that are shown."""
+"""The most numbers of a list that are shown."""
 
 
 def overview() -> Iterator[str]:
@@ -34,7 +34,7 @@ def overview() -> Iterator[str]:
 
 
 def describe_model(name: str) -> Iterator[str]:
-    """Yield all about one model, of the spec or in a file.
+    """Yield the description of a model, of the spec or in a file.
 
     Raises UserError if there is none, or its configuration contradicts itself.
     """

@@ -20,16 +20,16 @@ from posenc_conformance.files import Writer, shown
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
 
 SPELLINGS = ("released", "transformers-5")
-"""As the model's configuration is spelt, or as transformers 5 saves it."""
+"""The spelling of the released configuration, or that of transformers 5."""
 
 
 def write_probe(
     name: str, out: str, dtype: str, spelling: str, *, force: bool = False
 ) -> Iterator[str]:
-    """Write the probe of a model of the spec, or of a config.json, and say what to do with it.
+    """Write the probe of a model of the spec, or of a config.json, and yield instructions.
 
-    Raises UserError for a model of which none can be made, for a folder that cannot be written, and
-    unless ``force`` is given for one in which something would be lost.
+    Raises UserError for a model that no probe can be made of, for a folder that cannot be written,
+    and, unless ``force`` is given, for one in which something would be lost.
     """
     _demand_known(dtype)
     _demand_name(out)
@@ -44,10 +44,10 @@ def write_probe(
 
 
 def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
-    """Write the same as a GGUF file, for engines that load one, and say what to do with it.
+    """Write the same as a GGUF file, for engines that load one, and yield instructions.
 
-    Raises UserError for a model of which none can be made, for a file that cannot be written, and
-    unless ``force`` is given for one that would be lost.
+    Raises UserError for a model that no probe can be made of, for a file that cannot be written,
+    and, unless ``force`` is given, for one that would be lost.
     """
     _demand_known(dtype)
     _demand_name(out)
@@ -62,19 +62,19 @@ def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Itera
 
 
 def _demand_known(dtype: str) -> None:
-    """Raise UserError for a dtype in which no weights are written."""
+    """Raise UserError for a dtype that weights cannot have."""
     if dtype not in STORED:
         raise UserError(f"--dtype={dtype} is not known", f"give one of {', '.join(STORED)}")
 
 
 def _demand_name(out: str) -> None:
-    """Raise UserError for a name that a variable of a shell has left empty."""
+    """Raise UserError for an empty name, as from an unset variable of a shell."""
     if not out:
         raise UserError("--out= names nothing", "say where to write the probe")
 
 
 def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str) -> Iterator[str]:
-    """Say what was written, and what to do with it."""
+    """Yield lines on the written probe, and instructions."""
     out, name, served = shown(out), shown(name), shown(served)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     if text_of(model.config) is not model.config:

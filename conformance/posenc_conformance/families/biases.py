@@ -1,7 +1,7 @@
-"""What the schemes of biases share: invariants, and models of mistakes.
+"""Shared parts of bias schemes: invariants, and models of mistakes.
 
-A scheme says what a key far away costs. The rest is the same for all: queries are the last of the
-keys, a bias is added head by head, and its gradient is linear.
+A scheme defines the bias of a key at a distance. The rest is the same for all: queries are the last
+of the keys, a bias is added head by head, and its gradient is linear.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,15 +25,15 @@ Rows = Callable[[Case], Integers]
 
 @dataclass(frozen=True)
 class DistanceBias:
-    """A bias that each head computes from the distance alone, with numbers of its own.
+    """A bias that each head computes only from the distance, with numbers of its own.
 
-    All that the kit needs to know of such a scheme follows from its formula.
+    All that the kit needs for such a scheme follows from its formula.
     """
 
     at: Callable[[Case, Floats], Floats]
     """The bias at distances of shape [q_len, k_len]: [heads, q_len, k_len]."""
     numbers: Mapping[str, float]
-    """Names of arrays with one number for each head, and the middle of the values drawn."""
+    """Names of arrays with one number for each head, and the middle of the drawn values."""
     lost: Callable[[Case, Floats], Floats] | None = None
     """Rounding errors inside the formula, relative to its result, in units of u: for ``angle``."""
 
@@ -62,9 +62,9 @@ class DistanceBias:
         yield {**self.of_heads(1), "q_len": 300, "k_len": 300}
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """Give the scale, which is the magnitude of the bias, and the loss in the formula.
+        """Return the scale, which is the magnitude of the bias, and the loss in the formula.
 
-        The loss stands for the angle. It is 0 where the bias is 0.
+        The loss takes the place of the angle. It is 0 where the bias is 0.
         """
         distance = distances(case)
         scale = np.abs(self.at(case, distance))
@@ -73,7 +73,7 @@ class DistanceBias:
 
     @property
     def invariants(self) -> dict[str, InvariantCheck]:
-        """Checks of what every such bias obeys."""
+        """Checks of the invariants of every such bias."""
         return {
             "toeplitz": toeplitz(self.arguments),
             "last-queries": last_queries(self.arguments),
@@ -110,7 +110,7 @@ def seen_gradient(case: Case) -> Floats:
 def table_sweep(name: str, rows: int, **more: Any) -> Sweep:
     """Make a sweep with two queries at the end of many keys.
 
-    The table has a dozen heads and ``rows`` rows, unless the parameters ask for other numbers.
+    The table has a dozen heads and ``rows`` rows, unless the parameters give other numbers.
     ``name`` is the parameter that counts the rows.
     """
 
@@ -136,7 +136,7 @@ def toeplitz(arguments: DrawArguments) -> InvariantCheck:
 
 
 def last_queries(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that fewer queries give the last rows of as many queries as keys."""
+    """Make a check that few queries give the last rows of the result with a query for each key."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -153,7 +153,7 @@ def last_queries(arguments: DrawArguments) -> InvariantCheck:
 def heads_apart(arguments: DrawArguments, *names: str, axis: int = 0) -> InvariantCheck:
     """Make a check that heads in reverse order have their biases in reverse order.
 
-    The heads are reversed in these arguments.
+    The heads are reversed in the arguments ``names``.
     """
 
     def check(trial: Trial) -> None:
@@ -168,10 +168,7 @@ def heads_apart(arguments: DrawArguments, *names: str, axis: int = 0) -> Invaria
 
 
 def constant_table(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that a table of one value gives a bias of that value everywhere.
-
-    No scale is applied.
-    """
+    """Make a check that a table of one value gives a bias of that value, without a scale."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -223,8 +220,8 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
 def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
     """Make a model that predicts distances off by one.
 
-    The query itself has a distance of 1, or the key before it a distance of 0. ``bias`` takes what
-    is added to all distances.
+    The query itself has a distance of 1, or the key before it a distance of 0. ``bias`` takes the
+    number that is added to all distances.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -235,7 +232,7 @@ def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
 
 
 def averaged(*numbers: Callable[[Case], Any], what: str) -> DeviationModel:
-    """Make a model that predicts means of gradients where their sums belong.
+    """Make a model that predicts means of gradients instead of their sums.
 
     ``numbers`` count the terms of the sums.
     """
@@ -255,7 +252,7 @@ def pairs(case: Case) -> int:
 
 
 def looked_up(case: Case, rows: Integers) -> Floats:
-    """Look up the bias that a table has in these rows: [heads, q_len, k_len]."""
+    """Look up the biases in these rows of the table: [heads, q_len, k_len]."""
     return np.moveaxis(case.arguments["table"][rows], -1, 0)
 
 
@@ -273,10 +270,9 @@ def pairs_of_rows(rows: Rows) -> Callable[[Case], Floats]:
 
 
 def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
-    """Make a function that gives the error terms of the gradient of a table.
+    """Make a function that returns the error terms of the gradient of a table.
 
-    The scale is the sum of the magnitudes that are added up. Their number stands in place of
-    angles.
+    The scale is the sum of the magnitudes of the terms; their number takes the place of angles.
     """
 
     def terms(case: Case) -> ErrorTerms:
@@ -287,7 +283,7 @@ def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
 
 
 def overwritten(rows: Rows, what: str) -> DeviationModel:
-    """Make a model in which each row keeps the gradient of its last pair alone."""
+    """Make a model in which each row keeps only the gradient of its last pair."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         output, row = np.zeros(case.shape), rows(case)

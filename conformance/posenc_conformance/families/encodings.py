@@ -1,4 +1,4 @@
-"""What encodings share, most of them made of sines and cosines."""
+"""Shared parts of encodings, most of which are made of sines and cosines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ def at_twice_the_angle(trial: Trial, once: Waves, twice: Waves, what: str) -> No
 
 
 def dot_products(rows: Answer) -> Answer:
-    """Compute the dot product of every two rows."""
+    """Compute the dot product of every pair of rows."""
     return (rows[:, None] * rows[None]).sum(axis=-1)
 
 
 def along_diagonals(dots: Answer) -> Answer:
-    """Compute by how much dot products change when both rows move on by one.
+    """Compute the change of dot products when both rows move on by one.
 
-    The change is 0 if distance alone counts.
+    It is 0 if only the distance counts.
     """
     return dots[1:, 1:] - dots[:-1, :-1]
 
@@ -70,15 +70,15 @@ def channels_alike(trial: Trial, answer: Answer) -> None:
 
 
 def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the result with another base, of those in common use."""
+    """Predict the result with another base in common use."""
     yield from bases(case, None)
 
 
 def one_row_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the same row at every position.
 
-    It is the row that the number of positions names, or the row of the last position, of the one
-    after it, or of the first.
+    It is the row of the last position, of the one after it, of the first, or of the position that
+    equals the number of positions.
     """
     positions = case.arguments["positions"]
     if len(positions) < 2:

@@ -1,4 +1,4 @@
-"""What small networks are made of, with derivatives: convolutions over frames, GELU, layer norm."""
+"""Parts of small networks, with derivatives: convolutions over frames, GELU, layer norm."""
 
 from collections.abc import Callable
 from math import erf
@@ -10,7 +10,7 @@ from posenc_conformance.judge.arrays import Floats
 Step = Callable[[Floats], Floats]
 
 EPSILON = 1e-5
-"""Added to a variance before its root is taken, as torch's normalisations do."""
+"""The number added to a variance before its root is taken, as in torch's normalisations."""
 
 _erf = np.frompyfunc(erf, 1, 1)
 
@@ -18,7 +18,7 @@ _erf = np.frompyfunc(erf, 1, 1)
 def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> Floats:
     """Convolve frames: sum over taps, row i starting at frame ``i - before``.
 
-    ``before`` is half of the kernel, rounded down, if it is not given.
+    By default, ``before`` is half of the kernel, rounded down.
     """
     *leading, n, dim = x.shape
     kernel = w.shape[-1]
@@ -32,7 +32,7 @@ def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> F
 
 
 def convolved_back(slope: Floats, weight: Floats, groups: int) -> Floats:
-    """Compute derivatives by the input of a convolution from those by its output."""
+    """Compute the gradient of a convolution's input from that of its output."""
     width, kernel = weight.shape[1:]
     turned = weight.reshape(groups, width, width, kernel).swapaxes(1, 2)[..., ::-1]
     return convolved(slope, turned.reshape(weight.shape), groups, kernel - 1 - kernel // 2)
@@ -51,7 +51,7 @@ def gelu_slope(z: Floats) -> Floats:
 
 
 def tanh_formula(z: Floats) -> Floats:
-    """Compute the tanh formula, which stands for GELU where it has to be fast."""
+    """Compute the tanh formula, a fast approximation of GELU."""
     return np.asarray(z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))) / 2)
 
 

@@ -12,17 +12,17 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MANY = 2**13
-"""About how many elements of a saved array are looked at."""
+"""The approximate number of elements of a saved array that are used."""
 NEAR = 1e-9
-"""More than float64 can err in a quotient of logarithms, and less than such a quotient differs from
-a whole number, unless it is one."""
+"""More than float64's error in a quotient of logarithms, and less than the distance from such a
+quotient to the nearest whole number, unless it is one."""
 Integers = npt.NDArray[np.int64]
 
 
 def lengths(
     trial: Trial, k_lens: Sequence[int] = (6, 2, 9, 33, 4), **others: Sequence[Any]
 ) -> ArgumentDict:
-    """Draw a few keys, as many queries or fewer, and sizes of other names."""
+    """Draw a few keys, at most as many queries, and values of ``others``."""
     k_len = trial.choose("k_len", k_lens)
     q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
     chosen = {name: trial.choose(name, values) for name, values in others.items()}
@@ -38,7 +38,7 @@ def queries(case: Case) -> Integers:
 def lags(case: Case, query: Any = None) -> Integers:
     """Compute query minus key: [q_len, k_len].
 
-    The queries stand in their own places, unless other positions are given.
+    The queries are at their own positions, unless ``query`` gives others.
     """
     keys = np.arange(int(case.parameter("k_len")))
     return np.asarray((queries(case) if query is None else query) - keys)
@@ -50,19 +50,19 @@ def distances(case: Case, query: Any = None) -> Floats:
 
 
 def one_step(case: Case, where: Flags) -> ErrorTerms:
-    """Give terms whose bound is 1 at some of the whole numbers of a result, and 0 at the others.
+    """Return terms whose bound is 1 for some of the whole numbers of a result, and 0 for the rest.
 
-    ``where`` says at which ones it is 1.
+    ``where`` marks those for which it is 1.
     """
     unit = case.scheme.accuracy.angle * UNIT_ROUNDOFF["float32"]
     return ErrorTerms(np.where(where, 2.0, 0.0), np.full((), 0.5 / unit))
 
 
 def saved_lags(array: Array) -> tuple[Integers, Array] | None:
-    """Find query minus key in an array that has an integer for each query and key.
+    """Compute query minus key for an array that has an integer for each query and key.
 
-    It is for ``posenc identify``. Returns the lags and the integers; of many queries, only some.
-    Returns None if the array is of another form.
+    It is for ``posenc identify``. Returns the lags and the integers, for only some queries if there
+    are many. Returns None if the array is of another form.
     """
     if array.ndim != 2 or array.dtype.kind not in "iu" or not 1 < array.shape[1] >= len(array):
         return None

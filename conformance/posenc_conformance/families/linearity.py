@@ -1,4 +1,4 @@
-"""What layers, rotations and gradients share: they are linear in one of their arguments."""
+"""An invariant of layers, rotations and gradients: they are linear in one argument."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the schemes of masks share: nothing is rounded, and queries are the last of the keys."""
+"""Shared parts of mask schemes: nothing is rounded, and queries are the last of the keys."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 Bools = npt.NDArray[np.bool_]
 Saved = Iterator[tuple[ArgumentDict, Array]]
 MANY = 2**20
-"""About how many elements of a saved mask are looked at."""
+"""The approximate number of elements of a saved mask that are used."""
 LONG = 300
 """More keys than 8 bits can count, and more than a block has threads."""
 FAR = 2048
@@ -24,7 +24,7 @@ FAR = 2048
 
 
 def lengths(trial: Trial) -> ArgumentDict:
-    """Draw a few keys, and as many queries or fewer."""
+    """Draw a few keys, and at most as many queries."""
     k_len = trial.choose("k_len", (7, 2, 12, 33, 5))
     q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, k_len - 1),))
     return {"q_len": q_len, "k_len": k_len}
@@ -54,17 +54,17 @@ def places(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def right(case: Case) -> Bools:
-    """Compute the true mask, whole even where a golden prints only some of it."""
+    """Compute the whole true mask, even where a golden prints only some of it."""
     return np.asarray(case.with_arguments().truth, dtype=np.bool_)
 
 
 def predicted(explanation: str, mask: Any) -> Prediction:
-    """Predict this mask, which a mistake would have returned, as numbers."""
+    """Make a prediction of a mistake's mask, as numbers."""
     return Prediction(explanation, np.asarray(mask, dtype=np.float64))
 
 
 def after_hops(first: Floats, second: Floats) -> Bools:
-    """Find which keys are reached by one step through each of two masks."""
+    """Return which keys are reached by one step through each of two masks."""
     return np.asarray(first @ second > 0)
 
 
@@ -93,7 +93,7 @@ def looks_back_only(arguments: DrawArguments) -> InvariantCheck:
 
 
 def toeplitz(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that the distance of a key alone decides whether it is attended to."""
+    """Make a check that only the distance of a key decides whether it is attended to."""
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
@@ -120,7 +120,7 @@ def shifted_by(name: str, arguments: DrawArguments) -> InvariantCheck:
 
 
 def last_queries(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that fewer queries give the last rows of as many queries as keys."""
+    """Make a check that few queries give the last rows of the result with a query for each key."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -139,7 +139,7 @@ def keys_per_row(
 ) -> InvariantCheck:
     """Make a check that a query attends to the right number of keys.
 
-    ``count`` takes the case and the positions of the queries, and gives that number for each.
+    ``count`` takes the case and the positions of the queries, and returns that number for each.
     """
 
     def check(trial: Trial) -> None:
@@ -180,7 +180,7 @@ def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved
 
 
 def inverted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict True where attention is forbidden, as some interfaces have it."""
+    """Predict True where attention is forbidden, as in some interfaces."""
     yield predicted("matches the mask inverted: True where attention is forbidden", ~right(case))
 
 

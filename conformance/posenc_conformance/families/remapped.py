@@ -1,7 +1,7 @@
-"""What schemes share that give rotary embedding other distances than those of the positions.
+"""Shared parts of schemes that change the distances in rotary embedding.
 
-A scheme says which distance a query has from a key. The rest is the same for all: how logits follow
-from the distance, how far they may be off, and what goes wrong with queries, pairs and factors.
+A scheme defines the distance from a query to a key. The rest is the same for all: how logits follow
+from the distance, their error bounds, and mistakes with queries, pairs and factors.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,21 +25,21 @@ Distance = Callable[[Case, Integers, Integers], Floats]
 
 
 Groups = Callable[[Case], Integers]
-"""Finds the group of each query with each key, -1 for none. In one group, equal tokens have equal
+"""Returns the group of each query with each key, -1 for none. In one group, equal tokens have equal
 logits."""
 
 
 @dataclass(frozen=True)
 class Remapped:
-    """A call whose pairs turn by distances of its own."""
+    """A call that rotates pairs by distances of its own."""
 
     distance: Distance
     drawn: Callable[[Trial], ArgumentDict]
-    """Draws the numbers that the map has."""
+    """Draws the numbers of the distance map."""
     plain: Callable[[Case], ArgumentDict]
     """Changes the arguments so that nothing is far and distances are those of the positions."""
     usual: Arguments
-    """The numbers of the map in sweeps and sizes."""
+    """The numbers of the distance map in sweeps and sizes."""
 
     def distances(self, case: Case, query: Integers | None = None) -> Floats:
         """Compute the true distances, or those of queries at other positions: [q_len, k_len]."""
@@ -84,7 +84,7 @@ class Remapped:
 
     @property
     def invariants(self) -> dict[str, InvariantCheck]:
-        """Checks of what every such call obeys."""
+        """Checks of the invariants of every such call."""
         return {
             "own-position": self._own_position,
             "near-as-ever": self._near_as_ever,
@@ -113,9 +113,9 @@ class Remapped:
     def alike(
         self, rows: str, group: Groups, what: str, step: Callable[[Case], int] = lambda case: 1
     ) -> InvariantCheck:
-        """Make a check that alike queries or keys of one group have the same logits.
+        """Make a check that equal queries or keys of one group have the same logits.
 
-        They are a step apart; ``rows`` says whether they are queries (``q``) or keys (``k``).
+        They are ``step`` apart; ``rows`` says whether they are queries (``q``) or keys (``k``).
         """
 
         def check(trial: Trial) -> None:
@@ -185,10 +185,10 @@ def logits(case: Case, distance: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the scaled sum of products of the lengths of pairs, and the angle.
+    """Return the scale, the scaled sum of products of the lengths of pairs, and the angle.
 
-    The scale is 0 at keys after the query. Queries and keys may be turned apart, each by a position
-    up to its own. Sums of head_dim products in float32 stand beside the angles.
+    The scale is 0 at keys after the query. Queries and keys may be rotated separately, each by a
+    position up to its own. Errors of sums of head_dim products in float32 are added to the angles.
     """
     first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
     q, k = (
@@ -206,7 +206,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all logits times one number, which is estimated."""
+    """Predict all logits times one fitted number."""
     truth = np.where(case.shown, case.truth, 0.0)
     seen = np.where(case.shown, got, 0.0)
     size = float((truth * truth).sum())

@@ -1,7 +1,7 @@
-"""What every rotary scheme shares: pairs of channels, bounds, invariants and models of mistakes.
+"""Shared parts of rotary schemes: pairs of channels, bounds, invariants and models of mistakes.
 
-A scheme says how fast its pairs turn. The rest is the same for all: how the channels of a head make
-pairs, and what follows from turning them.
+A scheme defines the frequencies of its pairs. The rest is the same for all: how the channels of a
+head form pairs, and what follows from rotating them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +29,10 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 6
 POLAR = 3 * np.pi + 1
-"""What turning a pair as a length and an angle may cost more than products with sine and cosine, in
-units of u. The angle of the pair is at most π and, like every function of a library, off by less
-than 2 u of itself; adding the position's angle rounds it by π u more. Length, cosine and their
-product cost 5 u, of which the model grants 4 v."""
+"""The extra error, in units of u, of rotating a pair as a length and an angle instead of by
+products with sine and cosine. The angle of the pair is at most π and, like every function of a
+library, off by less than 2 u of itself; adding the position's angle rounds it by π u more. Length,
+cosine and their product cost 5 u, of which the model grants 4 v."""
 Index = npt.NDArray[np.int64]
 Pair = tuple[Index, Index]
 """Channels of the first and of the second member of each pair."""
@@ -51,10 +51,10 @@ def rotary_dim(case: Case) -> int:
 
 
 def channels(rotated: int, layout: str, widths: Sequence[int] = ()) -> Pair:
-    """Find the channels of the first and of the second member of each pair.
+    """Return the channels of the first and of the second member of each pair.
 
-    ``widths`` are those of the axes, whose channels lie apart under half-per-axis. If none are
-    given, there are two axes of equal width.
+    ``widths`` are those of the axes, whose channels are kept apart under half-per-axis. By default,
+    there are two axes of equal width.
     """
     pairs = np.arange(rotated // 2)
     if layout == "interleaved":
@@ -76,11 +76,11 @@ def _sliced(channels: Index) -> slice | Index:
 
 
 SQUARED = 1e-140, 1e140
-"""Lengths whose squares float64 holds with all their bits."""
+"""The range of lengths whose squares float64 holds with all their bits."""
 
 
 def _lengths(first: Floats, second: Floats) -> Floats:
-    """Compute the lengths of pairs; ``np.hypot`` alone takes ten times as long."""
+    """Compute the lengths of pairs, ten times as fast as ``np.hypot``."""
     with np.errstate(over="ignore", under="ignore"):
         length = np.sqrt(first * first + second * second)
     low, high = SQUARED
@@ -91,17 +91,17 @@ def _lengths(first: Floats, second: Floats) -> Floats:
 
 
 def read_channels(case: Case) -> Pair:
-    """Find where pairs are read from; in a backward pass, where the forward one writes them to."""
+    """Return the channels to read pairs from; if backward, those that the forward pass writes."""
     return channels(rotary_dim(case), _layouts(case)[0], _widths(case))
 
 
 def written_channels(case: Case) -> Pair:
-    """Find where pairs are written to; in a backward pass, where the forward one reads them."""
+    """Return the channels to write pairs to; if backward, those that the forward pass reads."""
     return channels(rotary_dim(case), _layouts(case)[1], _widths(case))
 
 
 def _widths(case: Case) -> list[int]:
-    """Return the channels of each axis; none, unless the axes have widths of their own."""
+    """Return the width of each axis; empty unless the call has ``widths``."""
     return [int(width) for width in case.arguments.get("widths", ())]
 
 
@@ -128,12 +128,12 @@ def one_axis(case: Case) -> Floats:
 
 
 def unscaled(case: Case) -> Floats:
-    """Return the factor 1 of a rotation alone, which keeps lengths."""
+    """Return the factor 1 of a pure rotation, which keeps lengths."""
     return np.ones(1)
 
 
 def few_rows(head_dim: int, start: int) -> ArgumentDict:
-    """Make two heads, and a few positions in a row from ``start`` on."""
+    """Make two heads, with a few consecutive positions from ``start`` on."""
     return {
         "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
         "positions": start + np.arange(ROWS),
@@ -141,7 +141,7 @@ def few_rows(head_dim: int, start: int) -> ArgumentDict:
 
 
 def some_channels(trial: Trial, head_dim: int) -> ArgumentDict:
-    """Draw fewer rotated channels than the head has, now and then, where that is claimed."""
+    """Draw fewer rotated channels than the head has, now and then, if that is claimed."""
     if not (trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1)):
         return {}
     widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
@@ -157,7 +157,7 @@ def partial(trial: Trial, chosen: ArgumentDict) -> ArgumentDict:
 
 
 def rest_passes(trial: Trial, chosen: ArgumentDict, beyond: str = "rotary_dim") -> None:
-    """Check that channels beyond the rotated ones are returned bit by bit."""
+    """Check that channels beyond the rotated ones are returned bit for bit."""
     answer = trial.answer(**chosen)
     rest = slice(rotary_dim(answer.case), None)
     wrong = answer.values[..., rest] != answer.case.arguments["x"][..., rest]
@@ -165,7 +165,7 @@ def rest_passes(trial: Trial, chosen: ArgumentDict, beyond: str = "rotary_dim") 
 
 
 def far(parameters: Arguments, largest: int, head_dim: int = 128, **usual: Any) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, for one head."""
+    """Make a call of one head that reaches all powers of two up to the largest position."""
     positions = positions_up_to(largest)
     rest = {name: value for name, value in parameters.items() if name != "head_dim"}
     x = fine((len(positions), parameters.get("head_dim", head_dim)))
@@ -175,15 +175,15 @@ def far(parameters: Arguments, largest: int, head_dim: int = 128, **usual: Any) 
 def small_head(sweep: Sweep) -> Sweep:
     """Make the sweep of a backward call from that of its forward call.
 
-    The head has 16 channels, unless the parameters ask for another number.
+    The head has 16 channels, unless the parameters give another number.
     """
     return lambda parameters, largest: sweep({"head_dim": 16, **parameters}, largest)
 
 
 def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[ArgumentDict]]:
-    """Make a function that yields heads of these sizes.
+    """Make a function that yields heads of the sizes ``dims``.
 
-    It is meant for backward calls, for which few sizes do: their forward calls are asked for many.
+    It is for backward calls, which need few sizes, since their forward calls get many.
     """
 
     def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -194,7 +194,7 @@ def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[ArgumentDict]]
 
 @dataclass(frozen=True)
 class Rotation:
-    """A rotary call: what it draws for its checks, and how each pair turns."""
+    """A rotary call: the arguments drawn for its checks, and the rotation of each pair."""
 
     arguments: Callable[[Trial], ArgumentDict]
     """Draws the arguments of a small call: x of shape [2, ROWS, head_dim], and positions of ROWS
@@ -206,14 +206,14 @@ class Rotation:
     amplitude: Callable[[Case], Floats] = unscaled
     """Factor of each pair's length: broadcasts to [n, pairs]."""
     axis: Callable[[Case], Index] | None = None
-    """The axis of each pair, if frequencies begin anew with each axis."""
+    """The axis of each pair, if frequencies restart with each axis."""
 
     def angles(self, case: Case) -> Floats:
-        """Compute the angle of each row and pair, as float64 has it: [n, pairs]."""
+        """Compute the angle of each row and pair in float64: [n, pairs]."""
         return self.places(case) * self.frequencies(case)
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """Give the scale, which is the length of the turned pair, and the angle.
+        """Return the scale, which is the length of the rotated pair, and the angle.
 
         The scale of channels that pass through is 0, because they must be equal.
         """
@@ -222,22 +222,22 @@ class Rotation:
         return self.terms(case, np.abs(self.angles(case)) * growth)
 
     def terms(self, case: Case, angle: Floats) -> ErrorTerms:
-        """Give the error terms of pairs whose angles lose ``angle``.
+        """Return the error terms of pairs whose angles have the error ``angle``.
 
-        That is in units of u times ``accuracy.angle``.
+        It is in units of u times ``accuracy.angle``.
         """
         x, (first, second) = case.arguments["x"], map(_sliced, read_channels(case))
         length = _lengths(x[..., first], x[..., second])
         length *= self.amplitude(case)
         scale = np.zeros(case.shape)
-        angles = np.zeros((*angle.shape[:-1], case.shape[-1]))  # it is the same for all heads
+        angles = np.zeros((*angle.shape[:-1], case.shape[-1]))  # the same for all heads
         for written in map(_sliced, written_channels(case)):
             scale[..., written] = length
             angles[..., written] = angle + POLAR / case.scheme.accuracy.angle
         return ErrorTerms(scale, angles)
 
     def turned(self, case: Case, angles: Floats) -> Floats:
-        """Compute the result that other angles, one per row and pair, would give."""
+        """Compute the result for other angles, one per row and pair."""
         x, out = case.arguments["x"], case.arguments["x"].copy()
         first, second = (x[..., channel] * self.amplitude(case) for channel in read_channels(case))
         to_first, to_second = written_channels(case)
@@ -246,14 +246,14 @@ class Rotation:
         return np.asarray(out)
 
     def with_frequencies(self, case: Case, omega: Floats, explanation: str) -> Prediction:
-        """Predict the result that other frequencies would give."""
+        """Predict the result for other frequencies."""
         return Prediction(explanation, self.turned(case, self.places(case) * omega))
 
     @property
     def backward(self) -> "Rotation":
-        """The transpose, which turns pairs back and scales their length as the rotation does.
+        """The transpose, which rotates pairs back and scales their length as the rotation does.
 
-        Channels change places by the call itself. It is not the inverse: what makes pairs longer
+        The call itself swaps the channels. It is not the inverse: a factor that makes pairs longer
         forward makes them longer backward, too.
         """
         return replace(self, places=lambda case: -self.places(case))
@@ -272,7 +272,7 @@ class Rotation:
         )
 
     def identity_at_zero(self, trial: Trial) -> None:
-        """Check that nothing turns at position 0; only the layout of the result may differ."""
+        """Check that nothing is rotated at position 0; only the layout of the result may differ."""
         chosen = self.arguments(trial)
         answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
         expected = self.turned(answer.case, np.zeros(self.angles(answer.case).shape))
@@ -281,7 +281,7 @@ class Rotation:
     def relative_scores(self, trial: Trial) -> None:
         """Check that query and key keep their score when both move by the same distance.
 
-        There is one such distance for each axis.
+        The distance differs from axis to axis.
         """
         chosen = self.arguments(trial)
         query, key = chosen["x"], chosen["x"][..., ::-1, :].copy()
@@ -304,7 +304,7 @@ class Rotation:
         )
 
     def axis_locality(self, trial: Trial) -> None:
-        """Check that moving along one axis turns only the pairs that look at it."""
+        """Check that moving along one axis changes only the pairs of that axis."""
         chosen = self.arguments(trial)
         before = trial.answer(**chosen)
         moved = chosen["positions"].copy()
@@ -389,7 +389,7 @@ class Rotation:
     def layout_permutation(self, trial: Trial) -> None:
         """Check that the result is that of interleaved pairs, up to a permutation.
 
-        The permutation is that between the two layouts.
+        The permutation is the one between the two layouts.
         """
         chosen = self.arguments(trial)
         answer = trial.answer(**chosen)
@@ -424,7 +424,7 @@ class Rotation:
             "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
         )
 
-    # What a result says.
+    # Reading results.
 
     def read_frequencies(
         self, case: Case, output: Floats
@@ -451,7 +451,7 @@ class Rotation:
     # Models of mistakes.
 
     def turned_forward(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict the gradient of a backward call turned as queries and keys are."""
+        """Predict the gradient of a backward call rotated forward, as queries and keys are."""
         turned = self.turned(case, -self.angles(case))
         yield Prediction("matches the gradient turned forward instead of back", turned)
 
@@ -470,7 +470,7 @@ class Rotation:
         yield Prediction("matches the gradient turned back, its length left as it came", plain)
 
     def at_frequencies(self, frequencies: Callable[[Case], Floats], words: str) -> DeviationModel:
-        """Make a model that predicts pairs turned at other frequencies."""
+        """Make a model that predicts pairs rotated at other frequencies."""
 
         def models(case: Case, got: Floats) -> Iterator[Prediction]:
             yield self.with_frequencies(case, frequencies(case), words)
@@ -479,7 +479,7 @@ class Rotation:
 
     @property
     def backward_invariants(self) -> dict[str, Callable[[Trial], None]]:
-        """Checks of what every backward call obeys."""
+        """Checks of the invariants of every backward call."""
         return {"vjp-adjoint": self.adjoint, "vjp-length": self.isometry}
 
     @property
@@ -495,7 +495,7 @@ class Rotation:
         yield Prediction("matches x without any rotation", case.arguments["x"])
 
     def degrees(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict angles taken for degrees, or turned into degrees."""
+        """Predict angles taken for degrees, or converted to degrees."""
         angles = self.angles(case)
         yield Prediction("matches angles taken for degrees", self.turned(case, np.deg2rad(angles)))
         into = self.turned(case, np.rad2deg(angles))
@@ -513,7 +513,7 @@ class Rotation:
 
 
 def plain_rope(case: Case) -> Floats:
-    """Compute what rotary embedding itself makes of the arguments of a case."""
+    """Compute plain rotary embedding for the arguments of a case."""
     turned = posenc.rope(
         case.arguments["x"],
         case.arguments["positions"],
@@ -530,7 +530,7 @@ def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def all_channels_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict partial rotation ignored: all channels are rotated."""
+    """Predict that partial rotation is ignored: all channels are rotated."""
     if rotary_dim(case) < case.arguments["x"].shape[-1]:
         yield from predict_case(
             case.with_arguments(rotary_dim=None),
@@ -539,9 +539,9 @@ def all_channels_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def turned_error(answer: Answer, source: Pair, to: Pair) -> Floats:
-    """Compute what the errors of two channels may be once their pair is turned.
+    """Bound the errors of two channels after their pair is rotated.
 
-    Each is at most both together.
+    Each is at most the sum of both.
     """
     first, second = (answer.bound[..., channel] for channel in source)
     error = np.zeros(answer.bound.shape)

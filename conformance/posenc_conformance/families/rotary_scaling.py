@@ -1,8 +1,8 @@
-"""What the scalings of rotary embedding share.
+"""Shared parts of the scalings of rotary embedding.
 
-Each has three calls: one gives the frequencies, one turns pairs of channels by them, and one turns
-gradients back. A scheme says what its frequencies are; bounds, drawn arguments and models of
-mistakes follow from that.
+Each has three calls: one returns the frequencies, one rotates pairs of channels by them, and one
+rotates gradients back. A scheme defines its frequencies; bounds, drawn arguments and models of
+mistakes follow from them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,10 +50,11 @@ Mistakes = Callable[[Case], Iterator[tuple[str, Floats]]]
 """Yields explanations, and the frequencies that they predict."""
 
 SMALLEST_NORMAL = {"float16": 2.0**-14}
-"""Numbers below this are rounded to a fixed step, in the one dtype where frequencies are so low."""
+"""Smallest normal number of a dtype, below which its step is fixed. Only float16 has frequencies
+below its smallest one."""
 BASES = (10000.0, 500000.0, 1e6, 100.0)
 NEAR = 0.02
-"""A frequency is read from an angle below this, in radians. Such an angle is still less than half a
+"""Frequencies are read from angles below this, in radians. Such an angle is still less than half a
 turn if it is 150 times too large."""
 
 
@@ -68,7 +69,7 @@ def no_options(trial: Trial) -> ArgumentDict:
 
 
 def nothing(given: Arguments, size: int) -> Floats:
-    """Return 0: there is no cost beyond that of rotary embedding's own frequencies."""
+    """Return 0: there is no error beyond that of rotary embedding's own frequencies."""
     return np.zeros(size // 2)
 
 
@@ -77,19 +78,19 @@ class Scaling:
     """A scheme of this family."""
 
     name: str
-    """The name of the call that turns pairs."""
+    """The name of the call that rotates pairs."""
     formula: Formula
     """Radians per position of each pair."""
     choices: Mapping[str, Sequence[Any]]
     """Values of each of its own parameters to draw from, the simplest first."""
     changes: Sequence[Arguments]
-    """Other values of its own parameters. Calls must keep nothing from one of them to the next."""
+    """Other values of its own parameters. Calls must keep no state from one of them to the next."""
     cost: Formula = nothing
     """Relative error of a frequency in float32 beyond ``1 + |ln w|``, in the same units."""
     least_dim: int = 2
-    """The number of channels that it needs at least."""
+    """The smallest number of channels that it allows."""
     optional: Callable[[Trial], ArgumentDict] = no_options
-    """Draws optional conventions with their parameters, of those that are claimed."""
+    """Draws claimed optional conventions, with their parameters."""
 
     def frequencies(self, case: Case) -> Floats:
         """Compute the radians per position of each pair."""
@@ -97,21 +98,21 @@ class Scaling:
 
     @cached_property
     def rotation(self) -> Rotation:
-        """The call that turns pairs."""
+        """The call that rotates pairs."""
         return Rotation(self.rotary_arguments, self.frequencies)
 
     @cached_property
     def backward(self) -> Rotation:
-        """The call that turns gradients back."""
+        """The call that rotates gradients back."""
         return self.rotation.backward
 
     def growth(self, case: Case, omega: Floats) -> Floats:
-        """Compute the relative error that rounding may cost each frequency."""
+        """Bound the relative rounding error of each frequency."""
         size = np.abs(np.log(np.where(omega > 0, omega, 1.0)))
         return np.asarray(1 + size + self.cost(case.arguments, rotary_dim(case)))
 
     def frequency_terms(self, case: Case) -> ErrorTerms:
-        """Give the scale, which is the frequency itself, or RoPE's where it is 0, and its growth.
+        """Return the scale, which is the frequency, or RoPE's where it is 0, and its growth.
 
         In float16 the scale is never below the smallest normal number.
         """
@@ -121,11 +122,11 @@ class Scaling:
         return ErrorTerms(scale, self.growth(case, omega))
 
     def rotary_terms(self, case: Case) -> ErrorTerms:
-        """Give the scale, which is the length of the pair, and its angle times the growth."""
+        """Return the scale, which is the length of the pair, and its angle times the growth."""
         angle = np.abs(self.rotation.angles(case)) * self.growth(case, self.frequencies(case))
         return self.rotation.terms(case, angle)
 
-    # What the checks ask.
+    # Arguments of the checks.
 
     def _dims(self) -> tuple[int, ...]:
         return tuple(dim for dim in (8, 2, 4, 6, 16, 64, 80, 128) if dim >= self.least_dim)
@@ -139,12 +140,12 @@ class Scaling:
         return {"rotary_dim": trial.choose("rotary_dim", self._dims()), **self._own(trial)}
 
     def rotary_arguments(self, trial: Trial) -> ArgumentDict:
-        """Draw two heads, a few positions in a row and the parameters."""
+        """Draw two heads, a few consecutive positions and the parameters."""
         head_dim, start = trial.choose("head_dim", self._dims()), trial.position(ROWS)
         return few_rows(head_dim, start) | self._own(trial)
 
     def sweep(self, parameters: Arguments, largest: int) -> ArgumentDict:
-        """Reach all powers of two up to the largest position, for one head."""
+        """Make a call of one head that reaches all powers of two up to the largest position."""
         usual = {name: values[0] for name, values in self.choices.items()}
         return far(parameters, largest, base=10000.0, **usual)
 
@@ -178,10 +179,10 @@ class Scaling:
         identify: Identify | None = None,
         many: Callable[[Case], Iterator[ArgumentDict]] | None = None,
     ) -> dict[str, CallKnowledge]:
-        """Say what the kit knows of the three calls.
+        """Return the kit's knowledge of the three calls.
 
-        Mistakes in frequencies show in the call that gives them and in the one that turns.
-        ``identify`` and ``many`` are those of the call that gives frequencies.
+        Mistakes in frequencies show in the call that returns them and in the one that rotates.
+        ``identify`` and ``many`` belong to the call that returns frequencies.
         """
         in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
         in_rotation = {name: self.in_rotation(of) for name, of in mistakes.items()}
@@ -221,7 +222,7 @@ class Scaling:
 
     @property
     def rotary_invariants(self) -> dict[str, InvariantCheck]:
-        """Checks of what every rotation obeys, whatever the frequencies."""
+        """Checks of the invariants of every rotation, whatever its frequencies."""
         return {
             "isometry": self.rotation.isometry,
             "identity-at-zero": self.rotation.identity_at_zero,
@@ -240,9 +241,9 @@ class Scaling:
         return check
 
     def multiplier(self, expected: Formula, what: str) -> InvariantCheck:
-        """Make a check that each frequency is RoPE's times what a formula says.
+        """Make a check that each frequency is RoPE's times the result of a formula.
 
-        Where the formula says nan, nothing is checked.
+        Where the formula returns nan, nothing is checked.
         """
 
         def check(trial: Trial) -> None:
@@ -262,7 +263,7 @@ class Scaling:
         )
 
     def falling(self, trial: Trial) -> None:
-        """Check that no pair turns faster than the one before."""
+        """Check that no frequency is above the one before."""
         answer = trial.answer(**self.frequency_arguments(trial))
         trial.assert_zero((answer[1:] - answer[:-1]).positive(), "the frequencies do not fall")
 
@@ -278,7 +279,7 @@ class Scaling:
         return models
 
     def in_rotation(self, mistakes: Mistakes) -> DeviationModel:
-        """Make a model that predicts pairs turned by mistaken frequencies."""
+        """Make a model that predicts pairs rotated by mistaken frequencies."""
 
         def models(case: Case, got: Floats) -> Iterator[Prediction]:
             for explanation, omega in mistakes(case):
@@ -287,11 +288,11 @@ class Scaling:
         return models
 
     def slowest(self, case: Case) -> int:
-        """Find the last pair that turns at all."""
+        """Return the last pair whose frequency is not 0."""
         return int(np.flatnonzero(self.frequencies(case)).max(initial=0))
 
     def seen_frequency(self, case: Case, got: Floats) -> float:
-        """Read the frequency of the slowest pair from a result; nan if it says nothing."""
+        """Read the frequency of the slowest pair from a result; nan if no row shows it."""
         pair = self.slowest(case)
         if "x" not in case.arguments:
             return float(got[pair])
@@ -313,7 +314,7 @@ class Scaling:
     def wrong_base(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict the result with another base.
 
-        First comes the base estimated from the slowest pair, then those in common use.
+        The first base is fitted to the slowest pair; the others are in common use.
         """
         pair, estimate = self.slowest(case), None
         ratio = self.seen_frequency(case, got) / self.frequencies(case)[pair] if pair else np.nan
@@ -326,7 +327,7 @@ class Scaling:
     def positions_shifted(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict shifted positions.
 
-        First they are off by as much as the angle of the slowest pair says, then by one or two.
+        The first shift is fitted to the angle of the slowest pair; the others are one or two.
         """
         pair = self.slowest(case)
         first, second = (channel[pair] for channel in written_channels(case))
@@ -338,13 +339,13 @@ class Scaling:
         yield from shifted_positions(case, estimate)
 
     def narrow_frequencies(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict frequencies rounded to a narrow dtype, whatever dtype was asked for."""
+        """Predict frequencies rounded to a narrow dtype, whatever the dtype of the call."""
         for dtype in ("bfloat16", "float16"):
             yield Prediction(f"matches frequencies rounded to {dtype}", round_to(case.truth, dtype))
 
     @property
     def backward_deviations(self) -> dict[str, DeviationModel]:
-        """Mistakes in turning gradients back that are possible in all schemes."""
+        """Mistakes in rotating gradients back, possible in all schemes."""
         plain = self.backward.at_frequencies(
             lambda case: unscaled(case.arguments, rotary_dim(case)), UNSCALED
         )
@@ -352,7 +353,7 @@ class Scaling:
 
     @property
     def frequency_deviations(self) -> dict[str, DeviationModel]:
-        """Mistakes in frequencies, possible in all schemes, less special than their own."""
+        """Mistakes in frequencies, possible in all schemes, less specific than a scheme's own."""
         return {
             "narrow-frequencies": self.narrow_frequencies,
             "wrong-base-frequencies": self.wrong_base,
@@ -360,7 +361,7 @@ class Scaling:
 
     @property
     def rotary_deviations(self) -> dict[str, DeviationModel]:
-        """Mistakes in turning, possible in all schemes, less special than their own."""
+        """Mistakes in rotating, possible in all schemes, less specific than a scheme's own."""
         return {
             "layout-swapped": LAYOUT_SWAPPED,
             "positions-shifted": self.positions_shifted,
@@ -379,9 +380,10 @@ def between(trial: Trial, answer: Answer, plain: Floats, what: str) -> None:
 def lists_of_frequencies(
     *settings: Arguments,
 ) -> Callable[[Array], Iterator[tuple[ArgumentDict, Array]]]:
-    """Make a function that takes an array for frequencies, for ``posenc identify``.
+    """Make a function that reads an array as frequencies, for ``posenc identify``.
 
-    The array has a number for each pair. The arguments are yielded under each of the settings.
+    The array has a number for each pair. The function yields the arguments under each of
+    ``settings``.
     """
 
     def found(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:

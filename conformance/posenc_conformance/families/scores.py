@@ -1,4 +1,4 @@
-"""What the schemes of scores share: logits that are sums of terms for content and for position."""
+"""Shared parts of score schemes: logits that are sums of terms for content and for position."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,12 +29,12 @@ def root(case: Case) -> float:
 
 
 def zeros(chosen: Arguments, *names: str) -> ArgumentDict:
-    """Make arrays of zeros of the same shapes."""
+    """Make arrays of zeros in the shapes of the arguments ``names``."""
     return {name: np.zeros_like(chosen[name]) for name in names}
 
 
 def alike(chosen: Arguments, *names: str) -> ArgumentDict:
-    """Make arrays of the same shapes whose rows are all like the first of them."""
+    """Make arrays in the shapes of the arguments ``names``, with all rows equal to the first."""
     return {
         name: np.broadcast_to(chosen[name][..., :1, :], chosen[name].shape).copy() for name in names
     }
@@ -63,7 +63,7 @@ def sizes(arrays: Arrays, *each: tuple[int, ...]) -> Callable[[Case], Iterator[A
 def content_alone(
     arguments: DrawArguments, root: Callable[[Case], float], what: str, *names: str
 ) -> InvariantCheck:
-    """Make a check that zeros in these arguments leave only dot products, divided by a root."""
+    """Make a check that zeros in ``names`` leave only dot products, divided by a root."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -74,7 +74,7 @@ def content_alone(
 
 
 def last_queries(arguments: DrawArguments, size: int = 1) -> InvariantCheck:
-    """Make a check that fewer queries give the last rows of as many queries as keys.
+    """Make a check that few queries give the last rows of the result with a query for each key.
 
     The values of the queries are multiplied by ``size``.
     """
@@ -95,9 +95,9 @@ def last_queries(arguments: DrawArguments, size: int = 1) -> InvariantCheck:
 
 
 def token_left_out(arguments: DrawArguments, rest: slice, what: str, *names: str) -> InvariantCheck:
-    """Make a check that all other tokens score as they did without the first or the last one.
+    """Make a check that all other tokens keep their scores without the first or the last one.
 
-    ``names`` are the arguments in which it is left out; ``rest`` takes the others.
+    ``names`` are the arguments in which it is left out; ``rest`` selects the others.
     """
 
     def check(trial: Trial) -> None:
@@ -113,7 +113,7 @@ def token_left_out(arguments: DrawArguments, rest: slice, what: str, *names: str
 
 
 def toeplitz(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that only the distance of tokens counts where all tokens are alike."""
+    """Make a check that the logits of equal tokens depend only on their distance."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)

@@ -1,4 +1,4 @@
-"""What a ``conformance(...)`` in a test file becomes."""
+"""The pytest collector of a ``conformance(...)`` in a test file."""
 
 import pytest
 
@@ -13,9 +13,9 @@ from posenc_conformance.testing.conformance import Conformance
 def collect(
     config: pytest.Config, parent: pytest.Collector, name: str, asked: object
 ) -> ConformanceInTest | None:
-    """Make the collector of a ``conformance(...)`` under its name in a test file.
+    """Return a collector for a ``conformance(...)`` in a test file; None for any other object.
 
-    Raises the error of collecting that pytest shows without a traceback.
+    Raises CollectError, which pytest shows without a traceback.
     """
     if not isinstance(asked, Conformance):
         return None
@@ -24,13 +24,13 @@ def collect(
         run = run_of(config)
     except UserError as error:
         raise parent.CollectError(f"{parent.nodeid}::{name}: {error}") from None
-    found = ConformanceInTest.from_parent(parent, name=name, plan=plan)
-    run.judge(plan, f"{found.nodeid}::")
-    return found
+    collector = ConformanceInTest.from_parent(parent, name=name, plan=plan)
+    run.judge(plan, f"{collector.nodeid}::")
+    return collector
 
 
 def run_of(config: pytest.Config) -> Run:
-    """Return the kit's part of a run; it begins when it is first asked for."""
+    """Return the kit's Run, creating it on first use."""
     run = config.pluginmanager.get_plugin(NAME)
     if run is None:
         run = Run(config, Request.of(config))

@@ -1,4 +1,4 @@
-"""Scheme files as pytest sees them: file, level, check."""
+"""Scheme files as pytest nodes: file, level, check."""
 
 import json
 import shlex
@@ -25,16 +25,16 @@ from posenc_conformance.report.result import Place, Result
 
 OPTIONS = ("posenc-schemes", "posenc-model")
 OPTIONS_OF_ENGINES = ("posenc-dtype", "posenc-cache", "posenc-context", "posenc-shift")
-"""What decides the id of a check and what it asks."""
+"""Options on which the id and the inputs of a check depend."""
 NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
-"""What pytest does not take for a failure, whoever raises it."""
+"""Exceptions that pytest does not count as failures."""
 
 
 class SpecFolder(pytest.Directory):
-    """A folder of the spec. Pytest asks for one file of it after the other; it is listed once."""
+    """A folder of the spec; its nodes are cached, since pytest collects it once per file."""
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """Return the files that are judged, and the folders in which they are."""
+        """Return the judged files in this folder, and the subfolders that contain judged files."""
         return self._nodes
 
     @cached_property
@@ -62,15 +62,12 @@ class SpecFile(pytest.File):
     def collect(self) -> Iterator["Level | Unfinished"]:
         """Yield the levels that have checks, in order.
 
-        For a scheme that cannot be checked, yields one item that fails instead.
+        A scheme that cannot be checked yields one failing item instead.
         """
         yield from _levels(self, self.plan, self.path)
 
     def teardown(self) -> None:
-        """Drop what the checks of this file found out.
-
-        They are through, so that it is not needed any more.
-        """
+        """Drop the history of this file's checks, which have all run."""
         self.plan.forget(self.path)
 
 
@@ -87,7 +84,7 @@ class SchemeInTest(pytest.Collector):
         yield from _levels(self, self.plan, self.file)
 
     def teardown(self) -> None:
-        """Drop what the checks of this scheme found out."""
+        """Drop the history of this scheme's checks."""
         self.plan.forget(self.file)
 
 
@@ -99,7 +96,7 @@ class ConformanceInTest(pytest.Collector):
         self.plan = plan
 
     def collect(self) -> Iterator[SchemeInTest]:
-        """Yield the schemes that are judged."""
+        """Yield the judged schemes."""
         for scheme in self.plan.chosen:
             yield SchemeInTest.from_parent(
                 self, name=scheme.path.name, plan=self.plan, file=scheme.path
@@ -107,10 +104,10 @@ class ConformanceInTest(pytest.Collector):
 
 
 def _levels(parent: pytest.Collector, plan: Plan, file: Path) -> "Iterator[Level | Unfinished]":
-    """Yield the levels of a scheme file that have checks, or one item that fails."""
+    """Yield the levels of a scheme file that have checks, or one failing item."""
     try:
         scheme = plan.scheme(file)
-    except UserError as error:  # not raised: an error in collecting stops the whole run
+    except UserError as error:  # not raised: a collection error stops the whole run
         yield Unfinished.from_parent(parent, name="unfinished", problem=error, file=file)
         return
     parent.add_marker(scheme.module_name)
@@ -128,7 +125,7 @@ class ModelFile(pytest.File):
         self.plan = plan
 
     def collect(self) -> Iterator["Level"]:
-        """Yield the one level, if anything of the model is claimed."""
+        """Yield the only level, if the model has claimed checks."""
         checks = self.plan.checks_of_model(self.plan.models[self.path.resolve()])
         if checks:
             name = self.plan.model_checks.level
@@ -136,7 +133,7 @@ class ModelFile(pytest.File):
 
 
 class Unfinished(pytest.Item):
-    """Stands for a scheme that is half-made, and fails."""
+    """A failing item in place of an unfinished scheme."""
 
     def __init__(self, problem: UserError, file: Path, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -167,7 +164,7 @@ class Level(pytest.Collector):
         self.add_marker(self.name)
 
     def collect(self) -> "Iterator[CheckItem | CheckFunction]":
-        """Yield one item per check: a test function where it stands in a test file."""
+        """Yield one item per check, as a test function inside a test file."""
         test = self.getparent(ConformanceInTest)
         for check in self.checks:
             if test is not None:
@@ -175,7 +172,7 @@ class Level(pytest.Collector):
                     self, name=check.id, plan=self.plan, check=check, prefix=f"{test.nodeid}::"
                 )
                 continue
-            # As text, so that pytest reads the variant in brackets as it will read it again.
+            # As text, so that pytest reads the variant in brackets as when it reads the id back.
             nodeid = f"{self.nodeid}::{check.id}"
             yield CheckItem.from_parent(
                 self, name=check.id, nodeid=nodeid, plan=self.plan, check=check
@@ -188,17 +185,17 @@ class CheckNode(pytest.Item):
     plan: Plan
     check: Check
     prefix = ""
-    """What stands before the check's id, if it is in a test file."""
+    """The part of the node id before the check's id, if the check is in a test file."""
 
     @property
     def check_id(self) -> str:
-        """The id of the check, wherever it is asked."""
+        """The id of the check, the same inside and outside a test file."""
         return self.nodeid.removeprefix(self.prefix)
 
     def runtest(self) -> None:
-        """Run the check, and keep what comes of it whatever happens.
+        """Run the check and note its result, even if the check breaks off.
 
-        Nothing is kept if the run itself is interrupted.
+        An interrupted run notes nothing.
         """
         options = self.plan.request.options
         try:
@@ -211,7 +208,7 @@ class CheckNode(pytest.Item):
                 found = self.plan.apply_known(self.check_id, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
-        except BaseException as error:  # a time-out of another plugin, or a fault of the kit
+        except BaseException as error:  # a timeout of another plugin, or a fault of the kit
             found = Execution(
                 Verdict.FAILED, text=f"the check broke off: {describe_exception(error)}"
             )
@@ -225,59 +222,57 @@ class CheckNode(pytest.Item):
             pytest.skip(found.text)
 
     def note(self, found: Execution) -> None:
-        """Keep what was found for the scorecard and the report.
-
-        Its form is one that goes from process to process.
-        """
+        """Keep ``found`` for scorecard and report, as JSON, which can pass between processes."""
         result = Result.of(self.check_id, Place.of(self.check), found)
-        # A plugin that runs a test again keeps its properties.
+        # A plugin that reruns a test keeps its properties.
         self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
         self.user_properties.append((PROPERTY, json.dumps(result.sent)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the explanation alone, unless the fault is the kit's own."""
+        """Return only the explanation, unless the kit itself is at fault."""
         if isinstance(excinfo.value, Wrong):
             if self.check_id in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
             return f"{excinfo.value.text}\nalone      {self._alone}"
-        return super().repr_failure(excinfo)  # that of a function takes no style
+        return super().repr_failure(excinfo)  # pytest.Function's takes no style
 
     @property
     def _alone(self) -> str:
-        """The command that runs this check and no other."""
+        """The command that runs only this check."""
         if self.prefix:
             return f"pytest {shlex.quote(self.nodeid)}"
-        # A question to an engine is a few requests; any other call can be shown by itself.
+        # A check of an engine takes several requests; 'posenc repro' shows any other call.
         is_of_engine = self.check.level == deployed.LEVEL
-        given = [("impl", self.plan.implementation.name)]
+        arguments = [("impl", self.plan.implementation.name)]
         for option in (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ())):
-            found = self.config.getoption(option.replace("-", "_"))
-            values = found if isinstance(found, list) else filter(None, [found])
-            given += [(option, str(each)) for each in values]
-        said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
-        return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {said}"
+            setting = self.config.getoption(option.replace("-", "_"))
+            values = setting if isinstance(setting, list) else filter(None, [setting])
+            arguments += [(option, str(each)) for each in values]
+        text = " ".join(f"--{option}={shlex.quote(value)}" for option, value in arguments)
+        return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {text}"
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the heading of a failure, and a line, which pytest wants of one that is skipped.
+        """Return the file, a line number and the heading of a failure.
 
-        The heading is not the id alone, in which pytest would replace dots by colons.
+        Pytest wants the number for skipped tests. The heading is not the bare id, in which pytest
+        would replace dots by colons.
         """
         return self.path, 0, f"{self.nodeid} of {self.check.subject.name}()"
 
 
 class CheckItem(CheckNode):
-    """One check of what ``--impl`` names."""
+    """One check of the implementation that ``--impl`` names."""
 
     def __init__(self, plan: Plan, check: Check, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.plan = plan
         self.check = check
-        if check.subject.engine:  # else its file says of which scheme it is
+        if check.subject.engine:  # other checks inherit it from their file
             self.add_marker(check.subject.scheme.module_name)
 
     @property
     def function(self) -> Callable[[], None]:
-        """What stands for the function of a check: hooks of a project may look at every test's."""
+        """A stand-in for a test function, since hooks of the project may read ``item.function``."""
         return check_conformance
 
     def _initrequest(self) -> None:
@@ -287,8 +282,8 @@ class CheckItem(CheckNode):
 class CheckFunction(CheckNode, pytest.Function):
     """One check of a ``conformance(...)`` in a test file.
 
-    It is a test function like its neighbours, so that fixtures which every test of a project uses,
-    and hooks that look at ``item.function``, work as they do for these.
+    It is a test function, so that the project's autouse fixtures, and hooks that look at
+    ``item.function``, work as for other tests.
     """
 
     def __init__(self, plan: Plan, check: Check, prefix: str, **kwargs: Any) -> None:
@@ -299,11 +294,11 @@ class CheckFunction(CheckNode, pytest.Function):
 
 
 def check_conformance() -> None:
-    """Stand for the function of a check in a test file, which pytest asks for its fixtures."""
+    """Do nothing: pytest reads the fixtures of a check in a test file from this function."""
 
 
 class _Kept(TextIOBase):
-    """A stream that an implementation may write to and close, while pytest goes on using it."""
+    """A stream that stays open for pytest when an implementation closes it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -312,9 +307,9 @@ class _Kept(TextIOBase):
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write to the stream itself."""
+        """Write to the wrapped stream."""
         return self._stream.write(text)
 
     def flush(self) -> None:
-        """Flush the stream itself."""
+        """Flush the wrapped stream."""
         self._stream.flush()

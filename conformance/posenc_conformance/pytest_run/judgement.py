@@ -1,4 +1,4 @@
-"""What one implementation is judged to be in a run: results, and the report that they make."""
+"""The judgement of one implementation in a run: its results and their report."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,84 +15,84 @@ from posenc_conformance.report.layout import CheckEntry, Report
 from posenc_conformance.report.result import Place, Result
 
 UNFINISHED = "the run went on when this was written, and has not written its end"
-"""What a report says that somebody reads although its run was killed."""
+"""The interruption in an interim report, which is read only if the run was killed."""
 
 
 class Judgement:
-    """What comes of judging one implementation."""
+    """The results of judging one implementation."""
 
     def __init__(self, plan: Plan | None = None) -> None:
         self.plan = plan
-        """What is judged; None where other processes judge, which tell the frame at their end."""
+        """What is judged; None if other processes judge, which send their frame at the end."""
         self.frame: Frame | None = None
-        """What they tell."""
+        """The frame that they sent."""
         self.results: dict[str, Result] = {}
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self.expected: set[str] = set()
-        """Ids of checks that failed as a mark of the project says they do."""
+        """Ids of checks whose failure an xfail mark of the project expects."""
         self.interrupted = ""
         self.is_filtered = False
-        """Whether ``-m`` or ``-k`` chose among the schemes."""
+        """Whether ``-m`` or ``-k`` narrows the selection."""
 
     def note(self, found: CheckEntry, seconds: float) -> None:
-        """Keep what a check found, and how long it took."""
+        """Keep the result of a check, and its duration."""
         self.results[found["id"]] = Result.received(found)
         self.seconds[found["scheme"], found["call"]] += seconds
 
     def expect(self, id: str, is_expected: bool) -> None:
-        """Keep whether it was expected of a check that it fails."""
+        """Record whether the failure of a check was expected."""
         (self.expected.add if is_expected else self.expected.discard)(id)
 
     @property
     def unexpected(self) -> int:
-        """How many checks failed of which that was not expected."""
+        """The number of checks that failed unexpectedly."""
         failed = (each.id for each in self.results.values() if each.verdict == Verdict.FAILED)
         return sum(id not in self.expected for id in failed)
 
     @property
     def has_verdict(self) -> bool:
-        """Whether any check could tell something."""
+        """Whether any check came to a verdict."""
         silent = (Verdict.NOT_CLAIMED, Verdict.BLOCKED)
         return any(each.verdict not in silent for each in self.results.values())
 
     def note_broken(self, id: str, why: object) -> None:
-        """Keep that a check which is claimed broke off without a word."""
+        """Record a claimed check that broke off without a result as failed."""
         if self.plan is not None and id in self.plan.claimed:
             broken = Execution(Verdict.FAILED, text=f"broke off: {why}")
             self.results[id] = Result.of(id, Place.of(self.plan.claimed[id]), broken)
 
     @cached_property
     def report(self) -> Report:
-        """Everything that came out, in the form of the published schema."""
+        """All results, in the form of the published schema."""
         results = list(self.results.values())
         return document.build(self._frame, results, interrupted=self.interrupted)
 
     def report_so_far(self) -> Report:
-        """Return the report of a run that goes on, which says so."""
+        """Return an interim report, marked as unfinished."""
         return document.build(self._frame, list(self.results.values()), interrupted=UNFINISHED)
 
     @property
     def _frame(self) -> Frame:
-        """What the report says besides, of the schemes chosen or of what ``-m`` and ``-k`` left."""
+        """The report's frame, for the chosen schemes, or for those that ``-m`` and ``-k`` left."""
         judged = {each.place.scheme for each in self.results.values()}
         if self.plan is not None:
             chosen = [
                 each for each in self.plan.chosen if not self.is_filtered or each.id in judged
             ]
             return self.plan.frame(chosen)
-        assert self.frame is not None  # who judged has told it
+        assert self.frame is not None  # the processes that judged have sent it
         return self.frame.of_schemes(judged) if self.is_filtered else self.frame
 
     @property
     def is_told(self) -> bool:
-        """Whether it is known what was judged: a process that dies does not tell it."""
+        """Whether it is known what was judged; a process that died has not sent it."""
         return self.plan is not None or self.frame is not None
 
     def blocked_unseen(self) -> bool:
-        """Return whether checks were blocked, and nothing that failed says so.
+        """Return whether checks were blocked without a failure that shows it.
 
-        They took too long, or the smoke check was not among those selected. A smoke check that is
-        known to fail blocks the rest without a word.
+        They took too long, or their smoke check was not selected. Blocking by a smoke check that is
+        known to fail does not count.
         """
         if any(each.message.startswith(NO_VERDICT) for each in self.results.values()):
             return True
@@ -107,7 +107,7 @@ class Judgement:
         )
 
     def lines(self, *, detailed: bool, brief: bool) -> Iterator[str]:
-        """Yield the scorecard, and what took long."""
+        """Yield the scorecard, and which calls took longest."""
         for model in self.plan.chosen_models if self.plan else ():
             yield from deployed_lines.lines(model, self.report)
         yield from scorecard.lines(self.report, detailed=detailed, brief=brief)
@@ -117,7 +117,7 @@ class Judgement:
 def show(
     judgement: Judgement, terminal: pytest.TerminalReporter, *, precision: bool, of: str = ""
 ) -> None:
-    """Show the scorecard of what was judged; ``of`` says where, if there may be several."""
+    """Show the scorecard of a judgement; ``of`` says where it was made, if in a test file."""
     implementation = judgement.report["implementation"]
     title = document.title(implementation["name"], implementation["versions"])
     terminal.section(f"scorecard: {title}{of}")

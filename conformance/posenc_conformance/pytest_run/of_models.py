@@ -1,4 +1,4 @@
-"""The checks of models: of how an adapter reads their configurations, or of a deployed engine."""
+"""The checks of models, for adapters that read configurations and for deployed engines."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class ModelChecks:
 
     level: str
     claimed: Sequence[str]
-    """Ids of the models about which something is claimed."""
+    """Ids of the models that claims cover."""
     checks: Callable[[Model], Iterable[Check]]
-    """Lists the checks of a model that are claimed."""
+    """Lists the claimed checks of a model."""
     ids: Callable[[Model], Iterable[str]]
     """Lists the ids of all checks of a model, claimed or not."""
 
@@ -44,10 +44,10 @@ def of_adapter(adapter: object, models: Mapping[Path, Model], memory: int) -> Mo
 
 def of_deployed(engine: Deployed, dtype: str, length: int) -> ModelChecks:
     """Return the checks of an engine that serves a probe; all of them are claimed."""
-    found = [*deployed.checks(engine, deployed.subjects_of(engine, dtype), length)]
+    checks = [*deployed.checks(engine, deployed.subjects_of(engine, dtype), length)]
     return ModelChecks(
         deployed.LEVEL,
         [engine.model.id],
-        lambda asked: found,
-        lambda asked: [check.id for check in found],
+        lambda asked: checks,
+        lambda asked: [check.id for check in checks],
     )

@@ -1,4 +1,4 @@
-"""What the command line asks for, read from pytest's options."""
+"""The options of the command line, read from pytest."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from posenc_conformance.report import document
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for."""
+    """The options of a run."""
 
     options: Options
     robust: bool
@@ -28,13 +28,13 @@ class Request:
     memory_of_a_call: int
     """Bytes that the inputs and the result of a call may take."""
     worker: bool
-    """Whether this is a process of pytest-xdist, which does not report."""
+    """Whether this is a pytest-xdist worker, which writes no report."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Request":
-        """Read from pytest's options what the command line asks for.
+        """Read the request from pytest's options.
 
-        Raises UserError for what cannot be done.
+        Raises UserError for values that are impossible.
         """
         examples = config.getoption("posenc_examples")
         if examples < 1:
@@ -58,7 +58,7 @@ class Request:
 def read_how(config: pytest.Config) -> How:
     """Read from pytest's options where the implementation runs, and within which limits.
 
-    Raises UserError for options that contradict each other, and for limits that cannot be.
+    Raises UserError for options that contradict each other, and for impossible limits.
     """
     seconds, memory, python = (
         config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
@@ -81,10 +81,10 @@ def read_how(config: pytest.Config) -> How:
 
 
 def read_seconds_of_deployed(config: pytest.Config) -> float | None:
-    """Read how long an answer of an endpoint may take; None if nothing is said.
+    """Read the time limit of an endpoint's answer, in seconds; None if not given.
 
-    Raises UserError for limits that nothing would hold: what runs in pytest's own process cannot be
-    ended, and an endpoint runs elsewhere already.
+    Raises UserError for limits that cannot be enforced: code in pytest's own process cannot be
+    ended, and an endpoint already runs elsewhere.
     """
     how, name = read_how(config), config.getoption("impl")
     timed = is_endpoint(name)
@@ -108,9 +108,9 @@ def read_seconds_of_deployed(config: pytest.Config) -> float | None:
 
 
 def read_dtype(config: pytest.Config) -> str:
-    """Read the shortest dtype of a deployed engine.
+    """Read the least precise dtype of a deployed engine.
 
-    Raises UserError for one that is not known.
+    Raises UserError for an unknown dtype.
     """
     name: str = config.getoption("posenc_dtype") or "bfloat16"
     if name not in FLOATS:
@@ -119,9 +119,9 @@ def read_dtype(config: pytest.Config) -> str:
 
 
 def read_cache(config: pytest.Config) -> str:
-    """Read what a deployed engine keeps keys as; empty if nothing is said.
+    """Read the format of a deployed engine's KV cache; empty if not given.
 
-    Raises UserError for what is not known.
+    Raises UserError for an unknown format.
     """
     name: str = config.getoption("posenc_cache")
     if name and name not in CACHES:
@@ -130,9 +130,9 @@ def read_cache(config: pytest.Config) -> str:
 
 
 def read_shift(config: pytest.Config) -> int | None:
-    """Read how long a context is that a deployed engine shifts; None if nothing is said.
+    """Read the size of the context that a deployed engine shifts; None if not given.
 
-    Raises UserError for one that is too short to ask anything.
+    Raises UserError if it is too short for any check.
     """
     size: int = config.getoption("posenc_shift")
     if size and size < SHORTEST:
@@ -141,9 +141,9 @@ def read_shift(config: pytest.Config) -> int | None:
 
 
 def read_context(config: pytest.Config) -> int:
-    """Read how long the texts of a deployed engine may be.
+    """Read the length of the longest text for a deployed engine, in tokens.
 
-    Raises UserError for texts that are too short to ask anything.
+    Raises UserError if it is too short for any check.
     """
     length: int = config.getoption("posenc_context") or CONTEXT
     if length < SHORTEST:

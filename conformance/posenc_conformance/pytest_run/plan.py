@@ -50,7 +50,7 @@ class Plan:
     _every: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        """Raise UserError for a claim that cannot be computed, and for odd known failures."""
+        """Raise UserError for a claim that cannot be computed, and for invalid known failures."""
         for subject in self.subjects:
             if self.problem(subject.scheme) is None:
                 require_computable(subject)
@@ -60,7 +60,7 @@ class Plan:
     def scheme(self, path: Path) -> KnownScheme:
         """Return the scheme of a collected file.
 
-        Raises UserError if it cannot be read, or is half-made.
+        Raises UserError if it cannot be read, or is unfinished.
         """
         if problem := self.unreadable.get(path.resolve()):
             raise problem
@@ -70,10 +70,7 @@ class Plan:
         return scheme
 
     def problem(self, scheme: KnownScheme) -> UserError | None:
-        """Return what a half-made scheme lacks, so that nothing of it can be checked.
-
-        Returns None for a complete scheme.
-        """
+        """Return the error that keeps a scheme from being checked; None for a complete one."""
         if scheme.path not in self._problems:
             try:
                 require_complete(scheme)
@@ -94,7 +91,7 @@ class Plan:
         return self._checks[place]
 
     def forget(self, path: Path) -> None:
-        """Drop what was found out about the implementations of a scheme, because it takes room."""
+        """Drop the history of a scheme's subjects, which takes memory."""
         own = path.resolve()
         for subject in self.subjects:
             if subject.scheme.path == own:
@@ -107,7 +104,7 @@ class Plan:
         return self._of_models[model.id]
 
     def _ids_of_file(self, name: str) -> list[str]:
-        """Return the ids of the claimed checks of a file, whether it is chosen or not."""
+        """Return the ids of the claimed checks of a file, chosen or not."""
         models = [each for each in self.models.values() if each.path.name == name]
         schemes = [each for each in self.schemes if each.path.name == name]
         return [*_by_id(schemes, self.checks), *self._by_id_of_models(models)]
@@ -121,14 +118,13 @@ class Plan:
 
     @cached_property
     def claimed(self) -> dict[str, Check]:
-        """The checks that the claims call for in the schemes and models chosen, by id."""
+        """The claimed checks of the chosen schemes and models, by id."""
         return _by_id(self.chosen, self.checks) | self._by_id_of_models(self.chosen_models)
 
     def frame(self, schemes: Sequence[KnownScheme]) -> Frame:
-        """Return what a report of some of the schemes, and of all chosen models, says of the run.
+        """Return a report's frame for some schemes and all chosen models.
 
-        All checks of a scheme are those that the reference's claims call for: it claims all there
-        is.
+        All checks of a scheme are those of the reference, which claims everything.
         """
         models = self.chosen_models
         claimed = {each.id: _ids([each], self.checks) for each in schemes}
@@ -162,7 +158,7 @@ class Plan:
         return found
 
     def apply_known(self, id: str, found: Execution) -> Execution:
-        """Judge what a check found in the light of the known failures and of --posenc-robust."""
+        """Adjust a check's verdict for known failures and --posenc-robust."""
         entry = self.known.get(id)
         if entry is None:
             if found.verdict is Verdict.SILENT and self.request.robust:

@@ -1,4 +1,4 @@
-"""Making the plan of a run: from the command line, a test file, or an engine that is served."""
+"""Plans of runs: made from the command line, a test file, or a deployed engine."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,9 +41,9 @@ from posenc_conformance.testing.conformance import Conformance
 
 
 def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
-    """Make the plan of what the command line asks for, and have pytest collect its files.
+    """Make the plan of a run from the command line, and have pytest collect its files.
 
-    With ``beside_tests`` pytest's arguments may name tests of others, which are left as they are.
+    With ``beside_tests``, pytest's arguments may also name other tests, which are left alone.
 
     Raises UserError if that cannot be done.
     """
@@ -74,9 +74,9 @@ def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
 
 
 def plan_test(asked: Conformance, config: pytest.Config, folder: Path) -> Plan:
-    """Make the plan of a ``conformance(...)`` in a test file of a folder.
+    """Make the plan of a ``conformance(...)`` in a test file in ``folder``.
 
-    Raises UserError if it names what there is not, or claims nothing.
+    Raises UserError if it names an unknown scheme or implementation, or claims nothing.
     """
     schemes = load_all()
     request, named = Request.of(config), asked.schemes
@@ -99,9 +99,9 @@ def plan_test(asked: Conformance, config: pytest.Config, folder: Path) -> Plan:
 
 
 def _plan_deployed(config: pytest.Config) -> Plan:
-    """Make the plan of judging an engine that serves a probe.
+    """Make the plan for an engine that serves a probe.
 
-    Raises UserError if it serves none, and for options that say nothing of such an engine.
+    Raises UserError if it serves none, and for options that do not apply to such an engine.
     """
     engine = _find_engine(config)
     dtype, length = read_dtype(config), read_context(config)
@@ -133,7 +133,7 @@ def _find_engine(config: pytest.Config) -> Deployed:
 
 
 def _named_implementation(config: pytest.Config, schemes: Sequence[KnownScheme]) -> Implementation:
-    """Load what --impl names; the reference has all schemes of the run, not only installed ones."""
+    """Load the implementation of --impl; the reference gets all schemes, installed or not."""
     found = load(config.getoption("impl"), read_how(config), schemes)
     if isinstance(found.adapter, FromReference):
         return replace(found, adapter=reference_for(schemes)())
@@ -143,11 +143,11 @@ def _named_implementation(config: pytest.Config, schemes: Sequence[KnownScheme])
 def _models_of_run(
     config: pytest.Config, adapter: object, sources: Sources
 ) -> tuple[dict[Path, Model], list[Model]]:
-    """Read the models that a model adapter is judged by, and which of them are chosen.
+    """Return all models that a model adapter can be judged by, and the chosen ones.
 
-    Unless files are named, pytest is to collect all of them.
+    If no files are named, pytest collects all of them.
 
-    Raises UserError if models are named, and the adapter reads no configuration.
+    Raises UserError if models are named, but the adapter reads no configuration.
     """
     if sources.models:
         require_engine(adapter)
@@ -162,7 +162,7 @@ def _models_of_run(
 
 
 def _demand_known(named: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UserError for the first name of no scheme."""
+    """Raise UserError for the first name that is not a known scheme."""
     for id in named:
         if id not in known:
             near = get_close_matches(id, known, n=1)
@@ -181,16 +181,16 @@ def _register_markers(config: pytest.Config, schemes: Sequence[KnownScheme]) -> 
 
 
 def _register_level(config: pytest.Config, checks: ModelChecks, of: str) -> None:
-    """Let ``-m`` name the level of checks of models."""
+    """Let ``-m`` name the level of model checks."""
     config.addinivalue_line("markers", f"{checks.level}: checks {of}")
 
 
 def _implementation_of_test(
     asked: Conformance, config: pytest.Config, folder: Path, schemes: Sequence[KnownScheme]
 ) -> Implementation:
-    """Return what a ``conformance(...)`` judges: an adapter, or what its name stands for.
+    """Return the implementation that a ``conformance(...)`` names or holds.
 
-    The path of a file is that from the folder of the test file.
+    The path of a file is relative to the folder of the test file.
     """
     if not isinstance(asked.adapter, str):
         return made_of(asked.adapter)

@@ -1,4 +1,4 @@
-"""One run of the kit: the hooks in which it collects, keeps what came out, and tells it."""
+"""One run of the kit: the hooks that collect checks, keep their results and report them."""
 
 import gc
 import math
@@ -47,15 +47,15 @@ STATUS = {
 
 
 ENDING = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
-"""Signals that end a run from outside: a scheduler's, and that of a terminal that is closed."""
+"""Signals that end a run from outside: from a scheduler, or from a terminal that closes."""
 ENOUGH = 3
-"""Pressed so often, Ctrl-C ends the process whatever it is doing."""
+"""The number of Ctrl-C presses that ends the process, whatever it is doing."""
 FORGOTTEN = 10.0
-"""Seconds after which a Ctrl-C that interrupted no run is not counted any more."""
+"""Seconds after which a Ctrl-C that interrupted no run no longer counts."""
 PAUSE, SHARE = 5.0, 20
-"""Seconds between two reports of a run that goes on, and how many times as long as writing one."""
+"""Pause between interim reports: at least PAUSE seconds, and SHARE times the time to write one."""
 NAME = "posenc-run"
-"""The name under which pytest knows the kit's part of a run."""
+"""The name of the kit's Run among pytest's plugins."""
 
 
 class Run:
@@ -65,10 +65,10 @@ class Run:
         self.config = config
         self.request = request
         self.alone = alone
-        """Whether the command line asks for the kit's checks and for no tests of others."""
+        """Whether the command line selects only the kit's checks, and no other tests."""
         self.judgements: dict[str, Judgement] = {}
-        """What is judged, by what stands before the ids of its checks: nothing for ``--impl``, the
-        id of a ``conformance(...)`` for one in a test file."""
+        """Judgements by the prefix of their checks' ids: empty for ``--impl``, the id of a
+        ``conformance(...)`` for one in a test file."""
         self._collecting = False
         self._spec = spec_folder()
         self._scheme_files: dict[Path, bool] = {}
@@ -76,30 +76,30 @@ class Run:
         self._written: set[Path] = set()
         self._kept_until = -math.inf
         self._overruled = 0
-        """Checks that failed, although pytest was told in the end that nothing has."""
+        """The number of checks that failed although the session ended with exit status OK."""
         self._interrupted = ""
         self._is_open = False
-        """Whether a session has begun that is not finished."""
+        """Whether a session has begun and not finished."""
         self._through = True
-        """Whether all that was to run has run, as far as anybody has begun."""
+        """Whether the run, if it has begun, has run all its tests."""
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
         self._key = _Key()
 
     def judge(self, plan: Plan, prefix: str = "") -> None:
-        """Judge what a plan says; ``prefix`` stands before the ids of its checks."""
+        """Add the judgement of a plan, whose checks' ids begin with ``prefix``."""
         judgement = Judgement(plan)
         judgement.is_filtered = bool(self.config.option.markexpr or self.config.option.keyword)
         self.judgements[prefix] = judgement
 
     @property
     def _plan(self) -> Plan | None:
-        """The plan of ``--impl``; None if only test files ask for checks."""
+        """The plan of ``--impl``; None if only test files call for checks."""
         return self.judgements[""].plan if "" in self.judgements else None
 
     @property
     def _judged(self) -> dict[str, Judgement]:
-        """Those judgements of which there are results and it is known what was judged."""
+        """The judgements that have results, and of which it is known what was judged."""
         return {
             prefix: each
             for prefix, each in self.judgements.items()
@@ -107,7 +107,7 @@ class Run:
         }
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
-        """Collect a folder of the spec, when everything is asked for."""
+        """Collect a folder of the spec, if the command line names no files."""
         given = self.config.args_source is pytest.Config.ArgsSource.ARGS
         if self._plan is None or given or self._spec not in (path, *path.parents):
             return None
@@ -116,7 +116,7 @@ class Run:
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> SpecFile | ModelFile | None:
-        """Collect a scheme or model file; its ids begin with its name, wherever it lies."""
+        """Collect a scheme or model file, under ids that begin with its name without the folder."""
         plan = self._plan
         if plan is None:
             return None
@@ -125,7 +125,7 @@ class Run:
             return ModelFile.from_parent(parent, path=file_path, nodeid=name, plan=plan)
         if file_path.suffix != ".yaml":
             return None
-        # Pytest asks again for every file of a folder when it comes to the next one.
+        # For each file, pytest collects all files of its folder again.
         if file_path not in self._scheme_files:
             self._scheme_files[file_path] = is_scheme_file(file_path)
         if not self._scheme_files[file_path]:
@@ -134,7 +134,7 @@ class Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Keep the garbage collector from visiting what is collected, which stays until the end."""
+        """Freeze the collected nodes, so that the garbage collector does not visit them."""
         self._collecting = True
         self._through = False
         gc.disable()
@@ -145,7 +145,7 @@ class Run:
             gc.enable()
 
     def pytest_report_header(self) -> list[str]:
-        """Say what is judged, and where."""
+        """Return lines that name the implementation and its limits."""
         if self._plan is None:
             return []
         implementation = self._plan.implementation
@@ -154,7 +154,7 @@ class Run:
         return [f"posenc: judging {name}", *limits]
 
     def pytest_sessionstart(self) -> None:
-        """Let the signal that ends a run from outside interrupt it, so that it still reports."""
+        """Turn signals that end the run from outside into interruptions, so that it reports."""
         self._is_open = not self.config.option.collectonly
         if threading.current_thread() is not threading.main_thread():
             return
@@ -166,11 +166,11 @@ class Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Know of a run that breaks off, whoever ends it and whether or not that is told."""
+        """Detect an aborted run, whoever aborted it and whether or not pytest reports it."""
         try:
             with preventing_exit() if self.alone else nullcontext():
                 result = yield
-        except session.Failed:  # as many failures as were asked for
+        except session.Failed:  # the number of failures that --maxfail allows
             self._through = True
             raise
         self._through = True
@@ -178,12 +178,12 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Remember that the run was not through."""
+        """Remember what interrupted the run."""
         self._key.is_dealt_with = True
         self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
-        """End the processes in which implementations live.
+        """Finish open reports, end the implementations' processes, and restore signal handlers.
 
         Pytest does not finish a session whose header cannot be printed.
         """
@@ -193,7 +193,7 @@ class Run:
         for each in self.judgements.values():
             if each.plan is not None:
                 each.plan.implementation.end()
-        # In the main thread alone are these the handlers.
+        # The handlers were set only if this is the main thread.
         if signal.getsignal(signal.SIGINT) is self._key:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in ENDING:
@@ -201,13 +201,13 @@ class Run:
                 signal.signal(number, signal.SIG_DFL)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Say how much there is to do."""
+        """Announce the number of checks, their time and the largest call."""
         checks = [each.check for each in items if isinstance(each, CheckItem | CheckFunction)]
         self._watch.start(len(checks))
         return announcement.lines(checks)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Tell now and then what a slow run waits for."""
+        """Report the progress of a slow run now and then."""
         done = sum(len(each.results) for each in self.judgements.values())
         seconds = ChainMap(*(each.seconds for each in self.judgements.values()))
         if line := self._watch.due(done, seconds):
@@ -220,27 +220,27 @@ class Run:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a report say of a check that broke off before or after its call that it has failed.
+        """Mark a check that broke off before or after its call as failed.
 
-        What it has found wrong before goes before that.
+        A failure of the call itself takes precedence.
         """
         report = yield
         if isinstance(item, CheckNode) and report.failed and call.excinfo is not None:
-            found = causes.found_by(report)
-            if report.when != "call" and (found is None or found["verdict"] != "failed"):
+            entry = causes.found_by(report)
+            if report.when != "call" and (entry is None or entry["verdict"] != "failed"):
                 why = f"broke off in {report.when}: {describe_exception(call.excinfo.value)}"
                 item.note(Execution(Verdict.FAILED, text=why))
                 report.user_properties = [*item.user_properties]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a check found; one that broke off without a word has failed."""
-        found = causes.found_by(report)
-        if found is not None and (report.when == "call" or report.failed):
-            prefix = report.nodeid.removesuffix(found["id"])
+        """Keep the result of a check; a check that broke off without one has failed."""
+        entry = causes.found_by(report)
+        if entry is not None and (report.when == "call" or report.failed):
+            prefix = report.nodeid.removesuffix(entry["id"])
             judgement = self.judgements.setdefault(prefix, Judgement())
-            judgement.note(found, report.duration)
-            judgement.expect(found["id"], _is_expected(report))
+            judgement.note(entry, report.duration)
+            judgement.expect(entry["id"], _is_expected(report))
             self._keep_report()
         elif report.failed:
             for prefix, each in self.judgements.items():
@@ -249,9 +249,9 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take from a worker of pytest-xdist what was judged in test files."""
-        for prefix, said in getattr(node, "workeroutput", {}).get(PROPERTY, {}).items():
-            self.judgements.setdefault(prefix, Judgement()).frame = Frame(**said)
+        """Take the frames of judgements in test files from a pytest-xdist worker."""
+        for prefix, fields in getattr(node, "workeroutput", {}).get(PROPERTY, {}).items():
+            self.judgements.setdefault(prefix, Judgement()).frame = Frame(**fields)
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport
@@ -259,16 +259,16 @@ class Run:
         """Return words and letters for verdicts that pytest has no word for."""
         if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
             return None
-        found = causes.found_by(report)
-        if report.when != "call" or report.outcome != "skipped" or found is None:
+        entry = causes.found_by(report)
+        if report.when != "call" or report.outcome != "skipped" or entry is None:
             return None
-        if found["verdict"] not in STATUS:  # it is marked with xfail, or a hook has changed it
+        if entry["verdict"] not in STATUS:  # it is marked with xfail, or a hook has changed it
             return None
-        letter, word = STATUS[found["verdict"]]
+        letter, word = STATUS[entry["verdict"]]
         return word.lower(), letter, (word, {"yellow": True})
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the report, and see to it that a run which judged nothing is not green."""
+        """Write the report, and fail a run that judged nothing or whose failures were hidden."""
         if self._plan is not None:
             self._leave_out_hypothesis()
         if self.request.worker:
@@ -290,7 +290,7 @@ class Run:
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _tell_frames(self) -> None:
-        """Tell the process that reports what is judged in test files, which only workers read."""
+        """Send the frames of test files, which only workers read, to the process that reports."""
         frames = {
             prefix: vars(each.plan.frame(each.plan.chosen))
             for prefix, each in self.judgements.items()
@@ -300,7 +300,7 @@ class Run:
         output[PROPERTY] = frames
 
     def _finish_reports(self) -> None:
-        """Write the report of what was judged; no signal but a third Ctrl-C comes between."""
+        """Write the reports; of all signals, only a third Ctrl-C can interrupt this."""
         if not self._through and not self._interrupted:
             self._interrupted = "the run broke off"
         for each in self.judgements.values():
@@ -310,10 +310,10 @@ class Run:
             self._report_problem = self._write(lambda judgement: judgement.report)
 
     def _keep_report(self) -> None:
-        """Write what was judged so far, the first result at once, should the process be killed.
+        """Write an interim report, from the first result on, in case the process is killed.
 
-        That takes a small share of the time, however long the report gets. Of what several
-        processes judge in test files it is told only at the end what it is.
+        Writing takes a small share of the time, however long the report gets. Judgements in test
+        files of several processes are missing, since their frames arrive only at the end.
         """
         path = self.request.report_file
         is_file = path is not None and (path.is_file() or not path.exists())
@@ -325,9 +325,9 @@ class Run:
         self._kept_until = ended + max(PAUSE, SHARE * (ended - began))
 
     def _write(self, report_of: Callable[[Judgement], Report]) -> str:
-        """Write the report of each judgement, of several each into a file of its own.
+        """Write the report of each judgement, each to its own file if there are several.
 
-        Returns what went wrong; an empty text if nothing.
+        Returns the problem; an empty text if there is none.
         """
         path, problem = self.request.report_file, ""
         if path is None:
@@ -340,16 +340,16 @@ class Run:
         }
         for own, each in places.items():
             problem = document.write(report_of(each), own) or problem
-        for other in self._written - places.keys():  # when the first one was the only one
+        for other in self._written - places.keys():  # written while there was only one judgement
             document.remove_old(str(other))
         self._written = {*places}
         return problem
 
     def _leave_out_hypothesis(self) -> None:
-        """Leave out Hypothesis's summary, which has nothing to say.
+        """Leave out Hypothesis's summary, which would be empty.
 
-        It would import all of Hypothesis, which takes longer than a small run. The summary stays if
-        Hypothesis is there, because a test has used it, or may be in another process.
+        It would import Hypothesis, which takes longer than a small run. The summary stays if a test
+        has imported Hypothesis, or a pytest-xdist worker may have.
         """
         plugins = self.config.pluginmanager
         if "hypothesis" not in sys.modules and not plugins.hasplugin("dsession"):
@@ -410,12 +410,12 @@ def _nothing_judged(plan: Plan, ran: int) -> str:
 
 
 def _is_expected(report: pytest.TestReport) -> bool:
-    """Return whether a failure is shown as one that was expected, because of a mark of xfail."""
+    """Return whether an xfail mark made pytest report a failure as expected."""
     return report.skipped and "wasxfail" in vars(report)
 
 
 def _slug(prefix: str) -> str:
-    """Return what tells one report from another: the name in the test file, or ``impl``."""
+    """Return the suffix of a report's file name: the prefix in plain letters, or ``impl``."""
     return re.sub(r"\W+", "-", prefix).strip("-") or "impl"
 
 
@@ -424,19 +424,19 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 class _Key:
-    """What Ctrl-C does: it interrupts, and pressed again and again it ends the process.
+    """The handler of Ctrl-C: it interrupts the run, and pressed repeatedly it ends the process.
 
-    While pytest deals with an interruption another one does nothing, or nothing would be told.
+    While pytest handles an interruption, another one does nothing, so that the run still reports.
     """
 
     def __init__(self) -> None:
         self.is_dealt_with = False
-        """Whether pytest knows of an interruption, or is at its end."""
+        """Whether pytest is handling an interruption, or finishing."""
         self._pressed = 0
         self._last = -math.inf
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt; end the process the third time, and if that hangs, whatever it waits for."""
+        """Interrupt the run; at the third press, end the process even if it hangs."""
         now, before = monotonic(), self._last
         self._last = now
         if now - before > FORGOTTEN and not self.is_dealt_with:
@@ -451,7 +451,7 @@ class _Key:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let no signal that would end the run come between, but a third Ctrl-C."""
+    """Ignore all signals that would end the run, except a third Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Which scheme and model files the command line means, and what they hold."""
+"""The scheme and model files that the command line names, and their contents."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +24,17 @@ from posenc_conformance.scheme_file.read import is_scheme_file, scheme_files_in,
 
 @dataclass(frozen=True)
 class Sources:
-    """Scheme and model files: those that are known, and those that the command line names."""
+    """Known scheme files, and the scheme and model files that the command line names."""
 
     arguments: tuple[str, ...]
-    """What pytest is to collect: tests of others, and files or ids of the spec."""
+    """Pytest's arguments: other tests, and files or ids of the spec."""
     known: tuple[Path, ...]
     schemes: tuple[Path, ...]
     """Named scheme files."""
     models: tuple[Path, ...]
     """Named model files and configurations."""
     are_given: bool
-    """Whether the command line names files, or everything is meant."""
+    """Whether the command line names files; if not, everything is judged."""
     are_models_asked: bool
     """Whether --posenc-model is given."""
 
@@ -51,9 +51,9 @@ class Schemes:
 def find_sources(config: pytest.Config, *, beside_tests: bool) -> Sources:
     """Find the files that pytest's arguments and --posenc-model name.
 
-    With ``beside_tests`` arguments may name tests of others, which are left as they are.
+    With ``beside_tests``, arguments may also name other tests, which are left alone.
 
-    Raises UserError for names of no file, and if no file of the spec is among them.
+    Raises UserError for names of missing files, and if no file of the spec is among them.
     """
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
@@ -82,7 +82,7 @@ def find_sources(config: pytest.Config, *, beside_tests: bool) -> Sources:
 def read_schemes(sources: Sources) -> Schemes:
     """Read all known schemes.
 
-    Raises UserError for a named file that cannot be read, and for a call that two schemes have.
+    Raises UserError for a named file that cannot be read, and for a call that two schemes share.
     """
     unreadable: dict[Path, UserError] = {}
     schemes: dict[str, KnownScheme] = {}
@@ -101,7 +101,7 @@ def read_schemes(sources: Sources) -> Schemes:
 
 
 def read_models(sources: Sources) -> dict[Path, Model]:
-    """Read all models of the spec, and those that are named."""
+    """Read all models of the spec, and the named ones."""
     return {path: read_model(path) for path in (*model_paths(), *sources.models)}
 
 
@@ -111,13 +111,13 @@ def read_model(path: Path) -> Model:
 
 
 def where_known(argument: str, known: Sequence[Path]) -> str:
-    """Replace an id such as rope.yaml::golden, in any folder, by that of the scheme of this name.
+    """Resolve an id such as rope.yaml::golden, in any folder, to the known file of that name.
 
-    It stays as it is if the folder has a scheme or model file of this name, or no such scheme is
-    known. Any other file of this name is not meant.
+    Returns it unchanged if it names a folder, or an existing scheme or model file, or if no known
+    file has its name. Other existing files of its name are ignored.
     """
     name, colons, rest = argument.partition("::")
-    # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
+    # Pytest shows ids relative to the current folder, such as ../../rope.yaml::golden.
     meant = next((each for each in known if each.name == Path(name).name), None)
     here = Path(name)
     # Path.is_dir raises for a name that is too long.
@@ -133,7 +133,7 @@ def is_yaml(argument: str) -> bool:
 
 
 def _meant_instead(arguments: Sequence[str], known: Sequence[Path]) -> str:
-    """Ask whether files are meant that are called much like what was given; empty if none are."""
+    """Return a hint at known files whose names are similar; empty if there are none."""
     names = [path.name for path in known]
     near = [
         each
@@ -157,7 +157,7 @@ def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> 
 
 
 def _demand_calls_of_their_own(schemes: Sequence[KnownScheme]) -> None:
-    """Raise UserError for a call that two schemes have: an adapter could not tell them apart."""
+    """Raise UserError for a call that two schemes share: an adapter could not tell them apart."""
     home: dict[str, KnownScheme] = {}
     for scheme in schemes:
         for name in scheme.calls:

@@ -1,4 +1,4 @@
-"""A process as an adapter: an object whose methods carry claims and ask the process."""
+"""A process as an adapter: an object whose methods carry claims and call the process."""
 
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
@@ -36,7 +36,7 @@ class Adapter:
 
 
 class Method:
-    """A call that another process makes."""
+    """A call made in another process."""
 
     def __init__(self, peer: Peer, name: str, claims: Sequence[Claim], place: str) -> None:
         self._peer = peer
@@ -57,7 +57,7 @@ class Method:
 
 
 class Program(Method):
-    """A call of a program, which is given everything by name."""
+    """A call of a program, which gets all arguments by name."""
 
     is_python = False
 
@@ -70,14 +70,14 @@ class Program(Method):
     def __call__(self, *positional: object, **keywords: object) -> Any:
         """Call the program and return the result, which is an array in most cases.
 
-        Raises Refusal if the program answers with an error, and Breakdown if it is lost or its
-        result is malformed.
+        Raises Refusal if the program answers with an error, and Breakdown if the process is lost or
+        its result is malformed.
         """
         given = dict(zip(self._arguments, positional, strict=True)) | keywords
         arguments = {name: _in_json(each) for name, each in given.items()}
         request = {"request": "call", "call": self._name, "arguments": arguments}
-        said = self._ask(request)
-        answer = said.message
+        response = self._ask(request)
+        answer = response.message
         if "error" in answer:
             error: ProgramError = answer["error"]
             what = f"{in_line(error['type'])}: {indented(error['message'])}"
@@ -87,11 +87,11 @@ class Program(Method):
         try:
             return value(answer["result"])
         except Malformed as problem:
-            raise self._broke(self._peer.refuse(problem, said)) from None
+            raise self._broke(self._peer.refuse(problem, response)) from None
 
 
 class Worker(Method):
-    """A call of an adapter in Python, whose arrays are laid out as they are here."""
+    """A call of an adapter in Python; its arrays keep their memory layout."""
 
     def __init__(
         self,
@@ -106,29 +106,29 @@ class Worker(Method):
             self.__signature__ = signature
 
     def __call__(self, *positional: object, **keywords: object) -> Any:
-        """Make the call and return its result as an array, if there is one.
+        """Make the call and return its result as an array; None if there is none.
 
-        What the call changes of its inputs is changed here too.
+        Mirrors in-place changes to the inputs here.
         """
         return self._result(positional, keywords)[0]
 
     def hold(self, *positional: object, **keywords: object) -> Held:
-        """Make the call and return its result, which the process keeps where it is."""
+        """Make the call and return its result, which stays in the memory of the process."""
         array, answer = self._result(positional, keywords, keep=True)
         if array is None:
             raise Misbehaviour(f"{self._name}() returned None: is a return missing?")
         return _Kept(array, self, self._peer.starts, answer["id"], (positional, keywords))
 
     def changes(self, *positional: object, **keywords: object) -> list[str]:
-        """Make the call and return what it changes in its process."""
+        """Make the call and list the process state that it changes."""
         answer = self._result(positional, keywords, request="watch")[1]
-        found: list[str] = answer["result"]
-        return found
+        changed: list[str] = answer["result"]
+        return changed
 
     def of_kept(self, starts: int, request: Message) -> Message:
-        """Ask about a result that the process keeps.
+        """Send a request about a result that the process keeps.
 
-        Raises Breakdown if the process was lost since then, and started again.
+        Raises Breakdown if the process was lost in the meantime and has been restarted.
         """
         if starts != self._peer.starts:
             raise Breakdown(f"{self._name}(): its process ended, and an earlier result is lost")
@@ -146,7 +146,7 @@ class Worker(Method):
         answer = self._ask(asked).message
         if "error" in answer:
             if answer["error"]["kind"] == "lost":
-                self._peer.end()  # the next call is made in a process of its own
+                self._peer.end()  # the next call starts a new process
             raise _problem(self._name, answer["error"])
         _change(answer["arrays"], positional, keywords)
         return answer["arrays"].get(RESULT), answer
@@ -175,7 +175,7 @@ class When:
 
 
 def signature_of(said: Sequence[SaidParameter] | None) -> Signature | None:
-    """Make the signature of a function in another process; None if it keeps that to itself."""
+    """Make the signature of a function in another process; None if it could not be inspected."""
     if said is None:
         return None
     names = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY")
@@ -215,12 +215,12 @@ class _Kept(Held):
 
 
 def _in_json(given: Any) -> Any:
-    """Return an argument, or an array without axes in place of a number that JSON does not have."""
+    """Return an argument; a number that JSON lacks becomes an array without axes."""
     return np.asarray(given) if isinstance(given, float) and not np.isfinite(given) else given
 
 
 def parted(named: Arguments) -> PartedArguments:
-    """Part arguments as a message has them: into arrays, and the rest."""
+    """Split arguments into arrays and the rest, as a message has them."""
     arrays = {name: each for name, each in named.items() if isinstance(each, np.ndarray)}
     return {"arrays": arrays, "rest": {n: each for n, each in named.items() if n not in arrays}}
 
@@ -234,7 +234,7 @@ def _problem(name: str, error: WorkerError) -> Misbehaviour:
 
 
 def _change(changed: Mapping[str, Array], positional: Sequence[Any], keywords: Arguments) -> None:
-    """Change the inputs here as the call has changed its copies of them in its process.
+    """Mirror in-place changes made by the worker back to our arrays.
 
     Raises Misbehaviour for another shape, and for an input that is read-only.
     """

@@ -1,4 +1,4 @@
-"""The program that ``--impl`` names: by its command, or by a manifest that says more."""
+"""The program that ``--impl`` names, by a command or by a manifest."""
 
 import math
 import os
@@ -30,7 +30,7 @@ LIMITS = ("seconds", "starting", "memory")
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a program is started, and its limits, where they are not the usual ones."""
+    """How a program is started, and its limits, None for the default."""
 
     command: Command
     place: str
@@ -41,9 +41,9 @@ class Manifest:
 
 
 def manifest_of(name: str) -> Manifest | None:
-    """Find the program behind a name; return None if it names no program.
+    """Return the manifest of the program that a name stands for; None if it is no program.
 
-    Raises UserError for a manifest that is not right, and for a command whose quotes do not close.
+    Raises UserError for an invalid manifest, and for a command with unclosed quotes.
     """
     if name in registered() or (name.endswith(".py") and os.path.isfile(name)):
         return None
@@ -62,7 +62,7 @@ def manifest_of(name: str) -> Manifest | None:
 
 
 def amount_of(text: str, what: str) -> int:
-    """Convert a text such as 500MB or 4 GB to bytes; 0 is no limit.
+    """Convert a text such as 500MB or 4 GB to bytes; 0 means no limit.
 
     Raises UserError, whose message begins with ``what``, for any other text.
     """
@@ -76,7 +76,7 @@ def amount_of(text: str, what: str) -> int:
 
 
 def seconds_of(value: Any, what: str) -> float:
-    """Return a time in seconds, which must be more than nothing.
+    """Return a positive time in seconds.
 
     Raises UserError, whose message begins with ``what``, for a value that is no number, not above 0
     or above 10**6.
@@ -129,12 +129,12 @@ def _read_manifest(path: Path) -> Manifest:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # nothing has a name of that length
+    except OSError:  # the name is too long
         return False
 
 
 def _words(command: Any) -> list[str]:
-    """Return program and arguments; nothing if they are neither a text nor a list of texts."""
+    """Return program and arguments; empty if they are neither a text nor a list of texts."""
     if isinstance(command, str):
         try:
             return shlex.split(command)

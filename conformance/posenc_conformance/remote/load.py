@@ -1,4 +1,4 @@
-"""What ``--impl`` names, ready to be asked: in a process of its own, or in this one."""
+"""Loading the implementation that ``--impl`` names, into its own process or this one."""
 
 import json
 import os
@@ -41,21 +41,21 @@ class Isolation(Enum):
     """Where an adapter in Python runs."""
 
     USUAL = auto()
-    """Registered libraries run in a process of their own; an adapter that is still being written
-    runs in the judge's."""
+    """Registered libraries run in a process of their own; other adapters, which may still be in
+    development, run in the judge's."""
     HERE = auto()
-    """In the judge's own process, where nothing limits it."""
+    """In the judge's own process, without limits."""
     APART = auto()
 
 
 @dataclass(frozen=True)
 class How:
-    """Where an implementation runs, and what a call may take."""
+    """Where an implementation runs, and the limits of a call."""
 
     place: Isolation = Isolation.USUAL
     seconds: float | None = None
     memory: int | None = None
-    """Bytes; 0 if it is not limited."""
+    """In bytes; 0 for no limit."""
     python: str = ""
     """The interpreter of the worker, if it is not this one."""
 
@@ -146,7 +146,7 @@ def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
 
 
 def _describe(name: str, peer: Peer) -> Message:
-    """Return what a new process says of itself.
+    """Return the description that a new process gives of itself.
 
     Raises UserError if it is lost before it answers, or answers with an error.
     """
@@ -172,7 +172,7 @@ def _describe(name: str, peer: Peer) -> Message:
 
 
 def _limits(how: How, manifest: Manifest | None = None) -> Limits:
-    """Return the limits of the command line, or else of the manifest, or else the usual ones."""
+    """Return the limits of the command line, else of the manifest, else the defaults."""
     seconds, memory, starting = how.seconds, how.memory, None
     if manifest is not None:
         seconds = manifest.seconds if seconds is None else seconds
@@ -198,7 +198,7 @@ def _demand_poll(what: str) -> None:
 
 
 def _interpreter(path: str) -> str:
-    """Find the interpreter of a path, which may be a virtual environment.
+    """Return the interpreter at a path, which may be a virtual environment.
 
     Raises UserError if there is none that can be executed.
     """
@@ -213,15 +213,15 @@ def _interpreter(path: str) -> str:
 
 
 def _show(text: str) -> None:
-    """Print what a process printed, as it can be shown; pytest keeps it with the check."""
+    """Print the output of a process in printable form; pytest keeps it with the check."""
     sys.stderr.write("\n".join(map(printable, text.split("\n"))))
 
 
 @lru_cache(maxsize=1)
 def _description() -> Any:
-    """Compile the check of what a program says of itself.
+    """Compile the validator of a program's description of itself.
 
-    It raises JsonSchemaValueException for what is no description.
+    It raises JsonSchemaValueException for an invalid description.
     """
     schema = json.loads((spec_folder() / "protocol.schema.json").read_text(encoding="utf-8"))
     only = {"$ref": "#/definitions/description", "definitions": schema["definitions"]}
@@ -241,7 +241,7 @@ def _program_claim(said: ProgramClaim) -> Claim:
 
 
 def _fields(described: type) -> str:
-    """Return the names of what a message may hold."""
+    """Return the field names of a message."""
     return ", ".join(get_type_hints(described))
 
 
@@ -265,7 +265,7 @@ def _worker_claim(peer: Peer, call: str, number: int, said: WorkerClaim) -> Clai
 
 @dataclass(frozen=True)
 class _Strange:
-    """Something in a claim that is neither text nor number."""
+    """A value in a claim that is neither text nor number."""
 
     looks: str
 

@@ -1,6 +1,7 @@
-"""The messages of the protocol, typed: what a process says of itself, and how it answers.
+"""The messages of the protocol, typed: descriptions of processes, and their answers.
 
-``spec/protocol.schema.json`` says what programs in any language send; workers in Python send more.
+``spec/protocol.schema.json`` describes those of programs in any language; workers in Python send
+more.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -8,13 +9,13 @@ from typing import Literal, NotRequired, TypedDict
 from posenc_conformance.judge.arrays import Array
 
 Restrictions = dict[str, object]
-"""Values of parameters and optional conventions, by their names: one or a list of each."""
+"""Values of parameters and optional conventions, by name: one value or a list."""
 SaidParameter = tuple[str, str, bool]
 """A parameter of a function: its name, its kind as ``inspect`` names it, whether it is optional."""
 
 
 class ProgramClaim(TypedDict):
-    """What a program claims of a call."""
+    """A program's claim about a call."""
 
     call: str
     combinations: NotRequired[list[str]]
@@ -27,7 +28,7 @@ class ProgramClaim(TypedDict):
 
 
 class ProgramDescription(TypedDict):
-    """What a program says of itself."""
+    """A program's description of itself."""
 
     name: str
     version: str
@@ -43,7 +44,7 @@ class SaidCondition(TypedDict):
 
 
 class WorkerClaim(TypedDict):
-    """What an adapter in a worker claims of a call; odd values come as their looks."""
+    """A worker's claim about a call; values that JSON lacks are replaced by their repr."""
 
     combinations: list[object]
     dtypes: list[object]
@@ -65,7 +66,7 @@ class WorkerCall(TypedDict):
 
 
 class WorkerDescription(TypedDict):
-    """What a worker says of the adapter that it has made."""
+    """A worker's description of its adapter."""
 
     type: str
     versions: dict[str, str]
@@ -73,23 +74,23 @@ class WorkerDescription(TypedDict):
 
 
 class ProgramError(TypedDict):
-    """Why a program did not answer; the type is the name of an exception."""
+    """A program's error; ``type`` is the name of an exception."""
 
     type: str
     message: str
 
 
 class WorkerError(TypedDict):
-    """Why a worker did not answer."""
+    """A worker's error."""
 
     kind: Literal["refusal", "escape", "form", "lost"]
     message: str
     declines: NotRequired[str]
-    """The text of NotImplementedError, if it was that."""
+    """The text of a NotImplementedError, if the call raised one."""
 
 
 class PartedArguments(TypedDict):
-    """Arguments as a message to a worker has them: arrays apart."""
+    """Arguments in a message to a worker, split into arrays and the rest."""
 
     arrays: dict[str, Array]
     rest: dict[str, object]

@@ -1,4 +1,4 @@
-"""Asking a process, which is started again when it is lost."""
+"""Requests to a process, which is restarted when it is lost."""
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -10,19 +10,19 @@ from posenc_conformance.remote.process import Process, ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, Transport, shortened
 
 STARTING = 5
-"""Starting may take this many times as long as a call."""
+"""The time limit for starting, as a multiple of a call's."""
 LAST_LINES = 12
-"""Lines of what a process printed that are shown with the reason why it was lost."""
+"""The number of last printed lines that are shown when a process is lost."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take."""
+    """The limits of one call."""
 
     seconds: float = 60.0
     starting: float = STARTING * 60.0
     memory: int = 0
-    """Bytes; 0 if it is not limited."""
+    """In bytes; 0 for no limit."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Peer:
         first: Message,
         listen: Callable[[str], None],
     ) -> None:
-        # Every process begins with the first request; what it prints is given to listen.
+        # Every process first gets the request ``first``; its printed output goes to ``listen``.
         self.limits = limits
         self.starts = 0
         """How often the process was started."""
@@ -58,7 +58,7 @@ class Peer:
     def describe(self) -> Message:
         """Start a new process and return its answer to the first request.
 
-        Raises ProcessDied if there is none.
+        Raises ProcessDied if it gives no answer.
         """
         self.end()
         return self._started().message
@@ -66,15 +66,15 @@ class Peer:
     def ask(self, request: Message) -> Received:
         """Send a request and return the answer, which has a result or an error.
 
-        Raises ProcessDied if there is none. The process is then ended, and the next request starts
-        it again.
+        Raises ProcessDied if there is no answer. The process is then ended, and the next request
+        restarts it.
         """
         if self._process is None:
             self._started()
         return self._ask(request, self.limits.seconds)
 
     def refuse(self, why: Malformed, said: Received) -> ProcessDied:
-        """End the process because of the value that it answered, and return the reason."""
+        """End the process because of a malformed result, and return the reason."""
         return self._lost(ProcessDied(_against(Malformed(why.why, said.text))))
 
     def end(self) -> None:
@@ -109,19 +109,19 @@ class Peer:
                 raise Malformed("it sent an unrequested line", shortened(stray.split(b"\n")[0]))
             self._number += 1
             data = self._wire.encode({"id": self._number, **request})
-            said = process.exchange(data, self._wire.take, seconds, self.limits.memory)
-            _demand_answer(said, self._number)
+            answer = process.exchange(data, self._wire.take, seconds, self.limits.memory)
+            _demand_answer(answer, self._number)
         except Malformed as problem:
             raise self._lost(ProcessDied(_against(problem))) from None
         except ProcessDied as reason:
             raise self._lost(reason) from None
-        except BaseException:  # the answer may still come, and would be taken for the next one
+        except BaseException:  # a late answer would be taken for the next one
             self._process = None
             process.end()
             raise
         if heard := process.heard():
             self._listen(heard)
-        return said
+        return answer
 
     def _lost(self, reason: ProcessDied) -> ProcessDied:
         """End the process and return the reason, with the last lines that it printed."""

@@ -1,4 +1,4 @@
-"""A process that is asked things: what it says, how long it takes, how much memory, how it ends."""
+"""A process that answers requests: its output, time, memory and end."""
 
 import contextlib
 import os
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 PIECE = 2**20
 HEARD = 2**16
-"""Bytes that are kept of what is printed during a call: the last ones."""
+"""The number of last bytes kept of the output printed during a call."""
 TICK = 0.05
-"""Seconds between two looks at how much memory is used."""
+"""Seconds between two measurements of memory."""
 GRACE = 2.0
-"""Seconds in which a process may end by itself."""
+"""Seconds that a process has to end by itself."""
 
 
 class ProcessDied(Exception):
@@ -33,7 +33,7 @@ class GaveNoAnswer(ProcessDied):
 
 
 class Process:
-    """A process with three pipes, in a group of its own, so that Ctrl-C is left to the kit."""
+    """A process with three pipes, in a session of its own, so that Ctrl-C reaches only the kit."""
 
     def __init__(
         self, command: Sequence[str], folder: Path | None, environment: Mapping[str, str]
@@ -73,7 +73,7 @@ class Process:
         self._heard = bytearray()
 
     def heard(self) -> str:
-        """Return what the process printed since this was last called."""
+        """Return what the process has printed to standard error since the last call."""
         with contextlib.suppress(OSError):
             while self._hear():
                 pass
@@ -84,10 +84,10 @@ class Process:
     def exchange(
         self, data: bytes, take: Callable[[bytearray], T | None], seconds: float, memory: int
     ) -> T:
-        """Write data, and read until an answer can be taken from what has come in.
+        """Write ``data``, and read until ``take`` returns an answer.
 
-        A memory of 0 is unlimited. Raises ProcessDied if there will be no answer, or it takes
-        longer or more memory than allowed, and whatever ``take`` raises.
+        A memory of 0 is unlimited. Raises ProcessDied if no answer will come, or if it takes more
+        time or memory than allowed, and any error of ``take``.
         """
         now = time.monotonic()
         end, look = now + seconds, now + TICK
@@ -96,9 +96,9 @@ class Process:
             self._poll.register(self._in, select.POLLOUT)
         try:
             while True:
-                found = take(self._said) if self._said else None
-                if found is not None:
-                    return found
+                answer = take(self._said) if self._said else None
+                if answer is not None:
+                    return answer
                 now = time.monotonic()
                 if now > look:
                     look = now + TICK
@@ -106,7 +106,7 @@ class Process:
                         allowed = f"{amount(memory)} are allowed, see --posenc-memory"
                         raise ProcessDied(f"took {amount(used)} of memory; {allowed}")
                     if self._process.poll() is not None and not self._has_said_more():
-                        raise self._over()  # although a child of it may hold its streams
+                        raise self._over()  # its child may still hold its streams
                 if now > end:
                     raise GaveNoAnswer(f"gave no answer within {seconds:g} s, see --posenc-timeout")
                 for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
@@ -123,13 +123,13 @@ class Process:
                 self._poll.unregister(self._in)
 
     def stray(self) -> bytes:
-        """Return what the process said without having been asked."""
+        """Return the unrequested output of the process."""
         with contextlib.suppress(BlockingIOError, ProcessDied):
             self._read()
         return bytes(self._said)
 
     def _has_said_more(self) -> bool:
-        """Return whether there is something to read of what the process has said."""
+        """Return whether the process has output that is not read yet."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
         return bool(poll.poll(0))
@@ -137,20 +137,20 @@ class Process:
     def memory(self, most: int = 0) -> int:
         """Return the bytes of memory that the process and its children use.
 
-        It is 0 where that cannot be told; below ``most`` it may count twice what they share.
+        Returns 0 if that is unknown; below ``most``, shared memory may be counted several times.
         """
         return memory_of(self._process.pid, most)
 
     def end(self) -> None:
-        """End the process by force, with all that it has started."""
-        if self._ended:  # its number may be that of another process by now
+        """Kill the process with everything that it has started."""
+        if self._ended:  # its number may belong to another process by now
             return
         self._ended = True
         end_family(self._process.pid, self._mark)
         self._close()
 
     def leave(self) -> None:
-        """Let the process end by itself for a short while, then end it by force."""
+        """Give the process a short time to end by itself, then kill it."""
         with contextlib.suppress(subprocess.TimeoutExpired, OSError):
             self._streams[0].close()
             self._process.wait(GRACE)
@@ -164,7 +164,7 @@ class Process:
                 stream.close()
 
     def _write(self, data: memoryview) -> memoryview:
-        """Write as much as fits, and return what is left."""
+        """Write as much as fits, and return the rest."""
         try:
             return data[os.write(self._in, data[:PIECE]) :]
         except BlockingIOError:
@@ -186,7 +186,7 @@ class Process:
         return bool(piece)
 
     def _over(self) -> ProcessDied:
-        """Say why the process has closed a stream: in most cases because it ended."""
+        """Return the reason why the process has closed a stream, which usually is its end."""
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -202,9 +202,9 @@ def amount(size: int) -> str:
 
 
 def spare() -> int:
-    """Return nine tenths of the memory that the machine has left; 0 where that cannot be told.
+    """Return nine tenths of the machine's available memory; 0 if that is unknown.
 
-    In a container it is at most nine tenths of what the container has left.
+    In a container, it is at most nine tenths of the memory left to the container.
     """
     found = [_available(), _left_of_container()]
     return min((9 * each // 10 for each in found if each), default=0)

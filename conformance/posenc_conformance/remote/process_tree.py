@@ -1,8 +1,8 @@
-"""What a process has started: its memory is counted, and it is ended with the process.
+"""The descendants of a process: they are counted in its memory, and ended with it.
 
-On Linux ``/proc`` tells the children of a process, and what was started with a mark in its
-environment, however far it has gone off: what it starts inherits the mark. Elsewhere only the group
-of the process is known.
+On Linux, ``/proc`` lists the children of a process, and all processes with its mark in their
+environment: descendants inherit the mark, even if they detach. Elsewhere only the group of the
+process is known.
 """
 
 import contextlib
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NAME = "POSENC_PROCESS"
-"""The variable that holds the mark."""
+"""The environment variable that holds the mark."""
 ROUNDS = 5
-"""How often it is looked for what is still there: it may start others while it is ended."""
+"""Rounds of looking for survivors, which may start others while they are ended."""
 
 
 def new_mark() -> str:
@@ -25,11 +25,11 @@ def new_mark() -> str:
 
 
 def family(pid: int) -> list[int]:
-    """List a process and all that it has started, as far as their parents are still there."""
-    found = [pid]
-    for each in found:  # grows on the way
-        found += [child for child in _children(each) if child not in found]
-    return found
+    """List a process and its descendants, except those below an ended parent."""
+    members = [pid]
+    for each in members:  # grows during the loop
+        members += [child for child in _children(each) if child not in members]
+    return members
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -40,9 +40,9 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def memory_of(pid: int, most: int = 0) -> int:
-    """Return the bytes of memory that a process and its children use; 0 where that is not told.
+    """Return the bytes of memory that a process and its children use; 0 if that is unknown.
 
-    If that may be more than ``most``, what they share is counted once.
+    If that may be more than ``most``, shared memory is counted once.
     """
     members = family(pid)
     used = sum(map(_resident, members))
@@ -62,7 +62,7 @@ def _resident(pid: int) -> int:
 
 
 def _share(pid: int) -> int:
-    """Return the bytes of a process, those that several share as parts; 0 if that is not told."""
+    """Return the memory of a process, with its part of shared pages, in bytes; 0 if unknown."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
             if line.startswith("Pss:"):
@@ -71,7 +71,7 @@ def _share(pid: int) -> int:
 
 
 def end_family(pid: int, mark: str) -> None:
-    """End a process with its group, all that it has started, and all that has its mark."""
+    """Kill a process with its group, its descendants, and all processes with its mark."""
     members = family(pid)[1:]
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

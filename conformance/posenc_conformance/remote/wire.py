@@ -1,10 +1,10 @@
-"""Messages on their way: one JSON object each, with arrays in it.
+"""The encoding of messages: one JSON object each, with arrays in it.
 
-Two transports carry them. A line holds arrays in base64, as a program in any language reads it. A
-frame has the bytes of its arrays behind the JSON text, which spares both sides the encoding.
-Neither runs code of the sender, as unpickling would.
+There are two transports. A line holds arrays in base64, which programs in any language can read. A
+frame has the bytes of its arrays after the JSON text, which spares both sides the encoding. Neither
+runs code of the sender, as unpickling would.
 
-The worker imports this module too, in an interpreter that may have no more than NumPy.
+The worker imports this module too, in an interpreter that may have only NumPy and ml_dtypes.
 """
 
 import base64
@@ -37,19 +37,19 @@ WIRE_DTYPES: dict[str, np.dtype[Any]] = {
 }
 NAMES = {dtype: name for name, dtype in WIRE_DTYPES.items()}
 LONGEST = 2**28
-"""Bytes that a line may have."""
+"""The largest length of a line, in bytes."""
 MOST_AXES = 32
 LARGEST = 2**62
-"""More numbers than any array has."""
+"""More elements than any array has."""
 SHOWN = 160
-"""Characters of a line that are shown."""
+"""The number of characters of a line that are shown."""
 ALIGNED = 16
 """Parts of a frame begin at multiples of this many bytes."""
 HEAD = struct.Struct("<QQ")
 
 
 class Malformed(Exception):
-    """Something was said that breaks the protocol: says why, and shows the line."""
+    """A message that breaks the protocol: says why, and shows the line."""
 
     def __init__(self, why: str, said: str = "") -> None:
         super().__init__(why)
@@ -59,27 +59,27 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class Received:
-    """A message, and as much of its text as is shown if it is wrong."""
+    """A message, and the beginning of its text, to be shown if it is malformed."""
 
     message: Message
     text: str
 
 
 class Transport(Protocol):
-    """How messages travel."""
+    """An encoding of messages."""
 
     def encode(self, message: Message) -> bytes:
-        """Return the bytes that are written for a message."""
+        """Return the bytes of a message."""
 
     def take(self, buffer: bytearray) -> Received | None:
-        """Take the first message out of what has come in; return None if it is not all there.
+        """Take the first message out of ``buffer``; return None if it is incomplete.
 
-        Raises Malformed for what breaks the protocol.
+        Raises Malformed for a message that breaks the protocol.
         """
 
 
 class Lines:
-    """Messages that are each a line of JSON."""
+    """Messages as lines of JSON."""
 
     def __init__(self) -> None:
         self._searched = 0
@@ -89,10 +89,10 @@ class Lines:
         return json.dumps(message, default=_in_base64, allow_nan=False).encode() + b"\n"
 
     def take(self, buffer: bytearray) -> Received | None:
-        """Take the first line; return None if it is not all there.
+        """Take the first line; return None if it is incomplete.
 
-        Its arrays are still in base64, see :func:`value`. Raises Malformed for what is no JSON
-        object, and for a line that is too long.
+        Its arrays are still in base64, see :func:`value`. Raises Malformed for a line that is no
+        JSON object, or too long.
         """
         end = buffer.find(b"\n", self._searched)
         if end < 0 and len(buffer) <= LONGEST:
@@ -116,9 +116,9 @@ class Lines:
 
 
 class Frames:
-    """Messages that are each a frame: lengths, JSON, and the bytes of the arrays.
+    """Messages as frames: lengths, JSON, and the bytes of the arrays.
 
-    The arrays of a message are all in ``arrays``, by name. They arrive laid out as they were sent.
+    All arrays of a message are in ``arrays``, by name. They keep their memory layout.
     """
 
     def encode(self, message: Message) -> bytes:
@@ -130,9 +130,9 @@ class Frames:
         return b"".join([HEAD.pack(len(text), sum(map(len, parts))), text, *parts])
 
     def take(self, buffer: bytearray) -> Received | None:
-        """Take the first frame; return None if it is not all there.
+        """Take the first frame; return None if it is incomplete.
 
-        Its arrays are in memory of their own.
+        Its arrays own their memory.
         """
         if len(buffer) < HEAD.size:
             return None
@@ -154,7 +154,7 @@ class Frames:
 def value(node: Any) -> Any:
     """Decode the arrays and numbers of a result that came as JSON.
 
-    Raises Malformed for anything else, and for lists that no array could be made of.
+    Raises Malformed for anything else, and for lists nested more deeply than an array.
     """
     return _value(node, 0)
 
@@ -194,9 +194,9 @@ def _value(node: Any, depth: int) -> Any:
 
 
 def shortened(said: bytes | str) -> str:
-    """Return what was said, in printable characters.
+    """Return ``said`` in printable characters.
 
-    Of what is long this is the beginning, with the length of the whole.
+    A long text is cut, with its full length appended.
     """
     start = said[: 4 * SHOWN]
     text = start.decode("utf-8", "backslashreplace") if isinstance(start, bytes) else start
@@ -253,7 +253,7 @@ def _make_array(
     data: bytearray,
     start: int,
 ) -> Array:
-    """Make an array in memory of its own, from the bytes that begin at ``start``."""
+    """Make an array that owns its memory from the bytes that begin at ``start``."""
     count = math.prod(shape)
     plain = (
         np.frombuffer(data, dtype, count, start).reshape(shape) if count else np.zeros(shape, dtype)

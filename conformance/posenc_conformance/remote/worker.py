@@ -1,7 +1,7 @@
-"""The process in which an adapter in Python lives.
+"""The process that runs an adapter in Python.
 
-It is started as a script, by whatever interpreter the library has, and finds the kit by itself.
-What the kit knows of the truth is hidden from the adapter: it cannot be asked by accident.
+It is started as a script by the library's interpreter, and finds the kit by itself. The kit's right
+answers are hidden from the adapter, so that it cannot import them by accident.
 """
 
 import ctypes
@@ -31,23 +31,23 @@ VISIBLE_ROOMS = (
 )
 """Rooms and modules of the kit that an adapter may import."""
 ROOMS = ("", "judge", "remote")
-"""Packages that hold something of ``SHOWN``; they may be imported too."""
+"""Packages that contain ``VISIBLE_ROOMS``; they may be imported too."""
 RESULT = "the result"
-"""Name of the result among the arrays of an answer, beside inputs that were changed."""
+"""Name of the result among the arrays of an answer; the others are changed inputs."""
 LARGEST_MESSAGE = 2**31
-"""Bytes that a result may have."""
+"""The largest size of a result, in bytes."""
 PR_SET_PDEATHSIG = 1
 HELD = 64
-"""Results that are kept at a time: the latest ones."""
+"""The number of latest results that are kept."""
 
 Request = Mapping[str, Any]
-"""What the judge asks, as it came in."""
+"""A request of the judge, as received."""
 Answer = dict[str, Any]
-"""What is sent back."""
+"""The answer to a request."""
 
 
 class Finder:
-    """An importer that finds the kit, whatever the path is, and nothing of the reference."""
+    """An importer that finds the kit, whatever ``sys.path`` is, and hides the reference."""
 
     def __init__(self) -> None:
         self.hides = True
@@ -55,9 +55,9 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find the kit itself; return None for what is found as usual.
+        """Find the kit itself; return None for any other module.
 
-        Raises ImportError for a module that is hidden.
+        Raises ImportError for a hidden module.
         """
         if self.hides and _is_hidden(name):
             words = f"{name} contains the right answers, so an adapter cannot import it"
@@ -77,7 +77,7 @@ def _is_hidden(name: str) -> bool:
 
 
 class Answering:
-    """An adapter, and those of its results that are kept."""
+    """An adapter with its kept results, answering requests."""
 
     def __init__(self, made: object) -> None:
         from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
@@ -131,22 +131,22 @@ class Answering:
         return {"result": True, "arrays": {RESULT: _flatten(array), **_changed(inputs, before)}}
 
     def _failed(self, kind: str, message: str) -> Answer:
-        """Answer with an error; one after which the GPU does nothing more ends the process."""
+        """Return an error; its kind is "lost" if the GPU is unusable, which ends the process."""
         if not _gpu_is_lost():
             return _error(kind, message)
         return _error("lost", f"left the GPU in a state in which it does nothing more: {message}")
 
     def watch(self, request: Request) -> Answer:
-        """Make a call and tell what it changes that belongs to the whole process."""
+        """Make a call and answer with the process state that it changes."""
         from posenc_conformance.judge.process_state import find_changes_by
 
         answers: list[Answer] = []
-        found = find_changes_by(lambda: answers.append(self.call(request)))
+        changes = find_changes_by(lambda: answers.append(self.call(request)))
         failed = [answer for answer in answers if "error" in answer]
-        return failed[0] if failed else {**answers[0], "result": found}
+        return failed[0] if failed else {**answers[0], "result": changes}
 
     def when(self, request: Request) -> Answer:
-        """Say whether the condition of a claim holds."""
+        """Answer whether the condition of a claim holds."""
         from posenc_conformance.adapters.claims import claims_on
 
         function = claims_on(self.made)[request["call"]][request["claim"]].when
@@ -156,11 +156,11 @@ class Answering:
             return _error("refusal", self.told(error))
 
     def now(self, request: Request) -> Answer:
-        """Return a result that is kept, as it is now."""
+        """Return the current values of a kept result."""
         return {"result": True, "arrays": {RESULT: _flatten(self.kept[request["held"]][0])}}
 
     def write(self, request: Request) -> Answer:
-        """Write into a result that is kept, and say whether that was possible."""
+        """Write into a kept result, and answer whether that was possible."""
         array, inputs = self.kept[request["held"]]
         before = {name: each.tobytes() for name, each in inputs.items()}
         written = bool(array.flags.writeable)
@@ -170,7 +170,7 @@ class Answering:
 
 
 def _gpu_is_lost() -> bool:
-    """Return whether every use of the GPU fails by now, as after an access to others' memory."""
+    """Return whether every use of the GPU now fails, as after an illegal memory access."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return False
@@ -182,7 +182,7 @@ def _gpu_is_lost() -> bool:
 
 
 def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
-    """Describe what an adapter claims, and how its methods can be called."""
+    """Describe an adapter's claims, and how its methods can be called."""
     from posenc_conformance.adapters.claims import claims_on, method_of
     from posenc_conformance.errors import location_of
 
@@ -190,20 +190,20 @@ def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
     for name, claims in claims_on(adapter).items():
         method = method_of(adapter, name)
         if callable(method):  # a subclass withdraws a claim: rope = None
-            said = [
+            entries = [
                 {each: _to_json(part) for each, part in vars(claim).items()} for claim in claims
             ]
-            for entry, claim in zip(said, claims, strict=True):
+            for entry, claim in zip(entries, claims, strict=True):
                 if callable(claim.when):
                     place, names = location_of(claim.when), _parameters(claim.when)
                     entry["when"] = {"place": place, "parameters": names}
-            entry = {"call": name, "claims": said, "place": location_of(method)}
+            entry = {"call": name, "claims": entries, "place": location_of(method)}
             calls.append({**entry, "parameters": _parameters(method)})
     return {"type": type(adapter).__name__, "versions": dict(versions), "calls": calls}
 
 
 def _to_json(value: Any) -> Any:
-    """Return part of a claim as JSON; what JSON does not know, by its looks."""
+    """Return part of a claim as JSON; values that JSON lacks are replaced by their repr."""
     if isinstance(value, Mapping):
         return {name: _to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -215,13 +215,13 @@ def _to_json(value: Any) -> Any:
 def _parameters(method: Callable[..., Any]) -> list[tuple[str, str, bool]] | None:
     try:
         parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+    except (TypeError, ValueError):  # compiled code may have no signature
         return None
     return [(each.name, each.kind.name, each.default is not each.empty) for each in parameters]
 
 
 def make_adapter(request: Request) -> tuple[object, Mapping[str, str]]:
-    """Make the adapter that is asked for; return it with versions of what it requires.
+    """Make the requested adapter; return it with the versions of its requirements.
 
     Raises UserError if it cannot be found, imported or made.
     """
@@ -231,8 +231,8 @@ def make_adapter(request: Request) -> tuple[object, Mapping[str, str]]:
         module = import_module(request["registered"].partition(":")[0])
         reference = module.reference_in(request["schemes"])
         return reference(), versions(reference)
-    found = load_adapter(request["impl"], request["registered"])
-    return found.adapter, found.versions
+    implementation = load_adapter(request["impl"], request["registered"])
+    return implementation.adapter, implementation.versions
 
 
 def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> Answer:
@@ -254,7 +254,7 @@ def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answ
         return answer
     from posenc_conformance.errors import UserError
 
-    import_module("posenc_conformance.judge.process_state")  # before anything changes what is usual
+    import_module("posenc_conformance.judge.process_state")  # before anything changes the state
     finder.hides = not request["schemes"]
     if request["path"]:
         sys.path[:] = request["path"]
@@ -264,12 +264,12 @@ def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answ
     except UserError as error:
         return {"error": {"type": "", "message": error.cause, "hint": error.hint}}
     adapters.append(Answering(adapter))
-    gc.freeze()  # what is loaded stays: keep the garbage collector from visiting it
+    gc.freeze()  # loaded modules stay, so the garbage collector need not visit them
     return {"result": description}
 
 
 def _end_with_the_judge() -> None:
-    """Have Linux end this process in the middle of a call if the judge is killed.
+    """Have Linux kill this process, even during a call, if the judge is killed.
 
     Elsewhere it ends when it reads the next request.
     """
@@ -282,7 +282,7 @@ def _no_breakpoint(*arguments: Any, **keywords: Any) -> None:
 
 
 def main() -> None:
-    """Answer requests until the kit says goodbye or is no more."""
+    """Answer requests until the kit says goodbye or ends."""
     incoming, outgoing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -297,14 +297,14 @@ def main() -> None:
 
     wire, buffer, adapters = Frames(), bytearray(), list[Answering]()
     while True:
-        said = wire.take(buffer)
-        if said is None:
+        received = wire.take(buffer)
+        if received is None:
             piece = os.read(incoming, 2**20)
             if not piece:
                 os._exit(0)
             buffer += piece
             continue
-        request = said.message
+        request = received.message
         leaving = request["request"] == "goodbye"
         answer = {"result": None} if leaving else _answer(request, adapters, finder)
         for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""What a run has to do, and what it waits for."""
+"""Announcements of a run: its work, its progress and its slowest calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -12,13 +12,13 @@ SECONDS_A_CHECK = 0.002
 Seconds = Mapping[tuple[str, str], float]
 """Seconds that checks took, by scheme and call."""
 DUE = (10.0, 60.0, 300.0, 900.0)
-"""Seconds after which a slow run says what it waits for."""
+"""Seconds after which a slow run reports its progress."""
 WORTH_TELLING = 10.0
-"""Seconds from which on a run says at its end what cost most."""
+"""Seconds in checks above which a run ends with a line on its slowest calls."""
 
 
 def lines(checks: Sequence[Check]) -> list[str]:
-    """Say how many checks there are, about how long they take, and what their largest call is."""
+    """Return lines on the number of checks, their approximate time and their largest call."""
     if not checks:
         return []
     schemes = len({check.subject.home for check in checks if not check.subject.engine})
@@ -42,7 +42,7 @@ def lines(checks: Sequence[Check]) -> list[str]:
 
 
 class Watch:
-    """A clock that tells when a run has taken so long that one wants to know why."""
+    """A clock that says when a slow run should report its progress."""
 
     def __init__(self) -> None:
         self._began = monotonic()
@@ -50,15 +50,12 @@ class Watch:
         self._due = list(DUE)
 
     def start(self, total: int) -> None:
-        """Begin to count the time; ``total`` checks are to come."""
+        """Start the clock for ``total`` checks."""
         self._began = monotonic()
         self._total = total
 
     def due(self, done: int, seconds: Seconds) -> str:
-        """Say how far the run is and what took longest, if it is time to say so.
-
-        Returns an empty text if it is not.
-        """
+        """Return a line on progress and the slowest calls if one is due; else an empty text."""
         passed = monotonic() - self._began
         if not self._due or passed < self._due[0] or not 0 < done < self._total:
             return ""
@@ -72,7 +69,7 @@ class Watch:
 
 
 def costs(seconds: Seconds) -> Iterator[str]:
-    """Yield lines on what took longest, if the checks together took long."""
+    """Yield lines on the slowest calls, if the checks together took long."""
     total = sum(seconds.values())
     if total > WORTH_TELLING:
         yield f"time: {_time(total)} in checks; longest: {_longest(seconds)}"

@@ -1,4 +1,4 @@
-"""Failures of one cause, shown once."""
+"""Failures with the same cause, shown once."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,25 @@ from posenc_conformance.report.layout import CheckEntry
 
 Cause = tuple[str, ...]
 PROPERTY = "posenc"
-"""The property of a pytest report that says, as JSON, what a check found."""
+"""The property of a pytest report that holds a check's result as JSON."""
 
 
 def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
-    """Return one report for each cause, which says how many more there are; others as they are.
+    """Return one report per cause, with the number of further ones; other tests' as they are.
 
-    Reports of the kit's checks carry what was found among their properties. What is judged in
-    several places is never of one cause.
+    Reports of the kit's checks carry their result as a property. Failures of different judgements
+    never share a cause.
     """
-    found = {each.nodeid: found_by(each) for each in failed}
+    entries = {each.nodeid: found_by(each) for each in failed}
     ranked = {
-        judged: _ranked([each for id, each in found.items() if _judged(id, each) == judged if each])
-        for judged in {_judged(id, each) for id, each in found.items() if each}
+        judged: _ranked(
+            [each for id, each in entries.items() if _judged(id, each) == judged if each]
+        )
+        for judged in {_judged(id, each) for id, each in entries.items() if each}
     }
     grouped: dict[Cause, list[pytest.TestReport]] = {}
     for report in failed:
-        each = found[report.nodeid]
+        each = entries[report.nodeid]
         judged = _judged(report.nodeid, each)
         cause: Cause = (report.nodeid,)
         if each is not None and each["verdict"] == "failed":  # else a strict xfail was missed
@@ -36,19 +38,19 @@ def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport
         grouped.setdefault(cause, []).append(report)
     shown = []
     for cause, reports in grouped.items():
-        naming = [each for each in reports if _names(found[each.nodeid], cause[-1])]
+        naming = [each for each in reports if _names(entries[each.nodeid], cause[-1])]
         shown.append(_with_count((naming or reports)[0], len(reports) - 1))
     return shown
 
 
 def found_by(report: pytest.TestReport) -> CheckEntry | None:
-    """Return what a check of the kit found, or None for a test that is not the kit's."""
+    """Return the result of a check of the kit; None for any other test."""
     found = dict(report.user_properties).get(PROPERTY)
     return cast(CheckEntry, json.loads(found)) if isinstance(found, str) else None
 
 
 def _judged(id: str, found: CheckEntry | None) -> str:
-    """Return what stands before the id of a check: the same for all checks of one judgement."""
+    """Return the prefix of a check's id, which all checks of one judgement share."""
     return id.removesuffix(found["id"]) if found else id
 
 
@@ -61,11 +63,11 @@ def _ranked(found: Sequence[CheckEntry]) -> dict[Cause, list[str]]:
 
 
 def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
-    """Return the cause of a failure: failures alike in it are shown as one.
+    """Return the cause of a failure; failures with the same cause are shown as one.
 
     A mistake that explains several failures of a call is one cause. Without a named mistake,
-    results that are wrong in numbers are one cause per combination and level; calls that all raise
-    or return the same are one cause too.
+    numerically wrong results are one cause per combination and level; calls that all raise or
+    return the same are one cause too.
     """
     place = found["scheme"], found["call"]
     known = {id for id, _ in found["explanations"]}
@@ -78,12 +80,12 @@ def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
 
 
 def _names(found: CheckEntry | None, id: str) -> bool:
-    """Return whether a failure has this mistake as the first of its explanations."""
+    """Return whether this mistake is the first explanation of a failure."""
     return found is not None and [each[0] for each in found["explanations"][:1]] == [id]
 
 
 def _with_count(report: pytest.TestReport, more: int) -> pytest.TestReport:
-    """Return a copy of a report that tells how many more there are with its cause."""
+    """Return a copy of a report that ends with the number of further ones with its cause."""
     shown = copy(report)
     if more:
         shown.longrepr = (

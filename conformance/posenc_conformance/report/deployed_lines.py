@@ -1,4 +1,4 @@
-"""What a run found out about an engine as it is deployed, in a line for each group of layers."""
+"""The findings about a deployed engine, in one line per group of layers."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from posenc_conformance.report.layout import CheckEntry, Report
 
 
 def lines(model: Model, report: Report) -> Iterator[str]:
-    """Yield what the engine does with each group of layers, and what a mistake costs."""
+    """Yield the findings for each group of layers, and the cost of each mistake."""
     for group in model.meaning.groups:
         of_group = [
             check
@@ -46,7 +46,7 @@ def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Itera
 
 
 def _right(group: Group, error: float, farthest: str) -> str:
-    """Say how far what was asked is right, in units of what is read."""
+    """Return how accurate a group is, in the unit of its call, and up to which distance."""
     if group.call == "learned":
         return f"right rows up to position {farthest}"
     if group.call == "t5_bucket":
@@ -56,7 +56,7 @@ def _right(group: Group, error: float, farthest: str) -> str:
 
 
 def _costs(model: Model, group: Group, id: str) -> Iterator[str]:
-    """Say what a mistake in reading the configuration costs, if it is one."""
+    """Yield the cost of a mistake, if it is one in reading the configuration."""
     for mistake in MISTAKES:
         made = mistake.made(group, model.meaning, model.configuration)
         if mistake.id == id and made is not None:

@@ -18,16 +18,16 @@ from posenc_conformance.report.layout import CheckEntry, Report
 HINT = "write one with --posenc-report"
 BAD = ("failed", "blocked", "silent")
 MUCH = 2.0
-"""A change of the worst error by less than this factor is noise, of drawn sizes or libraries."""
+"""Smaller changes of the worst error, as a factor, are noise from drawn sizes or libraries."""
 
 Checks = Mapping[str, CheckEntry]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Lines that tell of changes: for the better, for the worse, and others.
+    """Lines on changes: for the better, for the worse, and others.
 
-    The later report is worse than the earlier one if any line is for the worse.
+    The later report is worse than the earlier one if any change is for the worse.
     """
 
     better: tuple[str, ...]
@@ -51,8 +51,8 @@ class Difference:
 def read_report(path: Path) -> Report:
     """Read a report, compressed or not.
 
-    Of a report that a scoreboard keeps, returns what the run wrote. Raises UserError if the file is
-    not a report.
+    From an entry of a scoreboard, returns the run's own report. Raises UserError if the file is not
+    a report.
     """
     report = read_json(path, LARGEST_DOCUMENT, HINT, "is not a report", packed=True)
     if isinstance(report, dict) and "posenc-scoreboard" in report:
@@ -62,7 +62,7 @@ def read_report(path: Path) -> Report:
 
 
 def _shown(part: Any) -> Any:
-    """Return a part of a report, its texts as they can be shown: somebody may have written it."""
+    """Return a part of a report with its texts made printable, since anyone may have written it."""
     if isinstance(part, str):
         return printable(part, len(part))
     if isinstance(part, dict):
@@ -73,7 +73,7 @@ def _shown(part: Any) -> Any:
 
 
 def require_complete(report: object, where: str) -> None:
-    """Raise UserError for what is no report of this format, or only a part of one."""
+    """Raise UserError unless ``report`` is a complete report of this format."""
     if not isinstance(report, dict) or report.get("posenc-report") != FORMAT:
         raise UserError(f"{where} is not a report of format {FORMAT}", HINT)
     try:
@@ -94,9 +94,9 @@ def _validator() -> Callable[[object], object]:
 def difference(before: Report, after: Report) -> Difference:
     """Compare two reports, check by check and row by row of the scorecard.
 
-    A check that failed, was blocked or let bad input pass, and passes now, is better; the reverse
-    is worse, and so is one that passed and is not claimed or selected any more. A later run that
-    did not finish is worse.
+    A check that passes now is better if it failed, was blocked or let bad input pass before; the
+    reverse is worse, and so is a passed check that is no longer claimed or selected. A later run
+    that did not finish is worse.
     """
     found: dict[str, list[str]] = {"better": [], "worse": [], "other": []}
     for kind, which, report in (("other", "earlier", before), ("worse", "later", after)):
@@ -131,7 +131,7 @@ def _check(id: str, old: CheckEntry | None, new: CheckEntry | None) -> tuple[str
 
 
 def _worst(check: CheckEntry) -> float:
-    """Return the worst error of a check; infinite in a report that was changed by hand."""
+    """Return the worst error of a check; infinite for a number too large, in an edited report."""
     try:
         return float(check["worst"] or 0) if check["worst"] != "infinite" else math.inf
     except OverflowError:

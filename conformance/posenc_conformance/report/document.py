@@ -23,16 +23,16 @@ VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIME
 
 
 def title(name: str, versions: Mapping[str, str]) -> str:
-    """Return name and versions of what is judged."""
+    """Return the name of an implementation with its versions."""
     found = ", ".join(f"{package} {number}" for package, number in versions.items())
     return f"{name} ({found})" if found else name
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What a report says besides results: what is judged, and all that could be asked of it.
+    """The part of a report without results: what is judged, and all checks that there are.
 
-    It is plain data, which goes from process to process.
+    It is plain data, which can pass between processes.
     """
 
     name: str
@@ -42,16 +42,16 @@ class Frame:
     everything: Mapping[str, Sequence[str]]
     """Ids of all checks of each scheme and model."""
     claimed: Mapping[str, Sequence[str]]
-    """Ids of those that the implementation's claims call for."""
+    """Ids of the checks that the implementation's claims call for."""
     missing: Mapping[str, Sequence[str]]
-    """Calls and combinations of each scheme that nothing claims."""
+    """Calls and combinations of each scheme that no claim covers."""
 
     def of_schemes(self, chosen: Collection[str]) -> "Frame":
         """Return the frame of some of the schemes, and of all models."""
         return replace(self, schemes=[each for each in self.schemes if each in chosen])
 
     def ids(self, by_file: Mapping[str, Sequence[str]]) -> list[str]:
-        """List the ids of the schemes and models of this frame."""
+        """List the check ids of this frame's schemes and models."""
         return [id for each in (*self.schemes, *self.models) for id in by_file.get(each, ())]
 
 
@@ -65,7 +65,7 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
     claimed = set(planned)
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
     not_selected = len(claimed) - len(results)
-    order = {id: number for number, id in enumerate(planned)}  # whatever the run's order was
+    order = {id: number for number, id in enumerate(planned)}  # regardless of the run's order
     results = sorted(
         (result for result in results if result.id not in uncovered),
         key=lambda result: (order.get(result.id, len(order)), result.id),
@@ -97,13 +97,13 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
 
 
 def _unasked(models: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """List the models of which nothing was asked: no claim names them, or all was declined."""
+    """List the models without results: no claim names them, or every check was declined."""
     asked = {result.place.scheme for result in results}
     return [model for model in models if model not in asked]
 
 
 def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
-    """List the calls and combinations of a scheme that nothing claims."""
+    """List the calls and combinations of a scheme that no claim covers."""
     claimed = {(s.call.name, s.combination.name) for s in subjects if s.scheme is scheme}
     several = len(scheme.calls) > 1
     return [
@@ -117,8 +117,8 @@ def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
 def place(name: str) -> Path:
     """Return where ``--posenc-report`` puts the report.
 
-    Raises UserError for a folder that does not exist or cannot be written to, and for a file that
-    is no report: it would be lost.
+    Raises UserError for a folder that does not exist or cannot be written to, and for an existing
+    file that is not a report: it would be lost.
     """
     path = Path(name)
     hint = "give the name of a file in a folder that exists and may be written into"
@@ -131,7 +131,7 @@ def place(name: str) -> Path:
         WRITER.demand([path])
         if not path.exists() or path.is_file():
             try_folder(path.parent)
-    return path.absolute()  # an implementation may go to another folder
+    return path.absolute()  # an implementation may change the working directory
 
 
 def remove_old(name: str) -> None:
@@ -139,7 +139,7 @@ def remove_old(name: str) -> None:
 
     Leaves any other file as it is.
     """
-    with suppress(UserError):  # what cannot be written is said later
+    with suppress(UserError):  # an error in writing is reported later
         WRITER.remove([Path(name)])
 
 
@@ -151,7 +151,7 @@ def is_report(path: Path) -> bool:
 
 
 READ = 64
-"""Bytes that tell a report from other files."""
+"""The number of leading bytes that tell a report from other files."""
 BEGINNING = re.compile(rb'\s*{\s*"posenc-report"\s*:')
 WRITER = Writer(
     is_report,
@@ -163,7 +163,7 @@ WRITER = Writer(
 
 
 def write(report: Mapping[str, object], path: Path) -> str:
-    """Write a report, whole or not at all, and return what went wrong; an empty text if nothing."""
+    """Write a report, whole or not at all, and return the problem; an empty text if none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
         WRITER.write({path: json.dumps(report, indent=1, allow_nan=False) + "\n"})
@@ -207,7 +207,7 @@ def _rows(results: Sequence[Result]) -> list[RowEntry]:
 
 
 def _diagnoses(results: Sequence[Result]) -> list[DiagnosisEntry]:
-    """Find the fewest deviations that explain most, for each call and combination that failed."""
+    """Rank the deviations that explain failures, for each call and combination that failed."""
     grouped: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
         if result.verdict in ("failed", "known"):
@@ -235,19 +235,19 @@ def _explained(results: Sequence[Result]) -> list[tuple[str, str, int]]:
 
 
 def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, str, int]]:
-    """Rank deviations: the one that explains most failures first, then what explains the rest.
+    """Rank deviations: the one that explains most failures first, then those for the rest.
 
     Takes the explanations of each failure. Returns id, words and the number of failures explained.
     """
-    found = []
+    ranking = []
     rest = [{pair[0]: pair[1] for pair in each} for each in failures if each]
     while rest:
         ids = [id for each in rest for id in each]
         best = max(dict.fromkeys(ids), key=ids.count)
         words = next(each[best] for each in rest if best in each)
-        found.append((best, words, ids.count(best)))
+        ranking.append((best, words, ids.count(best)))
         rest = [each for each in rest if best not in each]
-    return found
+    return ranking
 
 
 def _counts(results: Sequence[Result]) -> Counts:

@@ -1,6 +1,7 @@
 """Known failures: checks that an implementation is known to fail, each with its reason.
 
-Strict in both directions: what is not in the file fails the run, and so does what no longer fails.
+Strict in both directions: an unlisted failure fails the run, and so does a listed check that no
+longer fails.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,7 +26,7 @@ HINT = (
     "for any text; link and when are optional; copy ids from the output of a run"
 )
 UNSAID = "say why: "
-"""Beginning of a drafted reason that somebody has to replace."""
+"""The beginning of a drafted reason, which has to be replaced."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,8 @@ class Entry:
 def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, KnownFailure]:
     """Read the known failures that apply on this machine, by the id of their check.
 
-    ``ids_of`` gives the ids of the checks of a scheme file that the implementation's claims call
-    for. Raises UserError for a file that cannot be read, an entry without a reason, an id given
-    twice, and an id that no claim calls for.
+    ``ids_of`` returns the ids of a scheme file's claimed checks. Raises UserError for a file that
+    cannot be read, an entry without a reason, an id given twice, and an id that no claim calls for.
     """
     known: dict[str, KnownFailure] = {}
     seen: set[str] = set()
@@ -89,14 +89,14 @@ def _entries(path: Path) -> list[object]:
 
 
 def _matching(pattern: str, ids: Collection[str]) -> list[str]:
-    """Return the ids that a pattern means; * stands for anything, all else for itself."""
+    """Return the ids that match a pattern, in which * matches any text."""
     if "*" not in pattern:
         return [pattern] if pattern in ids else []
     return [id for id in ids if _matches(pattern, id)]
 
 
 def _matches(pattern: str, id: str) -> bool:
-    """Return whether a pattern means an id; no way is tried twice, however many stars it has."""
+    """Return whether an id matches a pattern, without backtracking however many stars it has."""
     first, *inner, last = pattern.split("*")
     if not id.startswith(first):
         return False
@@ -130,19 +130,19 @@ def _entry(where: str, entry: object) -> Entry:
 
 @dataclass(frozen=True)
 class Written:
-    """How much a file of known failures holds."""
+    """The counts of a written file of known failures."""
 
     failures: int
     entries: int
     unsaid: int
-    """Entries whose reason has to be replaced."""
+    """The number of entries whose reason has to be replaced."""
 
 
 def write(report: Path, path: Path, *, force: bool = False) -> Written:
     """Write the failures of a report as known failures.
 
-    Failures of one cause share an entry. A known deviation is reason enough. Where there is none,
-    the drafted reason has to be replaced before the file can be used.
+    Failures of one cause share an entry. A known deviation becomes its reason; any other drafted
+    reason has to be replaced before the file can be used.
 
     Raises UserError if the report cannot be read, the file cannot be written, or it exists, unless
     ``force`` is given.
@@ -164,10 +164,7 @@ def write(report: Path, path: Path, *, force: bool = False) -> Written:
 
 
 def _reason(check: Mapping[str, Any]) -> str:
-    """Return the deviation that explains a failure, or else what was seen.
-
-    What was seen has to be explained by somebody.
-    """
+    """Return the deviation that explains a failure, or else a draft with the symptom."""
     if check["explanations"]:
         deviation, words = check["explanations"][0]
         return f"{words} [{deviation}]"

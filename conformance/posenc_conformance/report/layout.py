@@ -1,4 +1,4 @@
-"""The fields of a report, typed; ``report.schema.json`` says what each of them means."""
+"""The fields of a report, typed; ``report.schema.json`` explains them."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -7,7 +7,7 @@ Worst = float | Literal["infinite"] | None
 
 
 class Counts(TypedDict):
-    """How many checks came to each verdict."""
+    """The number of checks per verdict."""
 
     passed: int
     failed: int
@@ -25,7 +25,7 @@ class SummaryEntry(Counts):
 
 
 class ImplementationEntry(TypedDict):
-    """What was judged."""
+    """The judged implementation."""
 
     name: str
     versions: dict[str, str]
@@ -53,7 +53,7 @@ class ExplanationEntry(TypedDict):
 
 
 class DiagnosisEntry(TypedDict):
-    """What is wrong with a call under a combination."""
+    """The diagnosis of a call under a combination."""
 
     scheme: str
     call: str
@@ -64,7 +64,7 @@ class DiagnosisEntry(TypedDict):
 
 
 class CheckEntry(TypedDict):
-    """What one check found."""
+    """The result of one check."""
 
     id: str
     verdict: str
@@ -103,4 +103,4 @@ Report = TypedDict(
         "combinations_not_claimed": dict[str, list[str]],
     },
 )
-"""All that a run found."""
+"""All findings of a run."""

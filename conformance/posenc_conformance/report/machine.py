@@ -1,4 +1,4 @@
-"""On which machines an entry of known failures applies."""
+"""The machines on which an entry of known failures applies."""
 
 import platform
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ HINT = (
 def applies(where: str, conditions: object) -> bool:
     """Return whether all conditions hold on this machine.
 
-    Raises UserError for a condition that is unknown.
+    Raises UserError for an unknown condition.
     """
     if not isinstance(conditions, Mapping):
         raise UserError(f"{where}: when is not a mapping", HINT)
@@ -51,7 +51,7 @@ def _has_version(where: str, package: object, wanted: object) -> bool:
         raise UserError(f"{place} needs a package's name and, as text, its versions", HINT)
     try:
         return SpecifierSet(wanted).contains(version(str(package)), prereleases=True)
-    except ValueError:  # also of a number with thousands of digits
+    except ValueError:  # also for a number with thousands of digits
         raise UserError(f"{place} cannot be {in_line(repr(wanted))}", HINT) from None
     except PackageNotFoundError:
         return False
@@ -59,7 +59,7 @@ def _has_version(where: str, package: object, wanted: object) -> bool:
 
 @lru_cache(maxsize=1)
 def cpu_features() -> frozenset[str]:
-    """Return what the processor can do, in Linux's words; nothing where that cannot be read."""
+    """Return the processor's features by Linux's names; empty where they cannot be read."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""What one check found, and where it stands."""
+"""The result of one check, and its place in the scorecard."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -11,7 +11,7 @@ from posenc_conformance.report.layout import CheckEntry
 
 @dataclass(frozen=True)
 class Place:
-    """Where a check stands in the scorecard."""
+    """The place of a check in the scorecard."""
 
     level: str
     scheme: str
@@ -20,7 +20,7 @@ class Place:
     combination: str
     """The combination, or the group of a model's layers."""
     dtype: str | None
-    """None where a check speaks about all claimed dtypes at once."""
+    """None for a check about all claimed dtypes."""
 
     @classmethod
     def of(cls, check: Check) -> "Place":
@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Result:
-    """What one check found."""
+    """The result of one check."""
 
     id: str
     verdict: str
@@ -41,15 +41,12 @@ class Result:
 
     @classmethod
     def of(cls, id: str, place: Place, found: Execution) -> "Result":
-        """Make a result of what came of the check of this id."""
+        """Make the result of a check from its execution."""
         return cls(id, str(found.verdict), place, found.outcome, found.text)
 
     @property
     def sent(self) -> CheckEntry:
-        """The result as one level of plain data.
-
-        It goes from process to process and into the report in this form.
-        """
+        """The result as flat plain data, which processes exchange and the report contains."""
         outcome = {name: _listed(value) for name, value in vars(self.outcome).items()}
         place = vars(self.place)
         sent = {"id": self.id, "verdict": self.verdict, **place, **outcome, "message": self.message}
@@ -57,12 +54,12 @@ class Result:
 
     @classmethod
     def received(cls, sent: CheckEntry) -> "Result":
-        """Make a result again of the plain data that was sent."""
+        """Make a result from the plain data that another process sent."""
         place = Place(
             sent["level"], sent["scheme"], sent["call"], sent["combination"], sent["dtype"]
         )
         worst = sent["worst"]
-        assert not isinstance(worst, str)  # it is one in a report alone
+        assert not isinstance(worst, str)  # the text 'infinite' is only in reports
         outcome = Outcome(
             worst=worst,
             exact_angles=sent["exact_angles"],

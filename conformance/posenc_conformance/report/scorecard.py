@@ -1,4 +1,4 @@
-"""The scorecard: a report, for the terminal."""
+"""The scorecard: a report as text for the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log10
@@ -11,11 +11,11 @@ from posenc_conformance.report.layout import CheckEntry, Report, RowEntry, Summa
 
 WIDTH = 100
 SCREEN = 40
-"""If one line per call takes more lines than this, there is one per scheme."""
+"""Above this number of calls, the table has one row per scheme."""
 LONG = 24
-"""Names that take more letters than this are counted instead."""
+"""Lists of names with more characters than this are replaced by their number."""
 FEW = 3
-"""This many reasons of each kind are shown."""
+"""The number of reasons shown under each heading."""
 NUMBERS = (*VERDICTS, "worst")
 LEGEND = {
     "worst": "worst: largest error in units of what the error model allows; up to 1 passes; "
@@ -29,7 +29,7 @@ Row = dict[str, str]
 
 
 def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Iterator[str]:
-    """Yield a table, diagnoses, known failures, what is not claimed, and the count.
+    """Yield the table, diagnoses, known failures, what is not claimed, and the counts.
 
     ``detailed`` gives a row for each convention and dtype, and every reason in full. ``brief``
     leaves out the legend and what is not claimed.
@@ -89,7 +89,7 @@ def _count(summary: SummaryEntry) -> str:
 
 
 def curves(report: Report) -> Iterator[str]:
-    """Show how the error of every claim with positions grows, in units of the scale."""
+    """Yield the error by position of every claim that has positions, in units of the scale."""
     shown = [check for check in report["checks"] if check["curve"]]
     if not shown:
         yield "no claim that was checked has positions"
@@ -104,7 +104,7 @@ def curves(report: Report) -> Iterator[str]:
 
 
 def _log_steps(error: float) -> int:
-    """Count the signs that show an error: three for every power of ten above 1e-9."""
+    """Return the length of an error's bar: three signs for every power of ten above 1e-9."""
     return max(0, round(3 * (log10(error) + 9))) if error > 0 else 0
 
 
@@ -123,7 +123,7 @@ def _each(report: Report) -> Iterator[Row]:
 
 
 def _together(report: Report) -> Iterator[Row]:
-    """Yield a row per call; per scheme where that would be more than a screen."""
+    """Yield a row per call, or per scheme if there are more than SCREEN calls."""
     calls = {(row["scheme"], row["call"]) for row in report["rows"]}
     by_scheme = len(calls) > SCREEN
     grouped: dict[tuple[str, str], list[RowEntry]] = {}
@@ -161,7 +161,7 @@ def _worst(value: float | str) -> float:
 def _horizon(rows: Sequence[RowEntry]) -> str:
     """Return the shortest horizon of all rows.
 
-    The claim ends there only if it does so in every row whose horizon is that short.
+    The plus means that the claim ends there in every row with that horizon.
     """
     found = [
         (row["horizon"], row["horizon_is_claim"]) for row in rows if row["horizon"] is not None
@@ -174,7 +174,7 @@ def _horizon(rows: Sequence[RowEntry]) -> str:
 
 
 def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
-    """Show which combinations are not claimed of claimed schemes, then the other schemes."""
+    """Yield the unclaimed combinations of claimed schemes, then the other schemes."""
     claimed = {row["scheme"] for row in report["rows"]}
     missing = report["combinations_not_claimed"]
     within = {scheme: names for scheme, names in missing.items() if scheme in claimed}
@@ -199,7 +199,7 @@ def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield rows under their headings; leave out columns that say nothing."""
+    """Yield rows under their headings, without empty columns."""
     if not rows:
         return
     always = {"scheme", "conventions", "dtypes", "passed", "failed"}
@@ -221,7 +221,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _reasons(report: Report, verdict: str, place: Callable[[CheckEntry], str]) -> list[str]:
-    """List why checks ended with this verdict, and where, each with the number of such checks."""
+    """List the reasons and places of checks with this verdict, each with the number of checks."""
     reasons = [
         f"{place(check)}: {check['message'].splitlines()[0]}"
         for check in report["checks"]
@@ -231,7 +231,7 @@ def _reasons(report: Report, verdict: str, place: Callable[[CheckEntry], str]) -
 
 
 def _not_asked(report: Report) -> list[str]:
-    """List what no claim covers although its check is listed, and what passed checks left out."""
+    """List checks that turned out not to be claimed, and the calls that other checks left out."""
     large = [*report["not_asked"].values()].count(TOO_LARGE)
     fewer = sum(check["left_out"].endswith(TOO_LARGE) for check in report["checks"])
     told = [f"--posenc-largest left out {_checks(large)}, and calls of {_checks(fewer)} more"]
@@ -250,7 +250,7 @@ def _checks(count: int) -> str:
 
 
 def _silent(report: Report) -> list[str]:
-    """List bad inputs that were answered and empty ones that were not, with their combinations."""
+    """List bad inputs that got an answer and empty ones that got none, with their combinations."""
     found: dict[tuple[str, str], list[str]] = {}
     for check in report["checks"]:
         if check["verdict"] == "silent":
@@ -259,7 +259,7 @@ def _silent(report: Report) -> list[str]:
 
 
 def _diagnoses(report: Report) -> Iterator[str]:
-    """Say what explains the failures, and how many of them it explains."""
+    """Yield the explanations of failures, with the number of failures that each explains."""
     for found in report["diagnoses"]:
         failed = found["failed"]
         explained = [

@@ -1,4 +1,4 @@
-"""What the axes of arrays are called, as scheme files write them: ``[..., n, head_dim]``."""
+"""The names of arrays' axes in scheme files, such as ``[..., n, head_dim]``."""
 
 import re
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from posenc_conformance.scheme_file.scheme import Call
 IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 """The axes of an array, as a scheme file writes them."""
 ANY = "..."
-"""Stands for any number of leading axes."""
+"""The name for any number of leading axes."""
 ROWS = ("n", "q_len", "k_len", "length", "total", "height * width")
-"""What scheme files call the axis of an array that has a row for each token."""
+"""Names of the axis that has a row for each token."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What the axes of an array are called, and whether others may come before them."""
+    """The names of an array's axes, and whether others may come before them."""
 
     axes: tuple[str, ...]
-    """Without the leading axes, of which there may be any."""
+    """Without the leading axes."""
     leading: bool
 
     @property
@@ -28,7 +28,7 @@ class Form:
 
 
 def form_of(description: str) -> Form | None:
-    """Read the form of an array from its description; None if that has none in brackets."""
+    """Read the form of an array from its description; None if that has no brackets."""
     found = IN_BRACKETS.search(description)
     if found is None:
         return None
@@ -37,6 +37,6 @@ def form_of(description: str) -> Form | None:
 
 
 def forms_of(call: Call) -> dict[str, Form]:
-    """Read the form of each argument of a call that is an array of a known number of axes."""
+    """Read the form of each argument of a call whose description has one."""
     found = {name: form_of(text) for name, text in call.arguments.items()}
     return {name: form for name, form in found.items() if form is not None}

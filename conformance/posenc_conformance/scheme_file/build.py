@@ -1,4 +1,4 @@
-"""A scheme, made of the content of its file."""
+"""A scheme, made from the content of its file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,11 +21,11 @@ from posenc_conformance.scheme_file.scheme import (
 )
 
 Raw = Mapping[str, Any]
-"""A mapping in a scheme file that is as the schema wants it."""
+"""A mapping from a scheme file that is valid under the schema."""
 
 
 def scheme_of(path: Path, raw: Raw) -> Scheme:
-    """Make a scheme of the content of a file that is as the schema wants it."""
+    """Make a scheme from the content of a file that is valid under the schema."""
     accuracy = raw["accuracy"]
     return Scheme(
         path=path,

@@ -1,8 +1,8 @@
-"""Scheme files that were read and found right before, kept as JSON, which reads 30 times faster.
+"""A cache of valid scheme files as JSON, which reads 30 times faster.
 
-A file is known by the hash of its text and of the schema. The folder is a cache: it may be deleted,
-and where it cannot be written, every run reads the YAML again. An entry carries the hash of its own
-content, so that a file that something else has put there is not taken for one.
+The key is the hash of a file's text and of the schema. The folder may be deleted; if it cannot be
+written, every run reads the YAML again. An entry carries the hash of its own content, so that a
+foreign file in the folder is not taken for one.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from typing import Any
 from posenc_conformance.files import write_whole
 
 MOST = 300
-"""Entries that are kept: a few versions of every scheme."""
+"""The most entries that are kept: a few versions of every scheme."""
 NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def key(*texts: str) -> str:
-    """Compute the name of the entry for a scheme file of this text under a schema of that text."""
+    """Return the hash of texts: that of a scheme file and its schema is the name of the entry."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def recall(name: str) -> Any:
-    """Return what was kept under a name; None if nothing was, or it is not what was kept."""
+    """Return the content kept under a name; None if it is missing or has been changed."""
     try:
         digest, _, text = (_folder() / name).read_text(encoding="utf-8").partition("\n")
         return json.loads(text) if digest == key(name, text) else None
@@ -34,7 +34,7 @@ def recall(name: str) -> Any:
 
 
 def keep(name: str, raw: object) -> None:
-    """Keep the content of a scheme file, whole or not at all, and drop the oldest of many."""
+    """Keep the content of a scheme file, whole or not at all, and drop the oldest beyond MOST."""
     try:
         folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def keep(name: str, raw: object) -> None:
 
 
 def _age(path: Path) -> float:
-    """Return when a file was written; 0 if another process has just dropped it."""
+    """Return the modification time of a file; 0 if another process has just dropped it."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -1,4 +1,4 @@
-"""What a JSON Schema cannot say of a scheme file."""
+"""Checks of a scheme file that a JSON Schema cannot express."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -10,7 +10,7 @@ Problem = tuple[Sequence[str | int], str]
 
 
 def inconsistencies(scheme: Scheme) -> Iterator[Problem]:
-    """Find names that refer to nothing and ids given twice: where, and what is wrong there."""
+    """Yield dangling names, repeated ids and the like: the place, and the problem there."""
     if scheme.path.stem != scheme.id:
         yield ("id",), f"is {scheme.id!r}, but the file is called {scheme.path.name!r}"
     for name, axis in scheme.conventions.items():

@@ -1,4 +1,4 @@
-"""Reading scheme files: found, checked against their schema, turned into plain data."""
+"""Reading scheme files: finding them, checking them against their schema, building schemes."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def spec_folder() -> Path:
 
 
 GROUP = "posenc.schemes"
-"""Entry points of packages that bring scheme files of their own."""
+"""The entry point group of packages that contain scheme files."""
 
 
 def scheme_paths() -> list[Path]:
@@ -52,7 +52,7 @@ def scheme_paths() -> list[Path]:
 
 @lru_cache(maxsize=1)
 def paths_by_name() -> Mapping[str, Path]:
-    """Return the scheme files of the installed spec by the names of the schemes, in their order.
+    """Return the scheme files of the installed spec by scheme name, sorted by name.
 
     Each is in the folder of its family.
     """
@@ -77,7 +77,7 @@ def scheme_files_in(folders: Sequence[str]) -> list[Path]:
     """
     found: list[Path] = []
     for name in folders:
-        # That of os.path takes names that no folder can have.
+        # Path.is_dir raises for a name that is too long.
         files = scheme_files(Path(name)) if os.path.isdir(name) else []
         if not files:
             raise UserError(
@@ -90,7 +90,7 @@ def scheme_files_in(folders: Sequence[str]) -> list[Path]:
 
 @lru_cache(maxsize=1)
 def _homes() -> tuple[Path, ...]:
-    """Find the folders of the packages that bring schemes."""
+    """Find the folders of the packages that contain schemes."""
     found = []
     for point in sorted(entry_points(group=GROUP)):
         spec = find_spec(point.value)
@@ -104,14 +104,14 @@ def _homes() -> tuple[Path, ...]:
 
 
 def is_scheme_file(path: Path) -> bool:
-    """Return whether a YAML file says of itself that it is a scheme."""
+    """Return whether a YAML file begins with the mark of a scheme."""
     return begins_with(path, MARK)
 
 
 def begins_with(path: Path, mark: str) -> bool:
-    """Return whether the first line of a file that is no comment begins with a mark.
+    """Return whether a file's first line that is no comment begins with a mark.
 
-    Empty lines are passed over too. A file that cannot be read says nothing.
+    Empty lines are skipped too. Returns False for a file that cannot be read.
     """
     try:
         with opened(path, "give a scheme or model file") as stream:
@@ -127,7 +127,7 @@ def begins_with(path: Path, mark: str) -> bool:
 def read_scheme(path: Path) -> Scheme:
     """Read one scheme file.
 
-    Raises UserError naming file, line and field if it is not what the schema asks for.
+    Raises UserError naming file, line and field if it is invalid or inconsistent.
     """
     text = read_text(path, "give a scheme file")
     name = cache.key(text, _schema())
@@ -142,9 +142,9 @@ def read_scheme(path: Path) -> Scheme:
 
 
 def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
-    """Read the content of a file, which must be as a schema of the spec wants it.
+    """Read the content of a file, and validate it against a schema of the spec.
 
-    Raises UserError naming file, line and field if it is not.
+    Raises UserError naming file, line and field if it is invalid.
     """
     raw = load_yaml(path, text)
     if isinstance(raw, dict) and (version := raw.get("posenc-scheme")) in range(1, FORMAT):

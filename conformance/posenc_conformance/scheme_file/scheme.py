@@ -1,4 +1,4 @@
-"""What a scheme file says, as plain data."""
+"""The content of a scheme file, as plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ RawArguments = Mapping[str, Any]
 Arguments = Mapping[str, Any]
 """Arguments of a call, by their names."""
 ArgumentDict = dict[str, Any]
-"""Arguments that somebody has just made, all of a call or those that change."""
+"""Newly made arguments: all of a call, or those to be changed."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Convention:
 
     @property
     def optional(self) -> bool:
-        """Whether nothing is claimed on this axis unless a claim says so."""
+        """Whether nothing is claimed on this axis unless a claim names it."""
         return self.default is None
 
 
@@ -51,7 +51,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Combination:
-    """A point on the axes of conventions that has a name."""
+    """A named point on the axes of conventions."""
 
     name: str
     conventions: Point
@@ -86,12 +86,12 @@ class Golden:
     values: Sequence[Any] | None
     probes: Sequence[Sequence[float]] | None
     sha256: str
-    """Hash of what the golden says; empty if its values are not written yet."""
+    """Hash of the golden's content; empty if its values are not written yet."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A number as somebody printed it."""
+    """A number as its source prints it."""
 
     id: str
     call: str
@@ -126,12 +126,12 @@ class Witness:
     shows: str
     printed: tuple[float, ...]
     rows: tuple[Sequence[int], ...]
-    """Rows of each result that are looked at; all if empty."""
+    """Rows of each result that are compared; all if empty."""
 
 
 @dataclass(frozen=True)
 class Desideratum:
-    """Something to wish of an encoding, and whether this one has it."""
+    """A desirable property of an encoding, and whether this one has it."""
 
     name: str
     holds: bool
@@ -202,5 +202,5 @@ class Scheme:
 
     @property
     def package_name(self) -> str:
-        """Name of the packages in which the modules of the scheme's family are."""
+        """Name of the packages that hold the modules of the scheme's family."""
         return self.family.replace("-", "_")

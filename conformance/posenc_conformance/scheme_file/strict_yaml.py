@@ -1,6 +1,6 @@
-"""YAML as plain data: scheme files, models and lists of known failures are read here, nowhere else.
+"""YAML as plain data: the only reader of scheme files, models and lists of known failures.
 
-Plain data is what JSON has: mappings with texts for keys, lists, texts, numbers, booleans and null.
+Plain data is that of JSON: mappings with texts as keys, lists, texts, numbers, booleans and null.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from posenc_conformance.door import named
 from posenc_conformance.errors import UserError, in_line
 
 MOST_VALUES = 1_000_000
-"""Values that a file may have with its aliases written out."""
+"""The most values of a file with its aliases expanded."""
 LONGEST_NUMBER = 1000
 _TAG = "tag:yaml.org,2002:"
 MERGE, TEXT = f"{_TAG}merge", f"{_TAG}str"
@@ -24,22 +24,22 @@ SCALARS: Mapping[str, str] = {
     f"{_TAG}bool": "true or false",
     f"{_TAG}null": "null",
 }
-"""What a single value may be, in words."""
+"""The types of a single value, in words."""
 COUNTED = (f"{_TAG}int", f"{_TAG}float")
 KINDS: Mapping[str, type[yaml.Node]] = {
     **dict.fromkeys(SCALARS, yaml.ScalarNode),
     f"{_TAG}seq": yaml.SequenceNode,
     f"{_TAG}map": yaml.MappingNode,
 }
-"""The tags that are read, each with what it may be put before."""
+"""The tags that are read, each with the kind of node that it may mark."""
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_yaml(path: object, text: str, hint: str = "correct the YAML there") -> Any:
     """Read the plain data of a file.
 
-    Raises UserError, naming file and line, for what is no YAML or no plain data, and for what is
-    nested too deeply or has too many values once its aliases are written out.
+    Raises UserError, naming file and line, for invalid YAML, for anything but plain data, and for
+    data that is nested too deeply or has too many values once its aliases are expanded.
     """
     with named(path, hint):
         try:
@@ -56,7 +56,7 @@ def load_yaml(path: object, text: str, hint: str = "correct the YAML there") -> 
 
 
 def find_line(text: str, where: Sequence[str | int]) -> int:
-    """Find the line of a field; 1 for one that cannot be found."""
+    """Return the line of a field; 1 if it cannot be found."""
     node = None
     with suppress(yaml.YAMLError, RecursionError):
         node = yaml.compose(text, Loader=_SafeLoader)
@@ -74,7 +74,7 @@ def find_line(text: str, where: Sequence[str | int]) -> int:
 
 
 def _size(raw: object) -> int:
-    """Count the values in a structure in which parts may be shared.
+    """Count the values in a structure whose parts may be shared.
 
     A part counts as often as it occurs. Raises RecursionError if the structure contains itself.
     """
@@ -92,16 +92,16 @@ def _size(raw: object) -> int:
 
 
 class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
-    """Safe loading that refuses what YAML lets pass, or fails on without naming a line.
+    """A safe loader that refuses what YAML lets pass, or rejects without naming a line.
 
-    That is a key given twice, of which YAML would silently keep the last, a key that is no text,
-    a tag of anything but plain data, such as that of a date, and one that does not fit what it is
-    put before. And ``<<``: mappings that are merged from others ten times over are short to write
-    and take for ever to build.
+    It refuses a repeated key, of which YAML would silently keep the last, a key that is no text, a
+    tag of anything but plain data, such as a date, and a tag that does not fit its node. It also
+    refuses ``<<``: mappings merged from others ten times over are short to write and take forever
+    to build.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-        """Make a mapping, if its keys are all texts and all different."""
+        """Make a mapping; refuse keys that are no texts or not distinct."""
         seen = set()
         for key, _ in node.value:
             if key.tag == MERGE:
@@ -132,7 +132,7 @@ class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists
 
 
 def _misfit(node: yaml.Node) -> str:
-    """Say why a tag is not read where it stands."""
+    """Return the reason why a tag does not fit its node."""
     short = in_line(node.tag.replace(_TAG, "!!"))
     if not isinstance(node, yaml.ScalarNode):
         kind = "a mapping" if isinstance(node, yaml.MappingNode) else "a list"

@@ -1,4 +1,4 @@
-"""Judge one result in a test that stands already, and compute what it should be."""
+"""Judging one result in an existing test, and computing the right one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from posenc_conformance.testing.signatures import Misuse
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a check found out about a right result."""
+    """The findings of a check about a right result."""
 
     worst: float
     """Largest error in units of its bound: at most 1."""
     error: float
-    """The error there."""
+    """The error of that value."""
     bound: float
-    """The largest error there that an honest implementation makes."""
+    """The largest error of that value in an honest implementation."""
     index: tuple[int, ...]
-    """Where that is, as an index of one sequence in the specification's order of axes."""
+    """Index of that value in its sequence, in the specification's order of axes."""
     sequence: int
-    """Which sequence of a batch it is in; 0 if there is no batch."""
+    """Number of that sequence in the batch; 0 if there is no batch."""
     compared: int
-    """How many values were compared with the truth."""
+    """The number of values compared with the truth."""
 
 
 def check(
@@ -46,28 +46,28 @@ def check(
     broadcast: bool = False,
     **arguments: Any,
 ) -> Agreement:
-    """Raise AssertionError, with the mistake by name, unless a result is right.
+    """Raise AssertionError, naming the mistake, unless a result is right.
 
-    How far a result may be off follows from its dtype and the arguments. No tolerance is given.
+    The allowed error follows from dtype and arguments; there is no tolerance to set.
 
     Parameters
     ----------
     result : array or tensor
-        What an implementation returned: an array of NumPy or JAX, a tensor of PyTorch on any
-        device, or anything else that NumPy or DLPack converts.
+        The result of an implementation: a NumPy or JAX array, a PyTorch tensor on any device, or
+        anything else that NumPy or DLPack converts.
     call : str
         A call of the specification, such as ``"rope"``; ``posenc schemes`` lists them.
     shape : str, optional
-        The order of axes of arrays with a row for each token, with a letter for each: ``s`` for
-        the sequence, ``d`` for the channels, any others for batch and heads, as in ``"bshd"``. If
-        left out, sequence and channels are the last two.
+        The order of axes of arrays with a row for each token, one letter each: ``s`` for the
+        sequence, ``d`` for the channels, any others for batch and heads, as in ``"bshd"``. If left
+        out, sequence and channels are the last two.
     broadcast : bool
         Whether the result may leave out axes along which it repeats, or have them with length 1.
     **arguments
         The arguments, parameters and conventions of the call by their names in the specification.
-        A convention that is left out has its default; ``combination="whisper"`` gives all of them
-        by name. Arrays may be of any framework. Where one has an axis more than the specification
-        says, such as positions of shape ``[batch, n]``, its first axis is that of a batch.
+        A convention that is left out has its default; ``combination="whisper"`` sets all of them.
+        Arrays may be of any framework. If one has an axis more than in the specification, such as
+        positions of shape ``[batch, n]``, its first axis is the batch.
 
     Returns
     -------
@@ -79,8 +79,8 @@ def check(
     AssertionError
         If the result is wrong.
     Misuse
-        If the question cannot be answered: an unknown call, a missing argument, a shape that does
-        not fit, or arguments with which right cannot be told from wrong.
+        If the result cannot be judged: an unknown call, a missing argument, a shape that does not
+        fit, or arguments for which right cannot be told from wrong.
     """
     __tracebackhide__ = True
     if isinstance(result, str) and not isinstance(call, str):
@@ -99,7 +99,7 @@ def check(
 
 
 def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreement:
-    """Raise AssertionError unless an array is the answer to a question."""
+    """Raise AssertionError unless ``output`` is right; return its largest error."""
     __tracebackhide__ = True
     dtype = question.dtype_of(output)
     question.require_held(dtype)
@@ -127,20 +127,20 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
 def expected(
     call: str, /, *, shape: str | None = None, dtype: str | None = None, **arguments: Any
 ) -> Array:
-    """Compute what a call should return: the exact values, rounded once.
+    """Compute the right result of a call: the exact values, rounded once.
 
     Parameters
     ----------
     call, shape, **arguments
         As :func:`check` takes them.
     dtype : str, optional
-        float64, float32, bfloat16 or float16; float64 if left out. Whole numbers and booleans stay
-        what they are.
+        float64, float32, bfloat16 or float16; float64 if left out. Integers and booleans keep
+        their type.
 
     Returns
     -------
     array
-        In the order of axes that ``shape`` says, and with the batch that the arguments have.
+        In the order of axes of ``shape``, with the batch of the arguments.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def expected(
         return question.given_order(result).astype(np.int64)
     if exact == "boolean":
         return question.given_order(result).astype(np.bool_)
-    with without_warnings():  # what the dtype does not hold is infinite
+    with without_warnings():  # values beyond the dtype's range are infinite
         return question.given_order(result).astype(DTYPES[dtype or "float64"])
 
 
@@ -192,7 +192,7 @@ def _parts(
 def _judge(case: Case, output: Array) -> Judged:
     """Compare a result with the truth.
 
-    Raises AssertionError if it has not the form that is asked for.
+    Raises AssertionError if it does not have the form of the call.
     """
     __tracebackhide__ = True
     try:

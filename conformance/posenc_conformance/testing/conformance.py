@@ -1,4 +1,4 @@
-"""The kit's checks as tests of somebody's own test file."""
+"""The kit's checks as tests in a user's own test file."""
 
 import os
 import sys
@@ -11,20 +11,20 @@ from posenc_conformance.errors import UserError, in_line
 
 @dataclass(frozen=True, eq=False)
 class Conformance:
-    """What a test file asks to be judged; pytest makes tests of it."""
+    """The request of a test file to judge an adapter; pytest makes tests of it."""
 
     adapter: object
     """An adapter's class, the adapter itself, or a name that ``--impl`` takes."""
     given_schemes: object = None
-    """What was given as ``schemes``, whatever it is; likewise ``known``."""
+    """The argument ``schemes``, not validated yet; likewise ``known``."""
     given_known: object = ""
 
     @property
     def schemes(self) -> tuple[str, ...] | None:
         """Ids of the schemes to judge; None for all that are claimed.
 
-        Raises UserError for what is no id: here and not where it was written, so that pytest says
-        that it is so and shows no place in the kit.
+        Raises UserError for invalid ids: here and not in the constructor, so that pytest shows the
+        error without lines of the kit.
         """
         given = self.given_schemes
         if given is None:
@@ -39,9 +39,9 @@ class Conformance:
 
     @property
     def known(self) -> str:
-        """The file of known failures, seen from the test file; empty if there is none.
+        """The file of known failures, relative to the test file; empty if there is none.
 
-        Raises UserError for what is no path.
+        Raises UserError for an invalid path.
         """
         given = self.given_known
         path = given.__fspath__() if isinstance(given, PathLike) else given
@@ -61,19 +61,19 @@ def conformance(
 ) -> Conformance:
     """Make tests of all checks that an adapter's claims call for.
 
-    Give it a name that pytest takes for a test: ``test_rope = conformance(Adapter)``. Plain
-    ``pytest`` collects the checks then, each as a test of its own. Raises UserError within a test,
+    Assign the result to a name that pytest takes for a test: ``test_rope = conformance(Adapter)``.
+    Plain ``pytest`` then collects each check as a test of its own. Raises UserError within a test,
     where nothing would collect them.
 
     Parameters
     ----------
     adapter : class, object or str
         The adapter: its class, an instance, a module, or a name that ``--impl`` takes, such as
-        ``"mylib.testing:Adapter"``. The path of a file is that from the test file's folder.
+        ``"mylib.testing:Adapter"``. A file's path is relative to the test file's folder.
     schemes : str or sequence of str, optional
-        Ids of the schemes that are judged; all that the adapter claims if left out.
+        Ids of the schemes to judge; if left out, all that the adapter claims.
     known : path, optional
-        A file of known failures, as ``posenc known`` writes it, seen from the test file's folder.
+        A file of known failures, as ``posenc known`` writes it, relative to the test file's folder.
     """
     caller = sys._getframe(1).f_code.co_name
     if caller.startswith("test_") and "PYTEST_CURRENT_TEST" in os.environ:

@@ -1,4 +1,4 @@
-"""What an assertion says of a wrong result."""
+"""The message of an assertion about a wrong result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from posenc_conformance.judge.error_model import Comparison
 from posenc_conformance.testing.naming import name_mistake
 
 BEYOND = "not seen   what earlier calls have left: conformance(adapter) makes such calls"
-"""What is said where no mistake explains a result."""
+"""The line that is added if no mistake explains a result."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A result beside its call, and how far it is from the truth."""
+    """A result with its call, and its comparison with the truth."""
 
     case: Case
     output: Floats
@@ -25,9 +25,9 @@ class Judged:
 
 
 def explanation(judged: Sequence[Judged], number: int) -> str:
-    """Explain the wrong result of this number, one of those of a batch.
+    """Explain the wrong result ``number`` of a batch.
 
-    It says what the mistake is, where the largest error is, how large, and where to read on.
+    The text names the mistake, the place and size of the largest error, and a page to read.
     """
     case, output = judged[number].case, judged[number].output
     comparison = judged[number].comparison

@@ -1,7 +1,7 @@
-"""Which known mistake explains one wrong result, as large as results are in practice.
+"""The known mistake that explains one wrong result, as large as results are in practice.
 
 Every model of a mistake costs as much as the call itself, and there are many, so they are tried on
-a few rows of a large result. A name is told only if it explains all of it.
+a few rows of a large result. A single mistake is named only if it explains the whole result.
 """
 
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ from posenc_conformance.judge.case import Case
 ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
-"""Rows of one head on which pairs of mistakes are tried, which are many."""
+"""Rows of one head on which pairs of mistakes are tried, since there are many pairs."""
 ROWS_OF_ALL = 512
-"""Rows on which pairs that explain those few must explain everything; a single mistake must explain
-the whole result."""
+"""Rows that a pair which explains those few must explain too; a single mistake must explain the
+whole result."""
 
 
 def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosis:
-    """Find the mistake that explains a wrong result; ``index`` is where it is farthest off.
+    """Find the mistake that explains a wrong result, whose largest error is at ``index``.
 
-    What an earlier call may have left is not looked for: one result cannot show it.
+    The traces of earlier calls are not considered: one result cannot show them.
     """
     few, part = sample(case, output, index, ROWS)
     fits = _of_call(find_fits(few, part))
@@ -44,10 +44,10 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
         fits = [fit for fit in fits if _explains(fit, (case, output), many)]
     if fits:
         return to_diagnosis(fits)
-    said = ""
+    description = ""
     if can_be_taken_apart(case):
-        said = describe_rows([neighbours(case, output, index)])
-    return to_diagnosis([], NONE, said or recover([(few, part)]))
+        description = describe_rows([neighbours(case, output, index)])
+    return to_diagnosis([], NONE, description or recover([(few, part)]))
 
 
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:

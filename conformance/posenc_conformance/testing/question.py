@@ -1,4 +1,4 @@
-"""What somebody asks of the specification: a call with arrays of their own, in their own order."""
+"""A question to the specification: a call with a user's arrays, in the user's order of axes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,43 +21,43 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Param
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
 
 COMBINATION = "combination"
-"""The keyword that takes a combination of conventions by its name."""
+"""The keyword that names a combination of conventions."""
 ROW, CHANNEL = "s", "d"
 """Letters of a shape: the axis of the sequence, and that of the channels."""
 WHOLE = "biu"
-"""NumPy's kinds of what int64 holds."""
+"""NumPy's kinds of booleans and whole numbers."""
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)
 LARGEST = float(np.finfo(np.float64).max)
 SMALL = 2**20
-"""Values of a result that is computed in any case, although another shape shows that it is not the
-one that is asked for: what is wrong with the arguments is said first."""
+"""Size up to which a right result is computed even if the shape shows that the given one is wrong,
+so that errors in the arguments are reported first."""
 COPIES = 4
-"""Arrays like the result in float64 that judging it takes: truth, bound, result, error."""
+"""Arrays of the result's size in float64 that judging takes: truth, bound, result, error."""
 WIDEST = 2**24
-"""Channels that a ``dim`` may count: the reference computes each, even those that no result has."""
+"""The largest ``dim``: the reference computes every channel, even those that no result has."""
 LONGEST_SHOWN = 80
-"""Letters of somebody's value that are shown."""
+"""The most characters of a user's value that are shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A call with arguments in the order of axes that the specification has."""
+    """A call with arguments in the specification's order of axes."""
 
     signature: Signature
     arguments: Arguments
     """Arrays of floats in float64, of whole numbers in int64."""
     conventions: Point
     dtypes: Mapping[str, str]
-    """Of each array of floats that came with a dtype, which one that was."""
+    """The original dtype of each float array that came with one."""
     order: tuple[int, ...]
-    """Which axis of somebody's arrays of rows each axis of the specification is; empty if they are
+    """For each axis of the specification, the axis of the user's arrays of rows; empty if they are
     the same."""
 
     @classmethod
     def of(cls, name: object, shape: object, given: Mapping[str, Any]) -> "Question":
         """Read a question from keyword arguments.
 
-        Raises Misuse for what is missing, unknown or of the wrong form.
+        Raises Misuse for arguments that are missing, unknown or of the wrong form.
         """
         signature = find_signature(_name(name))
         conventions = _conventions(signature, given)
@@ -78,10 +78,10 @@ class Question:
 
     @cached_property
     def batch(self) -> int | None:
-        """How many sequences are asked for at once; None if the call is for all of them together.
+        """The number of sequences in a batch; None if one call covers everything.
 
-        They are, if an array has one axis more than the specification says. The first axis is that
-        of the sequences then.
+        There is a batch if an array has one axis more than in the specification. Its first axis is
+        then that of the sequences.
         """
         sizes = {
             name: len(self.arguments[name])
@@ -106,10 +106,10 @@ class Question:
         return not form.leading and self.arguments[name].ndim == len(form.axes) + 1
 
     def cases(self, dtype: str, result: Array | None = None) -> Iterator[Case]:
-        """Yield the call, or that of each sequence.
+        """Yield the call, or one call for each sequence.
 
-        Raises Misuse for one that cannot be computed. Raises AssertionError for a ``result`` that
-        is too small to be that of a large call, before this is computed.
+        Raises Misuse for a call that cannot be computed. Raises AssertionError for a ``result``
+        that is too small for a large call, before this is computed.
         """
         if self.batch is None:
             yield self._case(self.arguments, dtype, result)
@@ -127,7 +127,7 @@ class Question:
         scheme, call = signature.scheme, signature.call
         case = Case(scheme, call, self.conventions, arguments, dtype, is_asked_once=True)
         shape: tuple[int, ...] = ()
-        with suppress(Exception):  # of arguments that do not fit: the reference says what is wrong
+        with suppress(Exception):  # if arguments do not fit, the reference raises below
             shape = case.shape
         _require_size(signature, shape, result)
         try:
@@ -150,7 +150,7 @@ class Question:
         return result.transpose(self.order) if self._is_reordered(result) else result
 
     def given_order(self, result: Array) -> Array:
-        """Return a result of the specification with its axes in somebody's order."""
+        """Return a result of the specification with its axes in the user's order."""
         return result.transpose(np.argsort(self.order)) if self._is_reordered(result) else result
 
     def _is_reordered(self, result: Array) -> bool:
@@ -160,8 +160,7 @@ class Question:
     def dtype_of(self, result: Array) -> str:
         """Return the dtype in which a result is judged.
 
-        Raises Misuse for a result that is not in a dtype of the specification, and for arrays of
-        which it cannot be made.
+        Raises Misuse for a result that is not in a dtype of the specification.
         """
         call = self.signature.call
         if call.dtype in ("integer", "boolean"):
@@ -174,9 +173,9 @@ class Question:
         return self.dtypes.get(self._leader, dtype) if call.dtype == "inputs" else dtype
 
     def require_held(self, dtype: str) -> None:
-        """Raise Misuse for an array of floats whose values the result's dtype does not hold.
+        """Raise Misuse for a float array whose values ``dtype`` does not hold.
 
-        The truth would be that of other values than the implementation was given.
+        The truth would be that of other values than those that the implementation got.
         """
         if self.signature.call.dtype != "inputs":
             return
@@ -190,32 +189,32 @@ class Question:
 
     @property
     def _leader(self) -> str:
-        """The array whose dtype the result has: the first one of floats."""
+        """The array whose dtype the result has: the first float array."""
         return next(iter(self.dtypes), "")
 
 
 def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the conventions that are asked for: those given, else the defaults.
+    """Return the conventions of the call: those given, else the defaults.
 
-    A convention without a default may be any that the others leave open.
+    A convention without a default takes any value that the others leave open.
 
-    Raises Misuse for values that the specification does not know, or not together.
+    Raises Misuse for values that are unknown, or that the specification does not combine.
     """
     axes = {**signature.defaults, **dict.fromkeys(signature.call.options)}
-    said = {axis: _convention(signature, axis, given[axis]) for axis in axes if axis in given}
-    chosen = dict(_combination(signature, given, said))
+    explicit = {axis: _convention(signature, axis, given[axis]) for axis in axes if axis in given}
+    chosen = dict(_combination(signature, given, explicit))
     for name, parameter in signature.parameters.items():
         if name in given:
             chosen |= parameter.when
-    return chosen | said
+    return chosen | explicit
 
 
 def _convention(signature: Signature, axis: str, given: object) -> Value:
-    """Return the value of a convention as the specification writes it; raises Misuse for none."""
+    """Return the value of a convention as the specification writes it; raise Misuse if unknown."""
     values = list(signature.scheme.conventions[axis].values)
     wanted: object = given if isinstance(given, str) else None
     if not isinstance(given, str | bool | np.bool_):
-        with suppress(Exception):  # whole numbers of NumPy and PyTorch are as good as Python's
+        with suppress(Exception):  # NumPy's and PyTorch's whole numbers count too
             wanted = index(given)  # type: ignore[arg-type]  # it says itself whether it can be one
     for value in values:
         if isinstance(wanted, type(value)) and value == wanted:
@@ -224,7 +223,7 @@ def _convention(signature: Signature, axis: str, given: object) -> Value:
 
 
 def _combination(signature: Signature, given: Mapping[str, Any], said: Point) -> Point:
-    """Return the conventions of the combination that is named, or is meant by what is given."""
+    """Return the conventions of the combination that is named, or follows from the arguments."""
     known = signature.call.combinations
     name = given.get(COMBINATION)
     if name is not None:
@@ -255,9 +254,9 @@ def _combination(signature: Signature, given: Mapping[str, Any], said: Point) ->
 def _arguments(
     signature: Signature, given: Mapping[str, Any]
 ) -> tuple[ArgumentDict, dict[str, str]]:
-    """Return the arguments as NumPy holds them, and the dtypes with which floats came.
+    """Return the arguments as NumPy arrays or numbers, and the original dtypes of float arrays.
 
-    Raises Misuse for those that are missing or unknown, and for what is no number or array.
+    Raises Misuse for missing and unknown arguments, and for values that are no number or array.
     """
     call = signature.call
     needed = [*call.arguments, *(n for n, each in signature.parameters.items() if not each.when)]
@@ -288,7 +287,7 @@ def _arguments(
 
 
 def _drop_batches_of_one(forms: Mapping[str, Form], arguments: ArgumentDict) -> None:
-    """Drop the first axis of positions and the like that are one batch, for all sequences."""
+    """Drop the first axis of positions and the like that form a batch of one."""
     for name, form in forms.items():
         value = arguments.get(name)
         if form.leading or not isinstance(value, np.ndarray):
@@ -298,9 +297,9 @@ def _drop_batches_of_one(forms: Mapping[str, Form], arguments: ArgumentDict) -> 
 
 
 def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
-    """Say which arrays have unlike numbers of tokens; empty if none have.
+    """Return which arrays disagree in the number of tokens; empty if none do.
 
-    NumPy would repeat one of length 1, which nobody means who gives a single position.
+    NumPy would repeat an array of length 1, but a single position is not meant to be repeated.
     """
     sizes: dict[str, tuple[str, int]] = {}
     for name, form in forms.items():
@@ -315,11 +314,11 @@ def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
 
 
 def _array(signature: Signature, name: str, given: object) -> Array:
-    """Return an argument as NumPy holds it: booleans, whole numbers, or floats that are judged.
+    """Return an argument as a NumPy array of booleans, whole numbers, or floats of a known dtype.
 
-    Raises Misuse for anything else, and for what takes more memory than there is.
+    Raises Misuse for anything else, and for an array that does not fit into memory.
     """
-    if isinstance(given, range):  # NumPy would take it number by number
+    if isinstance(given, range):  # NumPy would convert it number by number
         with suppress(OverflowError):
             _require_room(signature, name, (len(given),))
             given = np.arange(given.start, given.stop, given.step)
@@ -342,9 +341,9 @@ def _array(signature: Signature, name: str, given: object) -> Array:
 
 
 def _number(signature: Signature, parameter: Parameter, given: object) -> int | float:
-    """Return a parameter as a number of Python's.
+    """Return a parameter as a Python number.
 
-    Raises Misuse for what is no number, is no whole one where it must be, or is not finite.
+    Raises Misuse for a value that is no number, not finite, or not whole where it must be.
     """
     whole = parameter.type == "integer"
     largest = WIDEST if whole and parameter.name.endswith("dim") else LARGEST_WHOLE
@@ -363,10 +362,10 @@ def _number(signature: Signature, parameter: Parameter, given: object) -> int | 
 
 
 def _require_size(signature: Signature, shape: Sequence[int], result: Array | None) -> None:
-    """Raise Misuse for a result that takes more memory than there is.
+    """Raise Misuse for a right result that does not fit into memory.
 
-    Raises AssertionError if the one that is given is smaller, so that the large one need not be
-    computed to tell that it is wrong.
+    Raises AssertionError if ``result`` is smaller than a large right result, which then need not be
+    computed.
     """
     _require_room(signature, "its result", shape)
     if result is not None and prod(shape) > max(SMALL, result.size):
@@ -390,9 +389,9 @@ def _is_or_are(names: Sequence[str]) -> str:
 
 
 def _order(signature: Signature, shape: object) -> tuple[int, ...]:
-    """Return which axis of somebody's arrays of rows each axis of the specification is.
+    """Return, for each axis of the specification, the axis of the user's arrays of rows.
 
-    Raises Misuse for a shape that names no order, and for a call without such arrays.
+    Raises Misuse for an invalid ``shape``, and for a call without such arrays.
     """
     if shape is None:
         return ()
@@ -410,7 +409,7 @@ def _order(signature: Signature, shape: object) -> tuple[int, ...]:
 
 
 def _name(given: object) -> str:
-    """Return the name of a call; raises Misuse for what is none."""
+    """Return the name of a call; raise Misuse if it is not text."""
     if isinstance(given, str):
         return str(given)
     raise Misuse(
@@ -420,7 +419,7 @@ def _name(given: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return somebody's value as text, or its class if it is long or raises."""
+    """Return a user's value as text, or its class if the text is long or its repr raises."""
     with suppress(Exception):
         text = repr(value)
         if len(text) <= LONGEST_SHOWN:

@@ -1,4 +1,4 @@
-"""How a call of the specification is written in a test, and what each argument may look like."""
+"""Signatures of the specification's calls: how a test writes them, and with which arguments."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,19 +12,19 @@ from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
 
 
 class Misuse(UserError):
-    """A call of ``check`` or ``expected`` that cannot be answered: what is missing, and how to."""
+    """A call of ``check`` or ``expected`` that cannot be answered: the reason, and a hint."""
 
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """A call of the specification, as somebody writes it in a test."""
+    """A call of the specification, as a test writes it."""
 
     scheme: KnownScheme
     call: Call
 
     @cached_property
     def forms(self) -> dict[str, Form]:
-        """The form of each argument that is an array of a known number of axes."""
+        """The form of each argument whose description has one."""
         return forms_of(self.call)
 
     @property
@@ -34,7 +34,7 @@ class Signature:
 
     @cached_property
     def returned(self) -> Form | None:
-        """The form of the result; None if it may have any."""
+        """The form of the result; None if its description has none."""
         like = self.call.returns.removeprefix("like ")
         if self.call.kind == "in-place":
             like = "x"
@@ -42,18 +42,18 @@ class Signature:
 
     @cached_property
     def defaults(self) -> dict[str, Value | None]:
-        """The conventions of the call, and what each is unless it is given; None for none."""
+        """The conventions of the call with their defaults; None for one without a default."""
         some = (axis for each in self.call.combinations.values() for axis in each.conventions)
         return {axis: self.scheme.conventions[axis].default for axis in dict.fromkeys(some)}
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """The parameters that are given by keyword."""
+        """The parameters that are passed by keyword."""
         return {name: each for name, each in self.call.parameters.items() if each.passed}
 
     @property
     def text(self) -> str:
-        """The call as it is written, with what may be left out in brackets."""
+        """The call as a test writes it, with optional arguments in brackets."""
         given = [f"{name}=…" for name in self.call.arguments]
         given += [f"{name}=…" for name, each in self.parameters.items() if not each.when]
         given += [f"{axis}={value!r}" for axis, value in self.defaults.items() if value is not None]
@@ -63,14 +63,14 @@ class Signature:
         return f"check(result, {', '.join([repr(self.call.name), *given])})"
 
     def misuse(self, what: str, hint: str = "") -> Misuse:
-        """Make the error for arguments that do not fit, with how the call is written."""
+        """Make the error for arguments that do not fit, with the call's signature as a hint."""
         written = f"write {self.text}"
         return Misuse(f"{self.call.name}: {what}", f"{hint}\n{written}" if hint else written)
 
 
 @lru_cache(maxsize=512)
 def find_signature(name: str) -> Signature:
-    """Find a call of the specification by its name, or by that of a scheme with a single one.
+    """Find a call of the specification by its name, or by that of a scheme with only one.
 
     Raises Misuse for an unknown name, and for a scheme with several calls.
     """

@@ -1,7 +1,7 @@
-"""Vectors in files for arrays; what is no array is a JSON document in the same file.
+"""Vectors in array files; everything else is a JSON document in the same file.
 
-The file of safetensors is written by its published layout: eight bytes with the length of a header,
-the header as JSON, then the arrays. That is less than a dependency.
+Safetensors files are written in the published layout, without a dependency: eight bytes with the
+length of a header, the header as JSON, then the arrays.
 """
 
 import io
@@ -59,9 +59,9 @@ def _together(text: str, arrays: Mapping[str, Array]) -> Vectors:
 
 
 def to_npz(vectors: Vectors) -> bytes:
-    """Encode vectors as an archive of NumPy's.
+    """Encode vectors as a NumPy archive.
 
-    Such an archive knows no bfloat16: its bits are stored as unsigned integers.
+    Such an archive has no bfloat16: its bits are stored as unsigned integers.
     """
     text, arrays = _apart(vectors)
     plain = {
@@ -74,9 +74,9 @@ def to_npz(vectors: Vectors) -> bytes:
 
 
 def of_npz(content: bytes) -> Vectors:
-    """Decode the vectors of an archive of NumPy's.
+    """Decode the vectors of a NumPy archive.
 
-    Raises ValueError for what is no archive.
+    Raises ValueError for an invalid or too large archive.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -94,7 +94,7 @@ def of_npz(content: bytes) -> Vectors:
 
 
 def to_safetensors(vectors: Vectors) -> bytes:
-    """Write the arrays one after the other, behind a header that says where each lies."""
+    """Encode vectors as a safetensors file: a header with the places of arrays, then the arrays."""
     text, arrays = _apart(vectors)
     header: dict[str, Any] = {"__metadata__": {MARK: text}}
     body = b""
@@ -110,7 +110,7 @@ def to_safetensors(vectors: Vectors) -> bytes:
 
 
 def of_safetensors(content: bytes) -> Vectors:
-    """Decode the vectors of a file of safetensors.
+    """Decode the vectors of a safetensors file.
 
     Raises ValueError for one that is too short or does not fit its header.
     """

@@ -1,9 +1,9 @@
-"""Which cases of a scheme are exported, and which of their elements.
+"""The choice of a scheme's cases to export, and of their elements.
 
 Every golden is exported, with the elements that it prints, and a call whose inputs have all the
-digits of their dtype. To these the fewest more are added, found one by one: elements of goldens
-that print only a part, and calls that the goldens of other combinations make. They are enough once
-every form of every deviation is rejected that some of these calls, looked at whole, rejects.
+digits of their dtype. To these a search adds as few as it can, one by one: elements of goldens that
+print only a part, and calls from the goldens of other combinations. It ends when every form of
+every deviation that some of these calls rejects, by its whole result, is rejected by the export.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,18 +25,18 @@ from posenc_conformance.judge.trial import First, Trial
 from posenc_conformance.scheme_file.scheme import Call, Golden, Value
 
 Form = tuple[str, str]
-"""A deviation's id, and the words for one of its forms."""
+"""A deviation's id, and the explanation of one of its forms."""
 Group = tuple[str, tuple[tuple[str, Value], ...]]
 """A combination, and the options claimed with it."""
 
 FEW = 32
-"""A result of at most so many judged elements is exported whole."""
+"""The most judged elements of a result that is exported whole."""
 EXTRA_ELEMENTS = 16
-"""So many elements of a larger result are exported, besides those that are needed."""
+"""The number of elements of a larger result that are exported in addition to the needed ones."""
 LARGEST_INPUT = 512
-"""Most numbers in the arguments of a call that is added; goldens may have more."""
+"""The most numbers in the arguments of an added call; goldens may have more."""
 LARGEST_EXPORTED = 4096
-"""Most elements in the result of a call that is added."""
+"""The most elements in the result of an added call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Candidate:
     """A call that may be exported."""
 
     name: str
-    """The golden's id, or what else made it."""
+    """The golden's id, or the name of a call that is no golden's."""
     comment: str
     """What the golden kills."""
     group: Group
@@ -55,7 +55,7 @@ class Candidate:
     own: bool
     """Whether it is a golden of the group."""
     kept: bool
-    """Whether it is exported even if others reject all that it does."""
+    """Whether it is exported even if others reject the same forms."""
 
     @cached_property
     def judged(self) -> Flags:
@@ -64,7 +64,7 @@ class Candidate:
 
     @cached_property
     def wrong(self) -> Mapping[Form, Flags]:
-        """The elements that each form of a deviation gets wrong; none where it is right here."""
+        """The elements that each form of a deviation gets wrong; all False if it is right here."""
         return dict(self._predicted())
 
     def _predicted(self) -> Iterator[tuple[Form, Flags]]:
@@ -86,12 +86,12 @@ class Candidate:
         return frozenset(form for form, wrong in self.wrong.items() if wrong.any())
 
     def rejects(self, elements: Flags) -> frozenset[Form]:
-        """Find the forms of deviations that some elements reject."""
+        """Return the forms of deviations that ``elements`` reject."""
         return frozenset(form for form in self.forms if (self.wrong[form] & elements).any())
 
     @cached_property
     def first(self) -> Flags:
-        """Its elements that are exported in any case, before others are added."""
+        """The elements to export first, before others are added."""
         shown = self.printed & self.judged
         if self.own or 0 < shown.sum() <= FEW:
             return shown
@@ -101,7 +101,7 @@ class Candidate:
         return self._at(places)
 
     def rejecting(self, forms: frozenset[Form]) -> Flags:
-        """Find few elements that together reject all of these forms."""
+        """Return a few elements that together reject all of ``forms``."""
         places: list[int] = []
         left = [self.wrong[form] for form in sorted(forms)]
         while left:
@@ -117,29 +117,29 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """How many numbers its arguments hold."""
+        """The number of values in the arrays of its arguments."""
         given = self.case.arguments.values()
         return sum(value.size for value in given if isinstance(value, np.ndarray))
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A call that is exported, with those of its elements that are."""
+    """An exported call, with its exported elements."""
 
     candidate: Candidate
     elements: Flags
     telling: frozenset[Form]
-    """Forms of deviations that some call of the group can tell from what is right."""
+    """Forms of deviations that some call of the group can reject."""
 
     @cached_property
     def kills(self) -> tuple[str, ...]:
-        """Deviations of which it rejects every form that the group can tell from what is right."""
+        """Deviations of which it rejects every form that the group can reject."""
         left = self._here - self._rejected
         return tuple(name for name in self._named if name not in {form[0] for form in left})
 
     @cached_property
     def kills_some(self) -> tuple[str, ...]:
-        """Deviations of which it rejects some forms only."""
+        """Deviations of which it rejects only some forms."""
         return tuple(name for name in self._named if name not in self.kills)
 
     @cached_property
@@ -152,14 +152,14 @@ class Choice:
 
     @property
     def _named(self) -> list[str]:
-        """Ids of what is rejected, in the scheme's order."""
+        """Ids of the rejected deviations, in the scheme's order."""
         rejected = {form[0] for form in self._rejected}
         order = self.candidate.case.knowledge.deviations
         return [name for name in order if name in rejected]
 
 
 def choices(scheme: KnownScheme, call: Call, dtype: str) -> Iterator[Choice]:
-    """Yield what is exported of a call in one dtype, combination by combination."""
+    """Yield the exported cases of a call in one dtype, combination by combination."""
     goldens = [golden for golden in scheme.goldens if golden.call == call.name]
     groups = dict.fromkeys(_group(golden) for golden in goldens)
     for group in groups:
@@ -180,7 +180,7 @@ def _candidates(
 ) -> Iterator[Candidate]:
     """Yield the goldens of a group, then the calls of others that its conventions allow.
 
-    Between them comes the call in full precision, where a result has the dtype of the inputs.
+    Between them comes the call in full precision, if a result has the dtype of the inputs.
     """
     own = [golden for golden in goldens if _group(golden) == group]
     cases = {golden.id: golden_case(scheme, golden, dtype) for golden in goldens}
@@ -202,7 +202,7 @@ def _candidates(
             continue
         printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
         other = case.with_fields(conventions=conventions)
-        if other.shape != case.shape:  # such as a class token more
+        if other.shape != case.shape:  # such as by a class token
             continue
         candidate = Candidate(golden.id, "", group, other, printed, False, False)
         small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_EXPORTED
@@ -214,7 +214,7 @@ def _candidates(
 def _in_full_precision(scheme: KnownScheme, call: Call, group: Group, dtype: str) -> Candidate:
     """Make the kit's smallest call, whose inputs need all the digits of their dtype.
 
-    The inputs of goldens are numbers that narrower dtypes hold too.
+    The inputs of goldens fit into narrower dtypes, too.
     """
     scope = Scope({}, {}, (dtype,), FARTHEST)
     subject = Subject(scheme, call, call.combinations[group[0]], (scope,), str, None)
@@ -233,7 +233,7 @@ def _form(case: Case) -> frozenset[tuple[str, str]]:
 
 
 def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
-    """Choose the candidates that are exported, each with its elements."""
+    """Return the candidates to export, each with its elements."""
     taken = {each: each.first for each in candidates if each.kept}
     for kept in (True, False):
         some = [each for each in candidates if each.kept is kept]
@@ -245,6 +245,6 @@ def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
 
 
 def _missing_forms(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
-    """Find the forms that some candidates can reject, and nothing that is taken does."""
+    """Return the forms that ``some`` candidates can reject, but the taken elements do not."""
     possible = frozenset[Form]().union(*(each.forms for each in some))
     return possible.difference(*(each.rejects(flags) for each, flags in taken.items()))

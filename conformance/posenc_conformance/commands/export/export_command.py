@@ -1,4 +1,4 @@
-"""Exporting vectors into a folder, and finding what in such a folder is not as it would be now."""
+"""Exporting vectors into a folder, and comparing such a folder with a new export."""
 
 import hashlib
 import json
@@ -31,13 +31,13 @@ from posenc_conformance.scheme_file.read import spec_folder
 INDEX = "posenc-vectors.json"
 SCHEMA = "vectors.schema.json"
 DIGESTS = "sha256"
-"""Where the index has a digest of each file."""
+"""The index's field with a digest of each file."""
 HINT = "give a folder that is new or empty, or one that an export has written"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be exported."""
+    """The schemes, dtypes and forms to export."""
 
     schemes: tuple[str, ...]
     dtypes: tuple[str, ...]
@@ -50,9 +50,9 @@ def ordered(
     forms: Sequence[str],
     known: Sequence[KnownScheme],
 ) -> Order:
-    """Make an order of names as they were given, each one or several with commas.
+    """Make an order from names as given, where one text may hold several with commas.
 
-    Raises UserError for a name that nothing has.
+    Raises UserError for an unknown name.
     """
     asked = [scheme_named(name, known).id for name in _apart(schemes)]
     everything = [scheme.id for scheme in known]
@@ -82,10 +82,10 @@ def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> tup
 def export(
     order: Order, name: str, known: Sequence[KnownScheme], *, force: bool = False
 ) -> Iterator[str]:
-    """Write what is ordered into a folder, all of it or nothing, and yield what was written.
+    """Write the ordered vectors into a folder, all or nothing, and yield lines on what is written.
 
-    Raises UserError before any work for a folder that cannot be written, or holds something else;
-    ``force`` lets files of names that are written be lost, and leaves all others.
+    Raises UserError, before any work, for a folder that cannot be written, or holds something else;
+    with ``force``, overwrites files with the names of an export's, and leaves all others.
     """
     place = _place(name, force=force)
     found: list[Vectors] = []
@@ -100,7 +100,7 @@ def export(
 
 
 def files_of(order: Order, found: Sequence[Vectors]) -> dict[str, bytes]:
-    """Make the files of an export: vectors in each form, their schema, and what was ordered."""
+    """Make the files of an export: vectors in each form, their schema, and the index."""
     files = {
         f"{vectors.name}.{FORMS[form].ending}": FORMS[form].encode(vectors)
         for vectors in found
@@ -129,9 +129,9 @@ def _index(order: Order, digests: Mapping[str, str]) -> bytes:
 
 
 def _place(name: str, *, force: bool) -> Path:
-    """Find the folder to write, which may have what an earlier export wrote there.
+    """Return the folder to write, which may hold an earlier export.
 
-    Raises UserError if that cannot be.
+    Raises UserError if it cannot be written, or holds something else.
     """
     place = Path(name)
     with named(f"--out={name}", HINT, "cannot be written"):
@@ -150,7 +150,7 @@ def _place(name: str, *, force: bool) -> Path:
 
 
 def _demand_ours(place: Path) -> None:
-    """Raise UserError for a folder with something that no export has put there, or as it is now."""
+    """Raise UserError for a folder with files that no export wrote, or that have been changed."""
     if not place.exists():
         return
     digests = _digests(place)
@@ -167,7 +167,7 @@ def _demand_ours(place: Path) -> None:
 
 
 def _writer(digests: Mapping[str, str], *, force: bool) -> Writer:
-    """Return what an export may write over: files whose digests are in the index."""
+    """Return a writer that, without ``force``, overwrites only files with digests in the index."""
     return Writer(
         lambda path: (
             digests.get(path.name) in _digests_of(read_bytes(path, LARGEST_DOCUMENT, HINT))
@@ -178,7 +178,7 @@ def _writer(digests: Mapping[str, str], *, force: bool) -> Writer:
 
 
 def _digests(place: Path) -> Mapping[str, str]:
-    """Return the digests of what an export has written into a folder, by name; none of others."""
+    """Return the digests of an export's files in a folder, by name; empty without an export."""
     try:
         index = _read_index(place)
     except UserError:
@@ -191,7 +191,7 @@ def _digests(place: Path) -> Mapping[str, str]:
 
 
 def _digests_of(content: bytes) -> tuple[str, str]:
-    """Return the digests of a file as it is, and with its lines ended as before Git."""
+    """Return the digests of a file as it is, and with the line ends that it had before Git."""
     return _digest(content), _digest(content.replace(b"\r\n", b"\n"))
 
 
@@ -202,7 +202,7 @@ def _digest(content: bytes) -> str:
 def _write(place: Path, files: Mapping[str, bytes], *, force: bool) -> None:
     """Write the files of an export, the index last, and remove those of an earlier one."""
     if not force:
-        _demand_ours(place)  # once more: computing takes minutes
+        _demand_ours(place)  # again, since computing takes minutes
     writer = _writer(_digests(place), force=force)
     make_folder(place)
     writer.write({place / name: content for name, content in files.items()})
@@ -210,7 +210,7 @@ def _write(place: Path, files: Mapping[str, bytes], *, force: bool) -> None:
 
 
 def check(name: str, known: Sequence[KnownScheme]) -> list[str]:
-    """Say in words what in an exported folder is not as it would be now.
+    """Return lines on the differences between an exported folder and a new export.
 
     Raises UserError for a folder that no export has written.
     """
@@ -242,20 +242,20 @@ def _same_schema(path: Path) -> bool:
 
 
 def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
-    """Say how a file differs from the vectors of now, in what its form can say."""
+    """Return lines on how a file differs from the vectors ``now``, as far as its form shows it."""
     try:
         content = read_bytes(path, LARGEST_DOCUMENT, HINT)
     except UserError as error:
         return [error.cause]
     try:
         kept = form.decode(content)
-    except Exception as error:  # whatever a reader may say of bytes that are something else
+    except Exception as error:  # a reader may raise anything for other bytes
         return [f"{path.name}: is damaged: {describe_exception(error)}"]
     return [f"{path.name}: {each}" for each in differences(kept, form.decode(form.encode(now)))]
 
 
 def _read_index(place: Path) -> dict[str, Any]:
-    """Read what a folder says of its export.
+    """Read the index of an exported folder.
 
     Raises UserError if the folder holds no exported vectors, or those of another version.
     """

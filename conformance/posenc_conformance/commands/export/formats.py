@@ -1,4 +1,4 @@
-"""The forms in which vectors are exported: each one way into bytes and back."""
+"""The forms in which vectors are exported: each encodes to bytes and decodes from them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from posenc_conformance.commands.export.vectors import Vectors
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a file."""
+    """A file format of vectors."""
 
     ending: str
     encode: Callable[[Vectors], bytes]
     decode: Callable[[bytes], Vectors]
-    """Raises ValueError, KeyError, IndexError or TypeError for what is no such file."""
+    """Raises ValueError, KeyError, IndexError or TypeError for any other file."""
 
 
 FORMS = {

@@ -14,9 +14,9 @@ from posenc_conformance.scheme_file.scheme import Call
 
 
 def vectors_of(scheme: KnownScheme, dtypes: Sequence[str]) -> Iterator[Vectors]:
-    """Yield the vectors of a scheme for some floating dtypes, and of calls that have none.
+    """Yield the vectors of a scheme in each of ``dtypes``, and those of calls without a dtype.
 
-    Whole numbers and booleans are vectors of their own, which are the same whatever the dtypes.
+    Calls of whole numbers and booleans have vectors of their own, the same for all ``dtypes``.
     """
     calls: dict[str, list[Call]] = {}
     for call in scheme.calls.values():
@@ -45,9 +45,9 @@ def _vector(choice: Choice) -> Vector:
 
 
 def _id(candidate: Candidate) -> str:
-    """Name a case by its golden, or by the call that is added.
+    """Name a case by its golden, or by the added call.
 
-    An added call is named with the conventions under which it is asked.
+    The name of an added call ends with its conventions.
     """
     if candidate.own:
         return candidate.name

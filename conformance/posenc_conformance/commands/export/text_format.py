@@ -56,9 +56,9 @@ def _joined(*words: object) -> str:
 def of_text(content: bytes) -> Vectors:
     """Decode the vectors of a text.
 
-    The text has no words about calls, conventions and deviations.
+    The text has no descriptions of calls, conventions and deviations.
 
-    Raises ValueError for what is no such text.
+    Raises ValueError for any other text.
     """
     lines = [line.partition(" ") for line in content.decode().splitlines() if line]
     if [line[0] for line in lines[:4]] != [MARK, "scheme", "dtype", "note"]:
@@ -81,7 +81,7 @@ def of_text(content: bytes) -> Vectors:
 
 def _of_facts(facts: list[tuple[str, str]], dtype: str) -> Vector:
     number = int if dtype in WHOLE else float
-    told = dict(facts)
+    fields = dict(facts)
     arguments: dict[str, Tensor | int | float] = {}
     elements = []
     for word, rest in facts:
@@ -93,15 +93,15 @@ def _of_facts(facts: list[tuple[str, str]], dtype: str) -> Vector:
         elif word == "element":
             elements.append((int(words[0]), number(words[1]), number(words[2])))
     return Vector(
-        id=told["case"],
-        call=told["call"],
-        combination=told["combination"],
+        id=fields["case"],
+        call=fields["call"],
+        combination=fields["combination"],
         conventions=dict(rest.split(" ") for word, rest in facts if word == "convention"),
-        comment=told.get("comment", ""),
+        comment=fields.get("comment", ""),
         kills=tuple(rest for word, rest in facts if word == "kills"),
         kills_some=tuple(rest for word, rest in facts if word == "kills-some"),
         arguments=arguments,
-        shape=tuple(map(int, told["shape"].split()[1:])),
+        shape=tuple(map(int, fields["shape"].split()[1:])),
         elements=tuple(elements),
     )
 

@@ -1,4 +1,4 @@
-"""What differs between kept vectors and those of now, case by case, in words."""
+"""The differences between kept and current vectors, case by case, in words."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -7,11 +7,11 @@ from typing import Any
 from posenc_conformance.commands.export.vectors import Element, Tensor, Vector, Vectors
 
 SHOWN = 3
-"""So many differing elements of a case are told one by one."""
+"""The number of differences in a case's elements that are listed."""
 
 
 def differences(kept: Vectors, now: Vectors) -> Iterator[str]:
-    """Yield each difference in words; nothing if both say the same, whatever they look like."""
+    """Yield each difference in words; nothing if both have the same content."""
     if (kept.scheme, kept.dtype) != (now.scheme, now.dtype):
         yield f"holds {kept.name} in place of {now.name}"
         return
@@ -48,24 +48,24 @@ def _of_case(kept: Vector, now: Vector) -> Iterator[str]:
 
 def _of_elements(kept: tuple[Element, ...], now: tuple[Element, ...]) -> Iterator[str]:
     before, after = ({each[0]: each[1:] for each in some} for some in (kept, now))
-    told = []
+    lines = []
     for index in sorted({*before, *after}):
         if index not in after:
-            told.append(f"element {index} is no longer judged")
+            lines.append(f"element {index} is no longer judged")
         elif index not in before:
-            told.append(f"element {index} is new")
+            lines.append(f"element {index} is new")
         else:
-            told += [
+            lines += [
                 f"{word} at {index} was {old!r}, is now {new!r}"
                 for word, old, new in zip(
                     ("expected", "allowed"), before[index], after[index], strict=True
                 )
                 if old != new
             ]
-    yield from told[:SHOWN]
-    if told[SHOWN:]:
-        yield f"and {len(told) - SHOWN} more differences of elements"
-    if not told:
+    yield from lines[:SHOWN]
+    if lines[SHOWN:]:
+        yield f"and {len(lines) - SHOWN} more differences of elements"
+    if not lines:
         yield "its elements stand in another order"
 
 

@@ -67,7 +67,7 @@ def argument_of(value: Tensor | int | float) -> Any:
 def of_document(raw: Mapping[str, Any]) -> Vectors:
     """Read the vectors of a document that is plain data.
 
-    Raises ValueError, KeyError or TypeError for what is no such document.
+    Raises ValueError, KeyError or TypeError for any other data.
     """
     rest = {key: value for key, value in raw.items() if key not in OWN}
     if raw[MARK] != FORMAT:

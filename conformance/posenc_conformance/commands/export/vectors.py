@@ -1,4 +1,4 @@
-"""What is exported, as plain data: cases with inputs, expected elements, and the error allowed."""
+"""Exported vectors as plain data: cases with inputs, expected elements, and the error allowed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ WHOLE = ("integer", "boolean")
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array that a call is given."""
+    """An array among the arguments of a call."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -50,7 +50,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Vector:
-    """One call with what must come out of it."""
+    """One call with its expected result."""
 
     id: str
     call: str
@@ -58,7 +58,7 @@ class Vector:
     conventions: Point
     comment: str
     kills: tuple[str, ...]
-    """Deviations whose results for this call, in all forms that are modelled, are rejected."""
+    """Deviations of which it rejects every form that is modelled for this call."""
     kills_some: tuple[str, ...]
     """Deviations of which it rejects some forms."""
     arguments: Mapping[str, Tensor | int | float]
@@ -73,7 +73,7 @@ class Vectors:
     scheme: str
     dtype: str
     about: Mapping[str, Any]
-    """What its calls, conventions and deviations are, in words."""
+    """Descriptions of its calls, conventions and deviations."""
     cases: tuple[Vector, ...]
     note: str = NOTE
 

@@ -1,4 +1,4 @@
-"""What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
+"""Identifying a saved array: the call whose result it is, maybe with a known mistake."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -28,16 +28,16 @@ from posenc_conformance.registry import load_all
 DOUBT = "a base that no released model here has: perhaps they are a part of a longer list"
 LEFT_OUT = "values are left out, and nothing usual has those that are shown"
 HIDDEN_FROM = -1e4
-"""What is added to a score to hide a key is this or less."""
+"""The largest number whose addition to a score hides a key."""
 
 
 FARTHEST = 0.25
-"""What is off by more than this part of its largest value is near nothing."""
+"""An array that is off by more than this part of the largest value is near no call."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A call whose result the array is, with or without a known mistake."""
+    """A call whose result is the array, with or without a known mistake."""
 
     case: Case
     combination: str
@@ -45,7 +45,7 @@ class Match:
     """Ids of the mistakes between the call's result and the array; None if there are none."""
     explanation: str
     difference: float
-    """Largest difference from the call's result, or from what the mistake makes of it."""
+    """Largest difference from the result of the call, or of the call with the mistake."""
     ratio: float
     """The largest difference in units of its bound."""
 
@@ -64,9 +64,9 @@ class Match:
 
 
 def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]:
-    """Say what an array may be, the simplest first.
+    """Return explanations of an array in words, the simplest first.
 
-    If nothing is known of it, the second result says in words what is nearest.
+    If there are none, the second result gives the reason, or the nearest call.
     """
     array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
     if np.all(array == array.flat[0]):
@@ -103,15 +103,14 @@ def _doubted(cache: Cache) -> str:
 def identify(
     array: Array, known: Sequence[KnownScheme], grain: float = 0.0, *, only_right: bool = False
 ) -> tuple[list[Match], str]:
-    """Find the calls that explain an array: those without a mistake, else those with one.
+    """Return the calls that explain an array: those without a mistake, else those with one.
 
-    Where no call explains it without a mistake, the second result says in words which call is
-    nearest.
+    If no call explains it without a mistake, the second result describes the nearest call in words.
 
-    Only calls whose scheme's module offers ``IDENTIFY[call](array)`` are tried. It yields arguments
+    Only calls with an ``identify`` function in the kit's knowledge are tried. It yields arguments
     that would give an array of this shape, each with the part of the array that they give.
-    ``grain`` is what printing may have added to each value's error. Mistakes are not looked for if
-    ``only_right``.
+    ``grain`` is the error that printing may have added to each value. With ``only_right``, mistakes
+    are not tried.
     """
     squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
     exact: list[Match] = []
@@ -121,7 +120,7 @@ def identify(
         with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
             comparison = compare(case, output)
         if ((np.abs(output) <= case.bound) | ~case.judged).all():
-            continue  # an array of zeros would be explained as well
+            continue  # an array of zeros would match as well
         if comparison.judged and comparison.passes:
             difference = abs(comparison.got - comparison.expected)
             exact.append(Match(case, combination, None, "", difference, comparison.worst))
@@ -135,12 +134,14 @@ def identify(
     for case, combination, output, comparison in wrong:
         with np.errstate(invalid="ignore"):
             off = _off(case, output)
-            # A mistake's size is read off printed digits too, so they count twice.
-            found = diagnose(replace(case, grain=2 * case.grain), output)
-        if found.deviation is not None and found.residual <= 1:
-            words = found.explanations[0][1]
-            left = found.residual * comparison.bound
-            mistaken.append(Match(case, combination, found.deviation, words, left, found.residual))
+            # Printed digits also blur the size of a mistake, so they count twice.
+            diagnosis = diagnose(replace(case, grain=2 * case.grain), output)
+        if diagnosis.deviation is not None and diagnosis.residual <= 1:
+            words = diagnosis.explanations[0][1]
+            left = diagnosis.residual * comparison.bound
+            mistaken.append(
+                Match(case, combination, diagnosis.deviation, words, left, diagnosis.residual)
+            )
         if off < min(nearest[0], FARTHEST):
             nearest = off, _nearest_text(case, combination, output, off)
     alone = [match for match in mistaken if "+" not in str(match.deviation)]
@@ -148,7 +149,7 @@ def identify(
 
 
 def _as_mask(array: Array) -> Array:
-    """Turn a mask to be added to scores into one of booleans: true where a key is attended to.
+    """Convert an additive mask to booleans: true where a key is attended to.
 
     Any other array is returned as it is.
     """
@@ -197,7 +198,7 @@ def _numbers(case: Case) -> dict[str, Any]:
 
 
 def _off(case: Case, output: Floats) -> float:
-    """Compute the largest difference as a part of the largest value."""
+    """Compute the largest difference relative to the largest value."""
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output - truth), 0.0)
     return float(difference.max() / max(np.abs(truth).max(), 1e-300))
@@ -217,13 +218,12 @@ def told_of_file(
     folders: Sequence[str] = (),
     progress: Callable[[str], None] = lambda words: None,
 ) -> Iterator[tuple[str, bool]]:
-    """Yield lines on what each array of a file is, and whether anything is known of it.
+    """Yield lines that identify each array of a file, each with whether it is known.
 
-    An array is read, told of and let go before the next one is read. ``progress`` is told before
-    each how far it is.
+    Each array is dropped before the next one is read. ``progress`` gets a line before each.
     """
     tables = read_tables(path, names)
-    first = next(tables)  # a file that cannot be read is told without loading any scheme
+    first = next(tables)  # an unreadable file is reported without loading any scheme
     known = load_all(folders)
     for table in chain([first], tables):
         if isinstance(table, UserError):
@@ -240,14 +240,14 @@ def told_of_file(
 
 
 def _told(table: Table, known: Sequence[KnownScheme]) -> tuple[str, bool]:
-    """Say what an array is, by as much of it as is looked at."""
+    """Return a text that identifies an array by parts of it, and whether it is known."""
     texts = []
     for part in parts_of(table.array):
-        found, otherwise = answers(replace(table, array=part.array), known)
-        several = [f"{len(found)} explanations fit alike:"] if len(found) > 1 else []
+        explanations, otherwise = answers(replace(table, array=part.array), known)
+        several = [f"{len(explanations)} explanations fit alike:"] if len(explanations) > 1 else []
         looked_at = [f"looked at: {part.words}"] if part.words else []
-        texts.append("\n".join([*looked_at, *several, *(found or [otherwise])]))
-        if found:
+        texts.append("\n".join([*looked_at, *several, *(explanations or [otherwise])]))
+        if explanations:
             return texts[-1], True
     large = f"an array of shape {in_line(table.array.shape)} is too large to be looked at"
     return next(iter(texts), large), False

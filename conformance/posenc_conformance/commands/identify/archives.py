@@ -1,8 +1,9 @@
-"""Files of several arrays, read without the libraries that wrote them and without running anything.
+"""Files of arrays, read without the libraries that wrote them and without running any code.
 
-``.safetensors`` is a header in JSON and bytes. ``.pt`` is an archive with a pickle that describes
-tensors, and their bytes beside it; `pickles` reads the description. Every reader is given an open
-file, and an allowance: of one file, no more bytes are read and unpacked than that.
+A ``.safetensors`` file is a header in JSON, and bytes. A ``.pt`` file is an archive with a pickle
+that describes tensors, and their bytes next to it; `pickles` reads the description. Every reader
+takes an open file and an allowance, which limits the bytes that are read and unpacked from one
+file.
 """
 
 import io
@@ -23,22 +24,22 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array
 
 LARGEST_ARCHIVE = 2**30
-"""Bytes of the arrays that are read of one file, all together."""
+"""The most bytes that are read for all arrays of one file together."""
 LARGEST_HEADER = 2**26
 """Bytes of the largest description of tensors."""
 LARGEST_PICKLE = 2**24
 """Bytes of the largest pickle that is read: some 100,000 tensors."""
 LARGEST_DIRECTORY = 2**24
-"""Bytes of the largest list of what is in an archive."""
+"""Bytes of the largest directory of an archive."""
 LONGEST_FORM = 10_000
 """Bytes of the longest description of one array."""
 MOST_ARRAYS = 100_000
 MOST_AXES = 32
 DEEPEST = 16
-"""How far dictionaries and lists may be nested."""
+"""The deepest nesting of dictionaries and lists."""
 LONGEST_KEY = 500
 MOST_PLACES = 2**20
-"""Entries of dictionaries and lists that are looked at."""
+"""The most entries of dictionaries and lists that are visited."""
 SMALLER = "save some of it: a thousand rows are enough to tell what it is"
 STORED: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -71,14 +72,14 @@ TORCH: dict[str, np.dtype[Any]] = {
 
 @dataclass
 class Allowance:
-    """How many bytes of a file's arrays may still be read."""
+    """The number of bytes of a file's arrays that may still be read."""
 
     left: int = LARGEST_ARCHIVE
 
     def take(self, size: int) -> None:
-        """Take what an array needs.
+        """Take ``size`` bytes for an array.
 
-        Raises UserError if it is not there.
+        Raises UserError if fewer are left.
         """
         if size > self.left:
             many = self.left < LARGEST_ARCHIVE
@@ -92,14 +93,14 @@ class Allowance:
 
 
 Arrays = dict[str, Callable[[], Array]]
-"""Arrays by name, each read when it is asked for."""
+"""Arrays by name, each read on demand."""
 
 
 # NumPy's own files.
 
 MAGIC = b"\x93NUMPY"
 LENGTHS = {1: 2, 2: 4, 3: 4}
-"""Bytes that say how long a header is, by the version of the format."""
+"""The size of the header's length field in bytes, by version of the format."""
 KIND = re.compile(r"""['"]descr['"]\s?:\s?['"]([<>|=]?[a-zA-Z]\d{0,4})['"]""")
 ORDER = re.compile(r"""['"]fortran_order['"]\s?:\s?(True|False)""")
 SHAPE = re.compile(r"""['"]shape['"]\s?:\s?\(([\d, L]{0,999})\)""")
@@ -109,9 +110,9 @@ BETWEEN = re.compile(r"[{},\s]")
 def numpy_file(stream: IO[bytes], size: int, allowance: Allowance) -> Array:
     """Read the array of an .npy file.
 
-    Its header is a Python expression, which is not evaluated: three fields are looked for.
+    Its header is a Python expression, which is not evaluated but searched for three fields.
 
-    Raises ValueError for a file that is damaged, or holds something else than numbers.
+    Raises ValueError for a file that is damaged, or holds anything but numbers.
     """
     if stream.read(len(MAGIC)) != MAGIC:
         raise ValueError("it does not begin as an .npy file does")
@@ -150,7 +151,7 @@ def _dtype(kind: str) -> np.dtype[Any]:
         dtype = np.dtype(kind)
     except TypeError:
         raise ValueError(f"{kind!r} is no dtype") from None
-    if dtype.kind == "V" and dtype.itemsize == 2:  # as NumPy alone saves and sees it
+    if dtype.kind == "V" and dtype.itemsize == 2:  # as NumPy itself saves and reads it
         dtype = np.dtype(ml_dtypes.bfloat16)
     if dtype.kind not in "fiubc" and dtype != ml_dtypes.bfloat16:
         raise ValueError(f"it holds {dtype}, not numbers")
@@ -158,9 +159,9 @@ def _dtype(kind: str) -> np.dtype[Any]:
 
 
 def _sizes(shape: object) -> tuple[int, ...]:
-    """Return a shape that an array can have.
+    """Return ``shape`` as a tuple.
 
-    Raises ValueError for any other one.
+    Raises ValueError for a shape that no array can have.
     """
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"{in_line(shape)} is no shape")
@@ -173,14 +174,14 @@ def _sizes(shape: object) -> tuple[int, ...]:
 
 
 class _Capped(io.RawIOBase):
-    """An open file whose reader is refused what it cannot need."""
+    """An open file that limits how much its reader may read."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.largest: int | None = LARGEST_DIRECTORY
 
     def read(self, size: int = -1) -> bytes:
-        if self.largest is None:  # memory is taken for as much as is asked for, there or not
+        if self.largest is None:  # reading allocates ``size`` bytes, even if fewer are left
             left = size_of(self.stream) - self.stream.tell()
             return self.stream.read(min(size, left) if size >= 0 else left)
         content = self.stream.read(self.largest + 1 if size < 0 else min(size, self.largest + 1))
@@ -199,12 +200,12 @@ class _Capped(io.RawIOBase):
 
 
 def _open_archive(stream: BinaryIO) -> zipfile.ZipFile:
-    """Open an archive, and read its directory alone.
+    """Open an archive, and read only its directory.
 
-    Raises ValueError for one that lists too much, and BadZipFile for what is no archive.
+    Raises ValueError for one that lists too much, and BadZipFile for any other file.
     """
     capped = _Capped(stream)
-    archive = zipfile.ZipFile(capped)  # it needs no more than these
+    archive = zipfile.ZipFile(capped)  # ZipFile needs only these methods
     capped.largest = None
     if len(archive.infolist()) > MOST_ARRAYS:
         raise ValueError(f"it lists {len(archive.infolist()):,} files")
@@ -212,7 +213,7 @@ def _open_archive(stream: BinaryIO) -> zipfile.ZipFile:
 
 
 def _entry(archive: zipfile.ZipFile, name: str, largest: int) -> zipfile.ZipInfo:
-    """Return where a file of an archive is.
+    """Return the entry of a file in an archive.
 
     Raises ValueError for one that is encrypted or packed in an unusual way, and UserError for one
     that is too large.
@@ -229,7 +230,7 @@ def _entry(archive: zipfile.ZipFile, name: str, largest: int) -> zipfile.ZipInfo
 
 
 def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
-    """List the arrays of an .npz file, each to be read when it is asked for."""
+    """List the arrays of an .npz file, each read on demand."""
     archive = _open_archive(stream)
 
     def read(name: str) -> Callable[[], Array]:
@@ -245,7 +246,7 @@ def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
 
 
 def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
-    """List the arrays of a .safetensors file, of the dtypes that NumPy can hold."""
+    """List the arrays of a .safetensors file whose dtypes NumPy can hold."""
     length = int.from_bytes(stream.read(8), "little")
     if not 2 <= length <= min(LARGEST_HEADER, size_of(stream)):
         raise ValueError(f"a header of {length} bytes is impossible")
@@ -277,7 +278,7 @@ def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
 
 
 def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
-    """Return where the numbers of a tensor begin, how many bytes they are, their dtype and shape.
+    """Return the offset of a tensor's numbers, their size in bytes, dtype and shape.
 
     Raises ValueError naming tensor and field if they contradict each other.
     """
@@ -299,7 +300,7 @@ def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any
 
 
 def torch_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
-    """List the tensors of a .pt file, whichever dictionaries and lists they are in."""
+    """List the tensors of a .pt file, in whatever dictionaries and lists they are nested."""
     if not zipfile.is_zipfile(stream):
         raise UserError(
             "it is in the form that torch wrote before version 1.6, or it is damaged",
@@ -330,7 +331,7 @@ def torch_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
 
 
 def _strided(storage: Array, tensor: StoredTensor) -> Array:
-    """View the numbers of a tensor among those of its storage.
+    """Return a view of a tensor's numbers in its storage.
 
     Raises ValueError for a tensor that reaches beyond its storage, or would be too large.
     """
@@ -348,10 +349,10 @@ def _strided(storage: Array, tensor: StoredTensor) -> Array:
 
 
 def _name_tensors(content: Any) -> dict[str, StoredTensor]:
-    """Name the tensors of a description by the keys that lead to each.
+    """Return the tensors of a description by the keys that lead to each.
 
-    Raises UserError for a storage of no numbers, and for too many places: a list that holds a list
-    twice, which holds one twice, is short to write and takes for ever to walk.
+    Raises UserError for a storage of anything but numbers, and for too many places: a list that
+    holds a list twice, which holds one twice, is short to write and takes forever to walk.
     """
     tensors: dict[str, StoredTensor] = {}
     for count, (name, part) in enumerate(_places(content)):
@@ -372,13 +373,13 @@ def _name_tensors(content: Any) -> dict[str, StoredTensor]:
 
 
 def _places(content: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield all that a description holds, with the keys that lead there."""
+    """Yield every part of a description, with the keys that lead there."""
     yield name, content
     if depth < DEEPEST and isinstance(content, dict | list | tuple):
         items = content.items() if isinstance(content, dict) else enumerate(content)
         for key, part in items:
             text = str(key)
-            if len(text) > LONGEST_KEY:  # it would be written once for each place below
+            if len(text) > LONGEST_KEY:  # it would be repeated in the name of each place below
                 raise UserError(
                     f"a key of {len(text):,} characters is not read: {in_line(text)}",
                     "save module.state_dict(), or the tensor alone",

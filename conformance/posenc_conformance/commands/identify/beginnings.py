@@ -1,7 +1,7 @@
-"""Parts of longer lists and rows: the first numbers that somebody prints, perhaps also the last.
+"""Parts of longer lists and rows: the first numbers that were printed, perhaps also the last.
 
-Few numbers fit a short list of an unheard-of base as well as the beginning of a usual one. So the
-usual ones are looked for: those of released models, and bases and widths that are met.
+A few numbers fit a short list of an unusual base as well as the beginning of a usual list. So only
+usual lists are tried: those of released models, and those of common bases and widths.
 """
 
 from collections.abc import Iterator
@@ -23,23 +23,24 @@ from posenc_conformance.commands.identify.frequency_rules import (
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Floats
 
 PAIRS = (64, 32, 128, 48, 40)
-"""Numbers of rotated pairs that are met, the usual ones first."""
+"""Common numbers of rotated pairs, the most common first."""
 DIMS = (512, 768, 1024, 256, 128, 64)
-"""Widths of sinusoids that are met, the usual ones first."""
+"""Common widths of sinusoids, the most common first."""
 ROWS = 2048
-"""Positions at which a row of a sinusoid is looked for."""
+"""Positions below this are searched for a row of a sinusoid."""
 LEAST = 3
-"""Numbers below which nothing is said."""
+"""The fewest numbers that are identified."""
 MOST = 5
-"""Longer answers help nobody."""
+"""The most answers: longer lists help nobody."""
 SHOWN = 6
 
 
 def beginnings(array: Array, dtype: str, grain: float | Floats, left_out: int) -> list[str]:
-    """Say of which longer lists some numbers may be a part, the usual ones first.
+    """Return lines on longer lists of which some numbers may be a part, the usual ones first.
 
     ``array`` has one axis. ``left_out`` is the number of values before those that printing left
-    out, or 0 if it left out none. ``grain`` is what printing may have added to each value's error.
+    out, or 0 if it left out none. ``grain`` is the error that printing may have added to each
+    value.
     """
     values = np.asarray(array, np.float64)
     if values.ndim != 1 or len(values) < LEAST or not np.isfinite(values).all():
@@ -52,7 +53,7 @@ def beginnings(array: Array, dtype: str, grain: float | Floats, left_out: int) -
 
 
 def _part(whole: Array, count: int, left_out: int) -> Array:
-    """Return the numbers of a list that are shown where the others are left out."""
+    """Return the values of a list that printing shows if it leaves out the others."""
     head = left_out or count
     last = whole.shape[-1] - (count - head)
     return np.concatenate([whole[..., :head], whole[..., last:]], axis=-1)
@@ -72,7 +73,7 @@ def _of_frequencies(
         part = _part(rule.frequencies, len(values), left_out)
         if (np.abs(values - part) <= allowance(part, dtype) + grain).all():
             found.setdefault((pairs, rule.scheme, rule.words), []).extend(rule.models)
-    # What many models have is likelier; of what none has, what is met first.
+    # Lists of many models come first, since they are likelier; those of none keep their order.
     for (pairs, scheme, words), models in sorted(found.items(), key=lambda it: -len(it[1])):
         text = (
             f"{scheme}: {_shown(len(values), left_out)} of {pairs} inverse frequencies "
@@ -98,7 +99,7 @@ def _usual_rules(count: int) -> Iterator[tuple[int, Rule]]:
 def _of_sinusoids(
     values: Floats, dtype: str, grain: float | Floats, left_out: int
 ) -> Iterator[str]:
-    places = np.arange(1, ROWS)  # at 0, all rows are alike
+    places = np.arange(1, ROWS)  # at position 0, all rows are alike
     u = UNIT_ROUNDOFF[dtype]
     single = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
     lost = (ROUNDING * u + 16 * ANGLE * single * places)[:, None] + grain

@@ -1,4 +1,4 @@
-"""Ways to make the frequencies of rotary pairs: found from numbers, the simplest first."""
+"""Rules for the frequencies of rotary pairs, fitted to numbers, the simplest first."""
 
 import math
 from collections.abc import Iterator
@@ -14,46 +14,46 @@ from posenc_conformance.models.layer_frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group
 
 COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)
-"""Bases that are tried first where an estimate is not far."""
+"""Bases that are tried first if they are near the estimate."""
 USUAL = (1e4, 5e5, 1e6, 1.5e5, 5e6, 1e7)
-"""Bases that released models have, the commonest first."""
+"""Bases of released models, the most common first."""
 STRETCHED = (1e4, 5e5, 1e6, 1e5)
-"""Bases on top of which scaling is looked for."""
+"""Bases that NTK-aware scaling may have stretched."""
 FEW = 4
-"""For fewer pairs than this, nothing is solved for."""
+"""With fewer pairs than this, common bases are tried and none is fitted."""
 ELSEWHERE = ("head_dim", "rotary_dim", "attention_factor", "mscale", "mscale_all_dim")
-"""Parameters that frequencies do not follow from, or that are told by themselves."""
+"""Parameters that do not determine frequencies, or that are reported separately."""
 FAR = 0.3
-"""How far a number that is tried may be from an estimate, as a part of the estimate."""
+"""The largest distance of a tried number from an estimate, relative to the estimate."""
 LENGTHS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512)
 """Original lengths that are tried."""
 STEEP = 0.05
-"""How far shares of frequencies that were estimated may be from a step."""
+"""The largest distance of an estimated ramp from a step."""
 ROUNDING, ANGLE = 4, 4
 """Constants of RoPE's error model."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a cache's frequencies are made."""
+    """A rule that makes a cache's frequencies."""
 
     scheme: str
     words: str
     frequencies: Floats
     simple: bool = False
-    """Whether it is plain RoPE with a base that somebody would choose."""
+    """Whether it is plain RoPE with a round base."""
     amplitude: float = 1.0
     models: tuple[str, ...] = ()
     """Titles of the models of the spec that have these frequencies."""
 
     @property
     def width(self) -> int:
-        """The number of channels that are rotated."""
+        """The number of rotated channels."""
         return 2 * len(self.frequencies)
 
 
 def allowance(frequencies: Floats, dtype: str) -> Floats:
-    """Compute by how much kept frequencies may be off."""
+    """Compute the allowed error of stored frequencies."""
     u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
     with np.errstate(divide="ignore"):
         logarithm = np.where(frequencies > 0, np.abs(np.log(frequencies)), 0)
@@ -66,13 +66,13 @@ def geometric(base: float, pairs: int) -> Floats:
 
 
 def plain_rules(estimate: Floats) -> Iterator[Rule]:
-    """Yield rules of one geometric progression from 1 on, or of the same one slowed down."""
+    """Yield rules of a geometric progression from 1 on, or of one that is divided by a factor."""
     found = _base(estimate)
     if found is None:
         return
     base, slower = found
     pairs = len(estimate)
-    if pairs < FEW:  # two numbers fit any two, so that a base must be one that is met
+    if pairs < FEW:  # two numbers fit any base, so only common ones are tried
         for chosen in COMMON:
             yield Rule("rope", f"base {chosen:.9g}", geometric(chosen, pairs), True)
         return
@@ -86,14 +86,14 @@ def plain_rules(estimate: Floats) -> Iterator[Rule]:
 
 
 def _base(estimate: Floats) -> tuple[float, float] | None:
-    """Estimate the base of a geometric progression, and what the progression is divided by.
+    """Estimate the base of a geometric progression, and the progression's divisor.
 
     Returns None if the frequencies do not fall, or the base is not between 1 and 1e15.
     """
     pairs = len(estimate)
     if not estimate[0] > estimate[1] > 0:
         return None
-    # The last that is not yet lost in rounding tells the base best.
+    # The last frequency that is not yet lost in rounding gives the best estimate.
     last = max([i for i in range(1, pairs) if estimate[i] > 0.2 * estimate[0]], default=1)
     base = float((estimate[0] / estimate[last]) ** (pairs / last))
     return (base, float(1 / estimate[0])) if 1 < base < 1e15 else None
@@ -107,7 +107,7 @@ def _chosen(number: float) -> tuple[float, ...]:
 
 
 def stretched(base: float, pairs: int) -> str:
-    """Say what a base that nobody would choose may come from; empty if nothing is known."""
+    """Return a possible origin of an odd base in words; empty if none is known."""
     if pairs < 2:
         return ""
     power = (pairs - 1) / pairs
@@ -121,19 +121,19 @@ def stretched(base: float, pairs: int) -> str:
 
 
 def released(pairs: int) -> Iterator[Rule]:
-    """Find the rules of the spec's models that are not plain RoPE's."""
+    """Return the rules of released models, except those of plain RoPE."""
     return (rule for rule in of_models(pairs) if rule.scheme != "rope")
 
 
 @lru_cache(maxsize=1)
 def widths_of_models() -> tuple[int, ...]:
-    """Return the numbers of pairs that released models turn."""
+    """Return the numbers of pairs that released models rotate."""
     groups = (group for model in load_all() for group in model.meaning.groups if group.turns)
     return tuple(dict.fromkeys(rotated(group) // 2 for group in groups))
 
 
 def is_usual(rule: Rule) -> bool:
-    """Return whether frequencies are those of a released model, or plain ones of a usual base."""
+    """Return whether a rule is that of a released model, or plain RoPE with a usual base."""
     if rule.models:
         return True
     if rule.scheme != "rope":
@@ -143,7 +143,7 @@ def is_usual(rule: Rule) -> bool:
 
 
 def with_models(rule: Rule) -> Rule:
-    """Return a rule with the models that turn by it."""
+    """Return a rule with the titles of the models that rotate by it."""
     alike = (each for each in of_models(len(rule.frequencies)) if _same(each, rule))
     titles = dict.fromkeys(title for each in alike for title in each.models)
     return replace(rule, models=tuple(titles))
@@ -157,7 +157,7 @@ def _same(one: Rule, other: Rule) -> bool:
 
 @lru_cache(maxsize=64)
 def of_models(pairs: int) -> tuple[Rule, ...]:
-    """Return the rules by which released models turn so many pairs."""
+    """Return the rules of released models that rotate ``pairs`` pairs."""
     return tuple(rule for model in load_all() for rule in _of_model(model, pairs))
 
 
@@ -175,19 +175,19 @@ def _of_model(model: Model, pairs: int) -> Iterator[Rule]:
 
 
 def _parameters(group: Group) -> Iterator[str]:
-    """Yield what frequencies follow from; how long pairs become is told by itself."""
+    """Yield the parameters that determine frequencies; amplitudes are reported separately."""
     for name, value in group.parameters.items():
         if isinstance(value, int | float) and name not in ELSEWHERE:
             yield f"{name} {value:g}"
 
 
-# Scaling of no released model.
+# Scaling that no released model has.
 
 
 def scaled(estimate: Floats) -> Iterator[Rule]:
     """Yield Llama 3's and YaRN's rules.
 
-    Fast pairs are as they are, slow ones slower, with a ramp between.
+    They keep fast pairs and slow down slow ones, with a ramp between.
     """
     pairs = len(estimate)
     if pairs < 4 or not (np.diff(estimate) < 0).all():
@@ -206,7 +206,7 @@ def scaled(estimate: Floats) -> Iterator[Rule]:
 
 
 def _step(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
-    """Yield YaRN's rule with a step for the ramp, as where beta_fast is beta_slow."""
+    """Yield YaRN's rule with a step in place of the ramp, as if beta_fast were beta_slow."""
     kept = ramp > 0.5
     count = int(kept.sum())
     if np.abs(ramp - kept).max() < STEEP and kept[:count].all():
@@ -223,7 +223,8 @@ def _step(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
 def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
     """Yield Llama 3's rules.
 
-    What is kept grows in proportion to the number of turns within the original length.
+    The kept share of a frequency grows in proportion to the number of turns within the original
+    length.
     """
     pairs, size = len(ramp), 2 * len(ramp)
     middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
@@ -251,7 +252,7 @@ def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
 
 
 def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
-    """Yield YaRN's rules, in which what is kept falls along the pairs."""
+    """Yield YaRN's rules, in which the kept share of a frequency falls along the pairs."""
     if factor < 1:
         return
     pairs, usual = len(ramp), geometric(base, len(ramp))
@@ -286,10 +287,7 @@ def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
 
 
 def partial(estimate: Floats) -> Iterator[Rule]:
-    """Yield rules by which only the first pairs turn, as many as a share of the head says.
-
-    The others stay.
-    """
+    """Yield rules that rotate only the first pairs, which are a share of the head."""
     turning_pairs, pairs = int(np.count_nonzero(estimate)), len(estimate)
     if not 1 < turning_pairs < pairs or estimate[turning_pairs:].any():
         return
@@ -302,9 +300,9 @@ def partial(estimate: Floats) -> Iterator[Rule]:
 
 
 def even(estimate: Floats) -> Iterator[Rule]:
-    """Yield a rule of frequencies at equal distances.
+    """Yield a rule of evenly spaced frequencies.
 
-    Models of pictures whose positions run from -1 to 1 have it.
+    Image models whose positions run from -1 to 1 have it.
     """
     pairs = len(estimate)
     found = np.linspace(estimate[0], estimate[-1], pairs)
@@ -314,7 +312,7 @@ def even(estimate: Floats) -> Iterator[Rule]:
 
 
 def plain_or_released(estimate: Floats) -> Iterator[Rule]:
-    """Yield what most models have, and what those of the spec have beside it."""
+    """Yield the rules of most models, and the special ones of the spec's models."""
     yield from plain_rules(estimate)
     yield from released(len(estimate))
 

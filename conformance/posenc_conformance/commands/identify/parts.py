@@ -1,7 +1,7 @@
-"""Parts of an array that is too large to be looked at whole.
+"""Parts of an array that is too large to be examined whole.
 
-A part is such that what it is tells what the whole is: the first rows of a table, or the corner of
-a square of queries and keys, which is the same bias or mask for a shorter text.
+Identifying a part identifies the whole: the first rows of a table, or the corner of a square of
+queries and keys, which is the same bias or mask for a shorter text.
 """
 
 import math
@@ -13,20 +13,20 @@ import numpy as np
 from posenc_conformance.judge.arrays import Array
 
 LOOKED_AT = 2**20
-"""Numbers that are looked at; some five hundred bytes of memory are needed for each."""
+"""The most numbers that are examined; each needs some five hundred bytes of memory."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is looked at of an array."""
+    """An examined part of an array."""
 
     array: Array
     words: str
-    """Which part of the whole it is; empty if it is all of it."""
+    """Its place in the whole; empty if it is the whole."""
 
 
 def parts_of(array: Array) -> Iterator[Part]:
-    """Yield the parts of an array that are looked at, until one is known."""
+    """Yield the parts of an array to examine, until one is identified."""
     array = array.reshape([n for n in array.shape if n != 1] or [1])
     if array.size <= LOOKED_AT:
         yield Part(array, "")
@@ -49,7 +49,7 @@ def parts_of(array: Array) -> Iterator[Part]:
 
 
 def _without_padding(array: Array) -> Iterator[Part]:
-    """Yield the columns before those that are 1 or 0 throughout, as where channels do not turn."""
+    """Yield the array without last columns that are 1 or 0 throughout, as of unrotated channels."""
     for value in (1, 0):
         padding = np.logical_and.accumulate((array == value).all(axis=0)[::-1])
         count = array.shape[1] - int(padding.sum())

@@ -1,9 +1,9 @@
-"""Which tensors a pickle describes, read as data: nothing that the file names is called.
+"""The tensors that a pickle describes, read as data: nothing that the file names is called.
 
-A pickle is a program for a machine with a stack. Python's own machine imports what the program
-names, calls it, and sets attributes on what comes back. This one has only the opcodes that
-`torch.save` writes for dictionaries, lists, numbers and tensors. A name stays a name, and the few
-names that describe tensors have stand-ins here. Every other opcode and every other name is refused.
+A pickle is a program for a stack machine. Python's own machine imports the names in the program,
+calls them, and sets attributes on the results. This one has only the opcodes that `torch.save`
+writes for dictionaries, lists, numbers and tensors. A name stays a name, and the few names that
+describe tensors have stand-ins here. Every other opcode and every other name is refused.
 """
 
 import pickletools
@@ -20,7 +20,7 @@ LARGEST_INTEGER = 2**63
 
 @dataclass(frozen=True)
 class Name:
-    """What the file calls a class or a function: text, never the class or function itself."""
+    """The file's name of a class or a function: text, never the class or function itself."""
 
     module: str
     name: str
@@ -28,7 +28,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Storage:
-    """A file of numbers beside the pickle: its class in torch, and its name in the archive."""
+    """A file of numbers next to the pickle: its class in torch, and its name in the archive."""
 
     kind: str
     key: str
@@ -36,7 +36,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """Where the numbers of a tensor are; strides and offset count numbers, not bytes."""
+    """The place of a tensor's numbers; strides and offset count numbers, not bytes."""
 
     storage: Storage
     shape: tuple[int, ...]
@@ -45,9 +45,9 @@ class StoredTensor:
 
 
 def read_pickle(data: bytes) -> Any:
-    """Return what a pickle holds: dictionaries, lists, tuples, text, numbers and tensors.
+    """Return the content of a pickle: dictionaries, lists, tuples, text, numbers and tensors.
 
-    Raises UserError for anything else, and ValueError for a pickle that is damaged.
+    Raises UserError for anything else, and ValueError for a damaged pickle.
     """
     machine = _Machine()
     try:
@@ -59,7 +59,7 @@ def read_pickle(data: bytes) -> Any:
 
 
 class _Machine:
-    """The stack on which values lie, the heights at which lists began, and what was kept."""
+    """A machine with its stack of values, the heights at which lists began, and its memo."""
 
     def __init__(self) -> None:
         self.stack: list[object] = []
@@ -125,7 +125,7 @@ class _Machine:
         if not isinstance(target, dict):
             raise ValueError("it sets a key of something that is not a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            # Python's own stack overflows when a tuple in a tuple, a million deep, is hashed.
+            # Hashing tuples nested a million deep would overflow Python's own stack.
             if not isinstance(key, str | bytes | int | float | None):
                 raise UserError(
                     f"a dictionary has a {type(key).__name__} as a key, which is not read",
@@ -162,7 +162,7 @@ class _Machine:
         self.stack.append(_make_stand_in(self.pop(), arguments))
 
     def leave_out_attributes(self, _: None) -> None:
-        """Drop the attributes of a state dict: its versions, which say nothing of its tensors.
+        """Drop the attributes of a state dict: its versions, which do not describe its tensors.
 
         Raises UserError for attributes of anything else.
         """
@@ -175,7 +175,7 @@ class _Machine:
 
 
 def _make_stand_in(name: object, arguments: object) -> Any:
-    """Return what stands for a call of a name with these arguments.
+    """Return the stand-in for a call of a name with these arguments.
 
     Raises UserError for a name that has no stand-in.
     """
@@ -243,7 +243,7 @@ STAND_INS: dict[Name, Callable[..., Any]] = {
     Name("torch", "Size"): _size,
     Name("collections", "OrderedDict"): _state_dict,
 }
-"""What is done instead of calling a name: each returns a value that holds nothing of the kit."""
+"""Stand-ins for calls of names: each returns a value that holds nothing of the kit."""
 
 INTEGERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"}
 FLOATS = {"FLOAT", "BINFLOAT"}

@@ -1,4 +1,4 @@
-"""The cosines, sines and frequencies that libraries keep for RoPE, recognised in an array."""
+"""The cosines, sines and frequencies that libraries store for RoPE, recognised in an array."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,24 +21,24 @@ from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.positions import rows_to_show
 
 MOST_PAIRS = 1024
-"""Pairs of the widest cache that is looked for."""
+"""The most pairs of a cache that is recognised."""
 SHOWN = 6
-"""Most models that are named; of the others only the number is said."""
+"""The most models that are named; the others are only counted."""
 SOLVED = ("rope", "position-interpolation", "p-rope", "evenly spaced")
-"""Rules whose parameters are read off the numbers, so that only the first that fits is told."""
+"""Rules whose parameters are fitted to the numbers, so that only the first match is reported."""
 CLEAR = 0.1
-"""Where a cosine's or sine's slope is above this, its angle can be read off."""
+"""The slope of a cosine or sine above which its angle can be read from it."""
 
 
 @dataclass(frozen=True)
 class Cache:
-    """What an array holds of a rotary scheme."""
+    """A reading of an array as the cache of a rotary scheme."""
 
     form: str
     rule: Rule
     difference: float
     ratio: float
-    """The largest difference in units of what is allowed."""
+    """The largest difference in units of the allowed error."""
     dtype: str
     first: int = 0
     """Position of the first row."""
@@ -46,7 +46,7 @@ class Cache:
 
     @property
     def simple(self) -> bool:
-        """Whether it is plain RoPE with a base that somebody would choose, and right."""
+        """Whether it is plain RoPE with a round base, and right."""
         return self.rule.simple and not self.mistake
 
     @property
@@ -73,10 +73,10 @@ class Cache:
 
 
 def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
-    """Find each way to read the array as frequencies, or cosines and sines, of RoPE.
+    """Return each reading of an array as frequencies, or cosines and sines, of RoPE.
 
-    Ways that need a mistake are returned only if none is right. ``grain`` is what printing may have
-    added to each value's error.
+    Readings with a mistake are returned only if none is right. ``grain`` is the error that printing
+    may have added to each value.
     """
     if array.dtype.kind in "biu":
         return []
@@ -109,9 +109,9 @@ Expected = Callable[[Floats, Array, str], tuple[Floats, Floats]]
 
 
 def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
-    """Yield readings of an array: each in words, with the numbers that it finds.
+    """Yield readings of an array: each in words, with its numbers.
 
-    These are inverse frequencies, angles, cosines or sines.
+    The numbers are inverse frequencies, angles, cosines or sines.
     """
     if array.dtype.kind == "c":
         if array.ndim == 2:
@@ -147,7 +147,7 @@ def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
                 yield from _one(", halves repeated", left)
             if _equal(values[:, ::2], values[:, 1::2]):
                 yield from _one(", each channel twice", values[:, ::2])
-            elif values[0, 0] > values[0, 1]:  # sines first are the sinusoid's
+            elif values[0, 0] > values[0, 1]:  # sinusoidal tables have sines first
                 yield from _both("{} first of each two channels", values[:, ::2], values[:, 1::2])
 
 
@@ -172,7 +172,7 @@ def _one(how: str, values: Floats) -> Iterator[tuple[str, Parts]]:
 def _are_angles(values: Floats) -> bool:
     """Return whether the values are angles.
 
-    Their rows are multiples of the row of position 1, and grow beyond what sines reach.
+    Rows of angles are multiples of that of position 1, and grow beyond the range of sines.
     """
     if values[0].any() or len(values) < 3 or np.abs(values).max() <= 1.01:
         return False
@@ -182,7 +182,7 @@ def _are_angles(values: Floats) -> bool:
 
 
 def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]]:
-    """Yield two tables as cosines and sines, in either order, each perhaps written twice."""
+    """Yield two tables as cosines and sines, in either order, each maybe with repeated columns."""
     if first.ndim != 2 or first.shape[0] < 2:
         return
     doubled = ""
@@ -201,7 +201,7 @@ def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]
 
 
 def _find_caches(form: str, parts: Parts, dtype: str, grain: float) -> list[Cache]:
-    """Find the caches that an array may be under this reading."""
+    """Return the caches that an array may be under this reading."""
     pairs = next(iter(parts.values())).shape[-1]
     if not 1 < pairs <= MOST_PAIRS:
         return []
@@ -233,7 +233,7 @@ class _Look:
     mirrored: bool
 
     def at(self, rule: Rule) -> Cache:
-        """Compare the array with what a rule gives."""
+        """Compare the array with the values of a rule."""
         if rule.amplitude == 1:
             rule = replace(rule, amplitude=self.longer)
         rows = rows_to_show(len(next(iter(self.parts.values()))))
@@ -243,7 +243,7 @@ class _Look:
         return self.compared(rule, rows, angles, mistake)
 
     def compared(self, rule: Rule, rows: Array, angles: Floats, mistake: str = "") -> Cache:
-        """Compare the array with what given angles of some of its rows make."""
+        """Compare rows of the array with the values of these angles."""
         difference, ratio = 0.0, 0.0
         for name, values in self.parts.items():
             if name == "frequencies":
@@ -259,9 +259,9 @@ class _Look:
         return Cache(self.form, rule, difference, ratio, self.dtype, self.first, mistake)
 
     def named(self, matches: Sequence[Cache]) -> list[Cache]:
-        """Choose the matches that are told.
+        """Return the matches to report.
 
-        All that fit are told, but only one of those that differ in a base alone.
+        After the first one, matches with fitted parameters are reported only if a model has them.
         """
         told: dict[tuple[str, ...], Cache] = {}
         for cache in matches:
@@ -283,7 +283,7 @@ class _Look:
         return replace(cache, rule=rule)
 
     def mistaken(self, estimate: Floats) -> Iterator[Cache]:
-        """Yield the first cache that fits if its angles were held in a narrow dtype."""
+        """Yield the first cache that fits with angles in a narrow dtype."""
         rows = rows_to_show(len(next(iter(self.parts.values()))))
         if "frequencies" in self.parts or self.mirrored:
             return
@@ -300,9 +300,9 @@ class _Look:
 
 
 def _estimate(parts: Parts) -> tuple[Floats, int, float] | None:
-    """Read off frequencies as far as possible, the first position, and the pairs' length.
+    """Estimate the frequencies, the first position and the pairs' length.
 
-    Returns None if they cannot be read off.
+    Returns None if they cannot be estimated.
     """
     if "frequencies" in parts:
         return parts["frequencies"], 0, 1.0
@@ -340,9 +340,9 @@ def _of_both(cos: Floats, sin: Floats) -> tuple[Floats, int, float] | None:
 
 
 def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
-    """Read frequencies off cosines or sines alone, which must begin at position 0.
+    """Read frequencies from only cosines or only sines, which must begin at position 0.
 
-    Returns None for what does not, or is no cosine or sine.
+    Returns None for a table that does not, or does not hold cosines or sines.
     """
     longer = 1.0
     if name == "cos":
@@ -366,7 +366,7 @@ def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
 
 
 def _nearer(name: str, wave: Floats, steps: Floats, place: int) -> Floats:
-    """Find frequencies that fit the waves at a place, nearest to those that were found before."""
+    """Return frequencies that fit the waves at a place, those nearest to the present estimates."""
     angle = np.arccos(wave) if name == "cos" else np.arcsin(wave)
     other = -angle if name == "cos" else np.pi - angle
     guess = place * steps
@@ -390,7 +390,7 @@ def _wave(function: Any) -> Wave:
 
 
 def _lost(rule: Rule, angles: Floats, dtype: str) -> Floats:
-    """Compute what rounding frequencies and angles may cost."""
+    """Bound the error that rounding frequencies and angles causes."""
     u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
     with np.errstate(divide="ignore"):
         logarithm = np.where(rule.frequencies > 0, np.abs(np.log(rule.frequencies)), 0)
@@ -406,9 +406,9 @@ WAVES: dict[str, Wave] = {"cos": _wave(np.cos), "sin": _wave(np.sin), "angles": 
 
 
 def dtype_of(array: Array, grain: float) -> str:
-    """Find the narrowest dtype that holds an array exactly, as saving often widens it.
+    """Return the narrowest dtype that holds an array exactly, since saving often widens it.
 
-    Printed values may differ from it by what printing costs; then the narrowest is float32.
+    Printed values may differ from the dtype's by ``grain``; then the narrowest is float32.
     """
     parts = [array.real, array.imag] if array.dtype.kind == "c" else [array]
     values = np.stack([part.astype(np.float64) for part in parts])

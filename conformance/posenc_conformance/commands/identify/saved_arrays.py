@@ -1,4 +1,4 @@
-"""Reading a saved array, whatever wrote it."""
+"""Reading saved arrays from files of various formats."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -36,34 +36,35 @@ ARCHIVES: dict[str, Reader] = {
     ".bin": torch_archive,
 }
 FEW = 24
-"""So many arrays of a file are all looked at; of more, only those of positions."""
+"""The most arrays of a file that are all examined; of more, only those of positions are."""
 MOST_LOOKED_AT = 2000
 OF_POSITIONS = re.compile(
     r"rot|freq|rope|pos|cos|sin|alibi|slope|bucket|mask|relative|index|cache|timestep",
     re.IGNORECASE,
 )
-"""What arrays of positions are called."""
+"""Names of arrays of positions."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """An array, and what printing it may have cost."""
+    """An array, and the error that printing may have added to it."""
 
     array: Array
     grain: float = 0.0
-    """Half a unit of the last decimal that is printed; 0 if it was not printed."""
+    """Half a unit of the last printed decimal; 0 if it was not printed."""
     name: str = ""
-    """What it is called in its file; empty if it is alone there."""
+    """Its name in its file; empty if it is the only array."""
     gap: Gap | None = None
-    """What printing left out of a row."""
+    """The values that printing left out of a row."""
     place: tuple[int, int] = (1, 1)
-    """Its number among those that are looked at, from 1 on, and how many these are."""
+    """Its number among the examined arrays, from 1 on, and their count."""
 
 
 def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserError]:
-    """Yield the arrays of a file: those that are named, all if they are few, or those of positions.
+    """Yield the arrays of a file: the named ones, all if they are few, or those of positions.
 
-    Of several, one that holds no numbers, or too many, is answered with the error.
+    If there are several and none is named, an array that holds no numbers, or too many, is replaced
+    by the error.
 
     Raises UserError if there is none, or if the file cannot be read.
     """
@@ -89,9 +90,9 @@ def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserE
 
 
 def _reader(path: Path, stream: BinaryIO) -> Reader | None:
-    """Return what reads a file of several arrays; None for a file of one.
+    """Return the reader of a file of several arrays; None for a file of one.
 
-    An archive that is called .npy, and an array that is called .npz, are told by how they begin.
+    An archive named .npy, and an array named .npz, are recognised by their first bytes.
     """
     start = stream.read(len(MAGIC))
     stream.seek(0)
@@ -139,7 +140,7 @@ def _table(path: Path, name: str, load: Callable[[], Array]) -> Table:
 
 @contextmanager
 def _told_of(where: Path) -> Iterator[None]:
-    """Say of each error of a reader which file and array it is about."""
+    """Add the file and the array to each error of a reader."""
     with named(where, HINT):
         try:
             yield

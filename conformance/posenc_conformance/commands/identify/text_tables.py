@@ -1,7 +1,7 @@
-"""Numbers in a text: a table as programs write it, or what Python prints of a list or an array.
+"""Numbers in a text: a table as programs write it, or a list or array as Python prints it.
 
-Whatever the text holds, its numbers are kept as numbers as soon as they are read, so that a long
-text needs little more memory than an array.
+The numbers are converted as soon as they are read, so that a long text needs little more memory
+than an array.
 """
 
 import io
@@ -26,33 +26,33 @@ SEPARATORS = re.compile(r"[,;]")
 PRINTERS = ("tensor", "array", "Array")
 TOKENS = re.compile(r"[\[\]]|[^\s,\[\]()]+")
 DEEPEST = 32
-"""How far brackets may be nested; no array has more axes."""
+"""The deepest nesting of brackets; no array has more axes."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Where values of a row were left out: behind how many, and each value's grain."""
+    """Values left out of a row: the number of values before them, and each value's grain."""
 
     after: int
     grains: Floats
-    """Half a unit of the last decimal that is printed of each."""
+    """Half a unit of the last printed decimal of each."""
 
 
 Read = tuple[Array, float, Gap | None]
-"""Numbers, half a unit of the last decimal that is printed of them, and what was left out."""
+"""Numbers, half a unit of their last printed decimal, and the gap of values left out."""
 
 
 def numbers_of(path: Path, text: str) -> Read:
-    """Return the numbers of a text, half a unit of the last decimal, and where some are left out.
+    """Return the numbers of a text, half a unit of the last decimal, and the gap if there is one.
 
-    Values may be left out of a single row alone, once, in its middle.
-    Raises UserError naming the line of what is no number, or of a row that is too long or short.
+    Values may be left out only of a single row, once, in its middle. Raises UserError naming the
+    line of an invalid number, or of a row that is too long or short.
     """
     return _printed(path, text) if _is_printed(text) else _parsed(path, text)
 
 
 def _is_printed(text: str) -> bool:
-    """Return whether a text begins as a list does, or a tensor or array as Python prints it."""
+    """Return whether a text begins like a list, or like a tensor or array as Python prints it."""
     rest = text.lstrip()
     for name in PRINTERS:
         rest = rest.removeprefix(name)
@@ -71,21 +71,21 @@ def _demand_few(path: Path, line: int, count: int) -> None:
         raise UserError(f"{path}:{line}: there are more than {MOST_NUMBERS:,} numbers", SHORTER)
 
 
-# What is printed.
+# Printed lists and arrays.
 
 
 @dataclass
 class _Brackets:
-    """The numbers between brackets, and how many there are on each level."""
+    """The numbers between brackets, and the number of parts on each level."""
 
     where: Path
     values: "array[float]" = field(default_factory=lambda: array("d"))
     open: list[int] = field(default_factory=list)
-    """Of each bracket that is open, how many parts it has so far."""
+    """The number of parts so far of each open bracket."""
     sizes: dict[int, int] = field(default_factory=dict)
-    """Parts of every list that is closed, by the number of brackets around it and its own."""
+    """The number of parts of every closed list, by its level of nesting."""
     depth: int | None = None
-    """Brackets around each number."""
+    """The number of brackets around each number."""
     whole: bool = False
 
     def begin(self, line: int) -> None:
@@ -131,7 +131,7 @@ class _Brackets:
 
 
 def _printed(path: Path, text: str) -> Read:
-    """Parse a list of lists, or what Python prints of a tensor or an array."""
+    """Parse a list of lists, or a tensor or an array as Python prints it."""
     brackets, left_out, grains = _Brackets(path), 0, array("d")
     end = text.rfind("]") + 1
     for number, line in _lines(path, text[:end]):
@@ -164,7 +164,7 @@ def _left_out(path: Path, line: int) -> UserError:
     )
 
 
-# What is written in rows.
+# Rows.
 
 
 def _parsed(path: Path, text: str) -> Read:
@@ -194,7 +194,7 @@ def _parsed(path: Path, text: str) -> Read:
 
 
 def _integers_if(written: bool, table: Array) -> Array:
-    """Return the numbers of a text as integers if all were written as such."""
+    """Return a table as integers if all its numbers were written as such."""
     whole = written and np.isfinite(table).all() and not (table % 1).any()
     return table.astype(np.int64) if whole and np.abs(table).max(initial=0) < 2**53 else table
 
@@ -220,7 +220,7 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return cell.isascii() and "_" not in cell  # Python alone takes these for numbers
+    return cell.isascii() and "_" not in cell  # only Python takes these for numbers
 
 
 def _number(path: Path, line: int, cell: str) -> float:

@@ -1,4 +1,4 @@
-"""Sizes at which code may take another way, as its source says: blocks, chunks and limits."""
+"""Sizes at which code may switch, read from its source: blocks, chunks and limits."""
 
 import ast
 import inspect
@@ -12,11 +12,11 @@ from posenc_conformance.commands.init.candidates import Found
 BLOCKS = re.compile(
     r"^_?(block|chunk|tile)(_?(size|len|length|m|n|rows?|seq|s|t))?$", re.IGNORECASE
 )
-"""Names of sizes of blocks of rows. BLOCK_D and BLOCK_K are channels."""
+"""Names for sizes of blocks of rows. BLOCK_D and BLOCK_K are channels."""
 LEAST, MOST = 2, 2**14
-"""Sizes below are no switch; above, calls just beyond take longer than all others."""
+"""Smaller sizes are no switch; calls just above larger ones take longer than all others."""
 SHOWN = 3
-"""So many sizes are claimed, the largest ones: smaller blocks are asked for anyway."""
+"""The number of sizes claimed, the largest ones: the usual calls cover smaller blocks."""
 
 
 def sizes_of(parts: Sequence[Found]) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def _of_module(name: str) -> frozenset[int]:
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the whole numbers that a module names at its top."""
+    """Yield the whole numbers that a module assigns to names at its top level."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
@@ -52,7 +52,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _number(node: ast.AST | None, constants: dict[str, int]) -> int | None:
-    """Return the whole number that an expression is; None if it is another one, or unknown."""
+    """Return the value of an expression of whole numbers; None if it is another one, or unknown."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Name):
@@ -71,7 +71,7 @@ def _number(node: ast.AST | None, constants: dict[str, int]) -> int | None:
 
 
 def _blocks(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
-    """Yield what names of blocks stand for: assigned, given by keyword, or as a default."""
+    """Yield the values of names of blocks: assigned, passed by keyword, or defaults."""
     for node in ast.walk(tree):
         named: list[tuple[str, ast.AST | None]] = []
         if isinstance(node, ast.Assign):
@@ -94,7 +94,7 @@ def _blocks(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
 
 
 def _limits(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
-    """Yield numbers with which the number of rows is compared."""
+    """Yield the numbers that the number of rows is compared with."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             sides = (node.left, node.comparators[0])

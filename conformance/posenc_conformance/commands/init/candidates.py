@@ -1,4 +1,4 @@
-"""What a library has that looks like a positional encoding."""
+"""The parts of a library that look like positional encodings."""
 
 import importlib
 import importlib.util
@@ -31,7 +31,7 @@ MOST_SECONDS = 20.0
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A public function or class, and how it is called."""
+    """A public function or class, with its parameters."""
 
     module: str
     path: str
@@ -43,7 +43,7 @@ class Found:
 
     @property
     def is_class(self) -> bool:
-        """Whether it must be made before it can be called."""
+        """Whether it must be instantiated before it can be called."""
         return inspect.isclass(self.value)
 
     @property
@@ -59,23 +59,23 @@ class Found:
 
 @dataclass(frozen=True)
 class Library:
-    """A library as far as it was looked at."""
+    """A library, as far as it was searched."""
 
     module: ModuleType
     found: tuple[Found, ...]
-    """What looks like a positional encoding, the most promising first."""
+    """Candidates for positional encodings, the most promising first."""
     asked: str
-    """Name of the one attribute that was asked for; empty if all were."""
+    """Name of the requested attribute; empty if the whole library was."""
     left_out: int
-    """Modules that were not looked at."""
+    """The number of modules that were not searched."""
     folder: Path | None
     """The folder of a file; None if the library is a module."""
 
 
 def library(name: str) -> Library | None:
-    """Find the library of a name: a module, ``module:attribute``, or a file; None if there is none.
+    """Return the library of a module, ``module:attribute`` or file; None if there is none.
 
-    Raises UserError if it is there but cannot be imported, or has no such attribute.
+    Raises UserError if it exists but cannot be imported, or has no such attribute.
     """
     target, _, attribute = name.partition(":")
     if target.endswith(".py"):
@@ -110,14 +110,14 @@ def library(name: str) -> Library | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide whatever the library's code prints or warns of."""
+    """Hide the output and the warnings of the library's code."""
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
         simplefilter("ignore")
         yield
 
 
 def _import_name(name: str) -> str:
-    """Find what to import for a distribution's name, such as rotary-embedding-torch."""
+    """Return the module to import for a distribution's name, such as rotary-embedding-torch."""
     if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
         return name
     for module, distributions in packages_distributions().items():
@@ -132,9 +132,9 @@ def _normalise(name: str) -> str:
 
 
 def _exists(name: str) -> bool:
-    """Return whether there is such a module; finding one within a package imports the package.
+    """Return whether a module exists; looking for one within a package imports the package.
 
-    Raises UserError if that fails for another reason than that it is not there.
+    Raises UserError if that fails for any reason but a missing module.
     """
     try:
         with quiet():
@@ -225,7 +225,7 @@ def _find_one(module: str, path: str, value: Any) -> Found | None:
 
 
 def _framework(module: ModuleType) -> str:
-    """Find the library of arrays that a module's own names come from."""
+    """Return the library of arrays that a module's own names come from."""
     origins = {
         (each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) or "")
         for each in vars(module).values()

@@ -1,4 +1,4 @@
-"""A method of an adapter as text, and calling it."""
+"""Drafts of an adapter's methods as text, which can be called."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from posenc_conformance.commands.init.candidates import Found, quiet
 from posenc_conformance.scheme_file.scheme import Call
 
 HEAD_DIM = "HEAD_DIM"
-"""The placeholder in the text for the number of channels that are rotated."""
+"""The placeholder in the text for the number of rotated channels."""
 LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
 """The line that sizes a table to hold all positions: a power of two, so that few are made."""
 POSITIONS = {
@@ -27,16 +27,16 @@ ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zero
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """How a call of the spec may be made with what a library has."""
+    """A way to make a call of the spec with parts of a library."""
 
     call: Call
     what: str
-    """What it calls, in words."""
+    """The names of the parts that it calls."""
     imports: tuple[str, ...]
     body: tuple[str, ...]
     """Lines of the method; the last one returns the result."""
     parts: tuple[Found, ...]
-    """What it uses of the library."""
+    """The parts of the library that it uses."""
     setup: tuple[str, ...] = ()
     """Lines before the class."""
     keywords: tuple[str, ...] = ()
@@ -45,19 +45,19 @@ class Draft:
     limit: int | None = None
     """Largest position at which a call is still cheap, if it takes whole sequences."""
     default_base: float | None = None
-    """Base of the library's own signature, where a call does not pass one."""
+    """The default base in the library's signature, for a call that does not pass one."""
     left: tuple[str, ...] = ()
-    """Names of optional parameters that are not passed: what they change is not judged."""
+    """Names of optional parameters that are not passed, so that their effect is not judged."""
     partial: bool = False
-    """Whether the method is told rotary_dim."""
+    """Whether the method takes rotary_dim."""
 
     @property
     def can_be_partial(self) -> bool:
-        """Whether what is called can be made for fewer channels than x has."""
+        """Whether the parts that are called can work on fewer channels than x has."""
         return any(HEAD_DIM in line for line in self.body)
 
     def source(self, decorators: str = "") -> str:
-        """Write the method as text."""
+        """Return the method as text."""
         keywords = [f"{each}=None" if each == "rotary_dim" else each for each in self.keywords]
         star = ["*", *keywords] if keywords else []
         head = ", ".join(["self", *self.call.arguments, *star])
@@ -74,7 +74,7 @@ class Draft:
     def method(self) -> Any:
         """The method, ready to be called with the arguments of the call.
 
-        Raises whatever running the text raises.
+        Raises any error of running the text.
         """
         lines = [*header([self]), *self.setup, "class Adapter:", self.source()]
         return getattr(_adapter("\n".join(lines)), self.call.name)
@@ -96,7 +96,7 @@ def _adapter(source: str) -> Any:
 
 
 def header(drafts: Sequence[Draft]) -> list[str]:
-    """Write the imports of some drafts: standard library, packages, and the kit."""
+    """Return the imports of some drafts: standard library, packages, and the kit."""
     text = "\n".join(line for each in drafts for line in (*each.setup, *each.body))
     lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
     names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
@@ -114,7 +114,7 @@ def header(drafts: Sequence[Draft]) -> list[str]:
 
 
 def _merged(lines: Sequence[str]) -> list[str]:
-    """Write the imports so that names of one module are on one line."""
+    """Merge imports so that names of one module are on one line."""
     names: dict[str, list[str]] = {}
     for line in lines:
         module, _, name = line.partition(" import ")
@@ -131,12 +131,12 @@ def _binds(line: str, text: str) -> bool:
 
 
 def imported(found: Found) -> str:
-    """Write the line that imports what was found."""
+    """Return the line that imports a candidate."""
     return f"from {found.module} import {found.path.partition('.')[0]}"
 
 
 def default_of(found: Found, role_names: frozenset[str]) -> Any:
-    """Find the default of the first parameter with one of these names, if it is a number."""
+    """Return the default of the first parameter with one of these names, if it is a number."""
     for each in found.parameters:
         if each.name in role_names and isinstance(each.default, (int, float)):
             return float(each.default)

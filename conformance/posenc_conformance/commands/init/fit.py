@@ -1,4 +1,4 @@
-"""Which convention a draft behaves like, and how far."""
+"""The convention that a draft behaves like, and the limits of a claim."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.scheme import Arguments, Combination
 
 Restrictions = dict[str, Any]
-"""What a claim says beside its combination, as @claims takes it."""
+"""The arguments of @claims other than the combination."""
 BASES = (BASE, 500000.0, 1e6, 100.0)
 DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
-"""Dtypes that a result is looked at in; NumPy's functions give float64 unless told otherwise."""
+"""Dtypes that are tried for a result; NumPy's functions return float64 by default."""
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
 MOST_DIAGNOSED = 12
@@ -32,7 +32,7 @@ MOST_DIAGNOSED = 12
 
 @dataclass(frozen=True)
 class Fit:
-    """A draft and the convention that it comes nearest to."""
+    """A draft and a convention that it is compared with."""
 
     draft: Draft
     scheme: KnownScheme
@@ -42,17 +42,17 @@ class Fit:
     worst: float
     """Largest error in units of its bound."""
     mistake: str = ""
-    """What explains the error; empty if there is none."""
+    """The explanation of the error; empty if there is none."""
     judged: int = 0
-    """Number of values that were looked at: where a convention masks others, fewer."""
+    """The number of judged values: fewer if the convention masks some."""
 
     @property
     def right(self) -> bool:
-        """Whether the convention is met."""
+        """Whether the draft meets the convention."""
         return self.worst <= 1
 
     def subject(self, **options: Any) -> Subject:
-        """Make a subject of the draft, to be asked like any other."""
+        """Make a subject of the draft, which can be called like any other."""
         scope = Scope({}, {}, (self.dtype,), 2**62)
         keywords = frozenset(self.draft.keywords)
         method, call = self.draft.method, self.draft.call
@@ -78,17 +78,17 @@ class Fit:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a draft answers to the first probe."""
+    """The answer of a draft to the first of its call's PROBES."""
 
     fit: Fit
     case: Case
     output: Array
     off: float
-    """Largest difference from the truth as a part of the largest value."""
+    """Largest difference from the truth relative to the largest value."""
 
 
 def best(drafts: Iterable[Draft], scheme: KnownScheme) -> tuple[Fit | None, list[Answered]]:
-    """Find the first draft that meets a convention, or what all of them answered."""
+    """Return the first draft that meets a convention, or else the answers of all of them."""
     answers: list[Answered] = []
     for draft in drafts:
         found = list(_answers(draft, scheme))
@@ -100,9 +100,9 @@ def best(drafts: Iterable[Draft], scheme: KnownScheme) -> tuple[Fit | None, list
 
 
 def _answers(draft: Draft, scheme: KnownScheme) -> Iterator[Answered]:
-    """Yield the answers to the first probe under every convention.
+    """Yield the answers to the first of the PROBES under every convention.
 
-    Where no base is passed, each convention is tried with every usual base.
+    If no base is passed, each convention is tried with every usual base.
     """
     told = {"base", "max_period"} & {*draft.keywords}
     known = [each for each in (draft.default_base, *BASES) if each]
@@ -128,9 +128,9 @@ def _first(fit: Fit) -> Case:
 
 
 def _output(fit: Fit, outputs: Restrictions) -> Any:
-    """Return the output for the first probe; None if the call raises.
+    """Return the output for the first of the PROBES; None if the call raises.
 
-    It is asked once for conventions that the method is not told.
+    Conventions that the method does not take share one call.
     """
     case = _first(fit)
     told = {name: case.conventions[name] for name in fit.draft.keywords if name in case.conventions}
@@ -159,9 +159,10 @@ def _compare(fit: Fit, output: Array) -> Answered | None:
 
 
 def _most_telling(fits: Sequence[Fit]) -> Fit:
-    """Choose the convention that is also met where conventions differ: one pair, odd sizes.
+    """Return the fit that also agrees where conventions differ: one pair, odd sizes.
 
-    Of several, it is the one that says most: a causal bias hides what a symmetric one shows.
+    Of several, it is the one with the most judged values: a causal bias hides values that a
+    symmetric one shows.
     """
     return max(
         fits, key=lambda fit: (sum(_agrees(fit, *each) for each in _corners(fit)), fit.judged)
@@ -169,9 +170,9 @@ def _most_telling(fits: Sequence[Fit]) -> Fit:
 
 
 def _corners(fit: Fit) -> Iterator[tuple[Arguments, str]]:
-    """Yield arguments, and what the convention says of them.
+    """Yield arguments for which conventions differ, with the convention's rule for them.
 
-    It says that they are refused, or names a rule.
+    The rule may be that they are refused; it is empty if there is no special one.
     """
     point = fit.combination.conventions
     if fit.draft.call.name == "sinusoidal":
@@ -191,64 +192,70 @@ def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
 
 
 def nearest(answers: Sequence[Answered]) -> Fit | None:
-    """Find the answer that a known mistake explains, else the least off, if that is little.
+    """Return the fit that a known mistake explains, else the nearest, if it is near.
 
-    A layout of arrays that was guessed wrong looks like many mistakes, so the least are preferred.
+    A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
     """
     usual = [each for each in answers if each.fit.base == (each.fit.draft.default_base or BASE)]
     close = sorted(usual, key=lambda each: (each.off, -each.fit.judged))[:MOST_DIAGNOSED]
     for each in close:
-        found = diagnose(each.case, each.output)
-        if found.explanations and found.residual <= 1 and "+" not in str(found.deviation):
-            return replace(each.fit, mistake=found.explanations[0][1])
+        diagnosis = diagnose(each.case, each.output)
+        if (
+            diagnosis.explanations
+            and diagnosis.residual <= 1
+            and "+" not in str(diagnosis.deviation)
+        ):
+            return replace(each.fit, mistake=diagnosis.explanations[0][1])
     if close and close[0].off < NEAR:
         return replace(close[0].fit, mistake=f"off by {close[0].off:.2g} of the largest value")
     return None
 
 
 NEAR = 0.1
-"""An error of less than this part of the values is worth a claim that shows it."""
+"""Errors below this part of the largest value are worth a claim that shows them."""
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """What to write for a fit."""
+    """The text to write for a fit."""
 
     fit: Fit
     lines: tuple[str, ...]
     """The ``@claims`` lines."""
     notes: tuple[str, ...]
-    """What was found on the way, in words."""
+    """Findings along the way, in words."""
 
 
 def claimed(fit: Fit) -> Claimed:
-    """Find the claim of a fit: dtypes, bases, sizes and positions that work."""
+    """Make the claim of a fit: dtypes, bases, sizes and positions that work."""
     notes: list[str] = []
     dtypes = _dtypes(fit, notes)
-    said: Restrictions = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
+    restrictions: Restrictions = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
     if fit.draft.call.dtype in ("integer", "boolean"):
-        said = {}
-    said |= _parameters(fit, notes)
-    said |= _sizes(fit, notes)
-    said |= _odd(fit, notes)
+        restrictions = {}
+    restrictions |= _parameters(fit, notes)
+    restrictions |= _sizes(fit, notes)
+    restrictions |= _odd(fit, notes)
     if fit.draft.left:
         notes.append(f"not judged: {', '.join(fit.draft.left)}, which keep their defaults")
     limit = _limit(fit, notes)
     if limit is not None:
-        said["max_position"] = limit
-    said |= _switches(fit, limit, notes)
+        restrictions["max_position"] = limit
+    restrictions |= _switches(fit, limit, notes)
     names = [fit.combination.name]
     names += [each for each in fit.draft.call.combinations if _also(fit, each)]
-    lines = [_line(names, said)]
+    lines = [_line(names, restrictions)]
     partial = _partial(fit)
     if partial is not None:
         fit, widths = partial
-        lines = [_line(names, said | each) for each in _partial_claims(said, widths)]
+        lines = [
+            _line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
+        ]
     return Claimed(fit, tuple(lines), tuple(notes))
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
-    """Claim the sizes of blocks that the code names, as far as its tables reach."""
+    """Claim the sizes of blocks that the code names, up to the largest position."""
     if not {"positions", "k_len"} & {*fit.draft.call.arguments}:
         return {}
     sizes = [each for each in sizes_of(fit.draft.parts) if limit is None or each <= limit]
@@ -264,7 +271,7 @@ def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
 def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restrictions]:
     """Yield a claim of all widths if the narrowest works, else of whole heads and two widths.
 
-    All widths are claimed only if no size of heads is left out. Whole heads are claimed with all
+    All widths are claimed only if no size of heads is excluded. Whole heads are claimed in all
     their sizes.
     """
     if 2 in widths and "head_dim" not in said:
@@ -277,7 +284,7 @@ def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restr
 
 
 def _also(fit: Fit, name: str) -> bool:
-    """Return whether the method is told conventions and meets this one too."""
+    """Return whether the method takes conventions by keyword, and meets this one too."""
     other = fit.draft.call.combinations[name]
     if name == fit.combination.name or not {*other.conventions} & {*fit.draft.keywords}:
         return False
@@ -327,26 +334,26 @@ def _first_line(problem: Exception) -> str:
 
 
 def _parameters(fit: Fit, notes: list[str]) -> Restrictions:
-    """Find the parameters that the library fixes."""
-    said: Restrictions = {}
+    """Return the parameters that the library fixes."""
+    fixed: Restrictions = {}
     for name, parameter in fit.draft.call.parameters.items():
         if parameter.passed and not parameter.when and name not in fit.draft.keywords:
-            said[name] = FIXED.get(name, fit.base)
+            fixed[name] = FIXED.get(name, fit.base)
     if {"base", "max_period"} & {*fit.draft.keywords} and fit.right:
         other = PROBES[fit.draft.call.name](BASES[1])[0]
         if not _agrees(fit, other, ""):
             notes.append(f"bases other than {BASE:.0f} give wrong results; they are claimed anyway")
-    return said
+    return fixed
 
 
 def _sizes(fit: Fit, notes: list[str]) -> Restrictions:
-    """Find the numbers of channels that do not raise, if some do."""
+    """Return the numbers of channels that do not raise, if others do."""
     name = "head_dim" if fit.draft.call.name == "rope" else "dim"
     if name not in fit.draft.call.parameters or fit.draft.call.name == "sincos_2d":
         return {}
     first = PROBES[fit.draft.call.name](fit.base)[0]
     sizes: tuple[int, ...] = HEAD_DIMS if name == "head_dim" else DIMS
-    if fit.draft.framework == "jax":  # which compiles for every size
+    if fit.draft.framework == "jax":  # jax compiles for every size
         sizes = (2, 4, 6, 8, 64, 80, 128)
     works = [size for size in sizes if _runs(fit, _of_size(first, name, size))]
     refused = [size for size in sizes if size not in works and not _may_refuse(fit, size)]
@@ -378,7 +385,7 @@ def _runs(fit: Fit, arguments: Arguments) -> bool:
 
 
 def _odd(fit: Fit, notes: list[str]) -> Restrictions:
-    """Find the rule for an odd number of channels, if it is left open."""
+    """Return the rule for an odd number of channels, if the combination leaves it open."""
     call = fit.draft.call
     if "odd_dim" not in call.options or "odd_dim" in fit.combination.conventions:
         return {}
@@ -393,7 +400,7 @@ def _odd(fit: Fit, notes: list[str]) -> Restrictions:
 
 
 def _limit(fit: Fit, notes: list[str]) -> int | None:
-    """Find the largest position that works, if it is less than is asked for anyway."""
+    """Return the largest position that works, if it is below the default limit."""
     if fit.draft.limit is not None:
         whole = "makes all queries" if fit.draft.call.kind == "bias" else "takes a whole sequence"
         notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
@@ -423,9 +430,9 @@ def _reaching(arguments: Arguments, position: int) -> Arguments:
 
 
 def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
-    """Make the fit whose method can be told rotary_dim, and find the widths that work.
+    """Return the fit whose method takes rotary_dim, and the widths that work.
 
-    Returns None if that does not work.
+    Returns None if too few widths work.
     """
     if not (fit.right and fit.draft.can_be_partial):
         return None

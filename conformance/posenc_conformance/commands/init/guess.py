@@ -1,4 +1,4 @@
-"""What of a library behaves like which call of the spec."""
+"""Matching the parts of a library with calls of the spec."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -21,28 +21,28 @@ HINTS = {
     "t5_bucket": r"bucket",
     "t5_bias": r"t5|rel.*bias|pos.*bias",
 }
-"""Calls that are tried, and names that suggest each."""
+"""Calls that are tried, and a pattern of names that suggest each."""
 HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
 
 
 @dataclass
 class Guess:
-    """What was found out about a library."""
+    """The findings about a library."""
 
     claims: dict[str, Claimed] = field(default_factory=dict)
-    """What the adapter will claim, by call."""
+    """The claims of the adapter, by call."""
     others: list[Fit] = field(default_factory=list)
-    """What fits as well, but a method can call one thing only."""
+    """Other fits of the same calls, since a method can call only one of them."""
     near: list[Fit] = field(default_factory=list)
-    """What fits nothing, with the convention that it comes nearest to."""
+    """Parts that fit no convention, each with the nearest one."""
     unknown: list[Found] = field(default_factory=list)
-    """What fits nothing at all."""
+    """Parts that are near no convention."""
 
 
 def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
-    """Try everything that was found against every call whose name it could have.
+    """Try every candidate for each call that its name suggests.
 
-    ``schemes`` restricts what is tried; without any, all are.
+    ``schemes`` restricts the calls; without any, all are tried.
     """
     tried = [each for each in library.found if not HELPERS.search(each.named)]
     if library.asked:
@@ -73,10 +73,7 @@ def _is_pair(found: Found) -> bool:
 
 
 def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
-    """Return whether a thing is known already as another call.
-
-    Then it need not be tried as this one.
-    """
+    """Return whether a candidate fits another call already, and need not be tried for this one."""
     both = {"alibi_slopes", "alibi_bias"}
     return any(
         found in fit.draft.parts
@@ -129,7 +126,7 @@ def _concluded(
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:
-    """Return whether it is known what a thing is, or what a static method of it is."""
+    """Return whether a candidate, or a static method of it, is explained already."""
     within = f"{found.path}."
     return found in explained or any(
         each.module == found.module and each.path.startswith(within) for each in explained

@@ -1,4 +1,4 @@
-"""What ``posenc init`` does, from a name to a file."""
+"""The command ``posenc init``, from a name to a file."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from posenc_conformance.files import Writer
 def init(
     name: str, schemes: Sequence[str] = (), language: str | None = None, *, force: bool = False
 ) -> Iterator[str]:
-    """Write an adapter for a library into the current folder, and yield what to say about it.
+    """Write an adapter for a library into the current folder, and yield lines on it.
 
-    For another language than Python the library is not looked at: the adapter is one to start from.
+    For a language other than Python, the library is not examined: the adapter is one to start from.
 
     Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
-    that does not exist, and unless ``force`` is given for a file that is there already.
+    that does not exist, and, unless ``force`` is given, for a file that exists.
     """
     if language is not None:
         if schemes:
@@ -46,7 +46,7 @@ def init(
 
 
 def _stem(name: str) -> str:
-    """Find what the file is called after: the attribute, the module's last name, or the file.
+    """Return the stem of the adapter's name: the attribute, the module's last name, or the file.
 
     Raises UserError for a name that no module can have.
     """

@@ -1,4 +1,4 @@
-"""What ``posenc init --language`` does: a harness and an adapter to start from."""
+"""The option ``posenc init --language``: a harness and an adapter to start from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from posenc_conformance.scheme_file.read import spec_folder
 
 @dataclass(frozen=True)
 class Language:
-    """The files of a language, and what makes a program of them; {} is the adapter's name."""
+    """The files of a language, with the commands to build and run; {} is the adapter's name."""
 
     title: str
     place: str
@@ -53,13 +53,13 @@ LANGUAGES = {
 
 
 def start(stem: str, language: str, *, force: bool = False) -> Iterator[str]:
-    """Write harness and adapter into the current folder, and yield what to do with them.
+    """Write harness and adapter into the current folder, and yield instructions.
 
-    The adapter computes two encodings itself, so that it can be built and judged at once. A harness
-    that is there already is left as it is.
+    The adapter computes two encodings itself, so that it can be built and judged right away. A
+    harness that is already there is left as it is.
 
-    Raises UserError for a language without a harness, and unless ``force`` is given if there is an
-    adapter of this name.
+    Raises UserError for a language without a harness, and, unless ``force`` is given, if there is
+    an adapter of this name or a different harness.
     """
     if language not in LANGUAGES:
         raise UserError(

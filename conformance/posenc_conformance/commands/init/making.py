@@ -1,4 +1,4 @@
-"""Making objects of a library's classes, and what can be called of them."""
+"""Instantiating a library's classes, and the callables of an object."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
 
 @dataclass(frozen=True)
 class Maker:
-    """Text that makes an object, kept for the next call with the same parameters."""
+    """Text that makes an object, which is kept for calls with the same parameters."""
 
     line: str
     setup: tuple[str, ...]
@@ -34,7 +34,7 @@ class Target:
 
 
 def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
-    """Find how to make an object of a class; None if a parameter's meaning is unknown."""
+    """Return how to make an object of a class; None if a parameter's meaning is unknown."""
     name = found.path
     line = f"from {found.module} import {name}"
     if any(_needs_config(each) for each in found.parameters):
@@ -51,7 +51,7 @@ def _needs_config(parameter: inspect.Parameter) -> bool:
 
 
 def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker | None:
-    """Find how to make an object of a class that takes a configuration of transformers.
+    """Return how to make an object of a class that takes a configuration of transformers.
 
     Returns None if it needs more than that, or no base is offered.
     """
@@ -87,7 +87,7 @@ def _config_class(found: Found) -> Any:
 
 
 def callables(found: Found) -> Iterator[Target]:
-    """Yield what can be called: the function itself, or the object and its methods."""
+    """Yield the callables of a candidate: the function itself, or the object and its methods."""
     if not found.is_class:
         yield Target(found.path, found.parameters)
         return
@@ -102,7 +102,7 @@ def callables(found: Found) -> Iterator[Target]:
 
 
 def vars_of(cls: type) -> dict[str, Any]:
-    """Collect the names of a class and of those it inherits from in its own library."""
+    """Return the attributes of a class and of its bases in its own library."""
     root = cls.__module__.partition(".")[0]
     names: dict[str, Any] = {}
     for each in reversed(cls.__mro__):
@@ -117,5 +117,5 @@ def _parameters(cls: type, name: str) -> tuple[inspect.Parameter, ...]:
 
 
 def called(callable_: Target, offered: Mapping[str, str]) -> CallText | None:
-    """Write the text of a call with what is offered; None if a parameter remains unknown."""
+    """Return the text of a call with offered expressions; None if a parameter remains unknown."""
     return call_text(callable_.text, callable_.parameters, offered)

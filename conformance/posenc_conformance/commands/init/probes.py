@@ -1,4 +1,4 @@
-"""Arguments at which the conventions of a call differ."""
+"""Arguments for which the conventions of a call differ."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ DIMS = (2, 4, 5, 6, 8, 9, 10, 12, 16, 24, 48, 64, 65, 96, 100, 128, 130, 192, 25
 def rope(base: float = BASE) -> list[Arguments]:
     """Return two sets of arguments.
 
-    The first is a stretch away from 0. The second has rows in no order, some again, and a long way
-    out.
+    The first has consecutive positions away from 0. The second has unordered ones, some repeated,
+    and one far out.
     """
     far = np.array([300, 0, 5, 5, 77, 1])
     return [
@@ -26,8 +26,8 @@ def rope(base: float = BASE) -> list[Arguments]:
 def sinusoidal(base: float = BASE) -> list[Arguments]:
     """Return two sets of arguments.
 
-    The first is a stretch away from 0. The second has positions in no order, some again, and a long
-    way out.
+    The first has consecutive positions away from 0. The second has unordered ones, some repeated,
+    and one far out.
     """
     return [
         {"positions": np.arange(3, 12), "dim": 32, "base": base},
@@ -38,8 +38,8 @@ def sinusoidal(base: float = BASE) -> list[Arguments]:
 def timestep(base: float = BASE) -> list[Arguments]:
     """Return two sets of arguments.
 
-    The first is a stretch away from 0. The second has time steps in no order, some again, and a
-    long way out.
+    The first has consecutive time steps away from 0. The second has unordered ones, some repeated,
+    and one far out.
     """
     return [
         {"positions": np.arange(3, 12), "dim": 32, "max_period": base, "scale": 1.0},
@@ -66,7 +66,7 @@ def alibi_bias(base: float = BASE) -> list[Arguments]:
 
 
 def t5_bucket(base: float = BASE) -> list[Arguments]:
-    """Return distances on both sides, beyond the largest, with T5's numbers and others."""
+    """Return distances on both sides, beyond the largest one, with T5's parameters and others."""
     reach = np.arange(-200, 201)
     return [
         {"relative_position": reach, "num_buckets": 32, "max_distance": 128},
@@ -75,7 +75,7 @@ def t5_bucket(base: float = BASE) -> list[Arguments]:
 
 
 def t5_bias(base: float = BASE) -> list[Arguments]:
-    """Return fewer queries than keys, beyond T5's largest distance and another one."""
+    """Return lengths beyond T5's largest distance and another one, first with fewer queries."""
     return [
         {"table": fine((32, 3)), "q_len": 20, "k_len": 150, "max_distance": 128},
         {"table": fine((16, 2)), "q_len": 80, "k_len": 80, "max_distance": 64},
@@ -93,4 +93,4 @@ PROBES = {
     "t5_bias": t5_bias,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
-"""The value that a parameter is taken to have where a library does not let it be chosen."""
+"""The assumed values of parameters that a library does not let its callers choose."""

@@ -1,4 +1,4 @@
-"""What the parameters of a function are for, told by their names, and the text of a call."""
+"""The roles of a function's parameters, recognised by name, and the text of a call."""
 
 import inspect
 import re
@@ -81,7 +81,7 @@ class CallText:
 
 
 def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
-    """Return what a parameter may be for, the likeliest first."""
+    """Return the possible roles of a parameter, the likeliest first."""
     return NAMES.get(re.sub(r"_+$", "", parameter.name.lower()), ())
 
 
@@ -96,10 +96,10 @@ def call_text(
     offered: Mapping[str, str],
     passed: Collection[str] = PASSED_IF_OPTIONAL,
 ) -> CallText | None:
-    """Write a call that gives each parameter what it seems to be for; None if one remains unknown.
+    """Return a call that fills each parameter by its role; None if one remains unknown.
 
-    ``offered`` has an expression for each role, the preferred roles first. Optional parameters stay
-    as they are unless their role is among those ``passed``.
+    ``offered`` has an expression for each role, the preferred roles first. Optional parameters keep
+    their defaults unless their role is in ``passed``.
     """
     kinds = inspect.Parameter
     written: list[str] = []

@@ -1,4 +1,4 @@
-"""Drafts of ``rope``: a call that turns x, or one that makes tables and one that applies them."""
+"""Drafts of ``rope``: a call that rotates x, or one that makes tables and one that applies them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,14 +53,14 @@ SEQUENCE_FORMS = (
     ("hnd", ".swapaxes(0, 1)"),
     ("bnhd", ".swapaxes(0, 1)"),
 )
-"""What calls without positions take: a form of by_heads, perhaps with its rows first."""
+"""The arrays of calls without positions: a form of by_heads, perhaps with its rows first."""
 MOST_IN_SEQUENCES = 4095
 NO_CALL = CallText("", frozenset())
 
 
 @dataclass(frozen=True)
 class Source:
-    """Lines that leave tables of angles in the names ``given``."""
+    """Lines that leave tables of angles in the name ``given``."""
 
     parts: tuple[Found, ...]
     imports: tuple[str, ...]
@@ -68,9 +68,9 @@ class Source:
     lines: tuple[str, ...]
     used: frozenset[str]
     tables: int
-    """Number of tables; 0 for a single one that is no tuple."""
+    """Number of tables; 0 for a single one that is not in a tuple."""
     index: str = ""
-    """What takes the rows of positions out of a table."""
+    """The index that takes the rows of positions from a table."""
     left: tuple[str, ...] = ()
     """Names of optional parameters that are not passed."""
 
@@ -79,7 +79,7 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
-    """Yield ways to call each thing, or each pair of things, that may rotate."""
+    """Yield drafts that call each candidate, or each pair of candidates, that may rotate."""
     for each in found:
         yield (each,), direct(call, each)
     appliers = [each for each in found if not each.is_class and _applies(each)]
@@ -105,7 +105,7 @@ def _near(first: Found, second: Found) -> bool:
 
 
 def direct(call: Call, found: Found) -> Iterator[Draft]:
-    """Yield drafts of calls that take x and return it turned."""
+    """Yield drafts of calls that take x and return it rotated."""
     made = _make(found)
     if found.is_class and made is None:
         return
@@ -131,14 +131,14 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
             yield from _finished(call, (found,), found, made, lines, text, after, None)
     text = called(target, {"x": "heads", "offset": "first", **plain})
     if text is not None and "offset" in text.used:
-        # Not as whole sequences as well: what ignores the offset would be right in these.
+        # Whole sequences are not tried: a call that ignores the offset would be right in them.
         yield from _stretches(call, found, made, text)
     elif text is not None:
         yield from _sequences(call, found, made, text)
 
 
 def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
-    """Yield drafts of calls that are told the position of their first row, as with a cache."""
+    """Yield drafts of calls that take the position of their first row, as with a cache."""
     for x, turned in _turned_rows(found, text.text):
         lines = [
             *([made.line] if made else []),
@@ -150,7 +150,7 @@ def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
 
 
 def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
-    """Yield x as the framework has it, and what turns rows that follow each other, in each form."""
+    """Yield x for the framework, and text that rotates consecutive rows, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
     for form, swapped in SEQUENCE_FORMS:
@@ -160,12 +160,12 @@ def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
-    """Yield drafts of calls that know no positions: x is a sequence from position 0 on."""
+    """Yield drafts of calls without positions: x is a sequence from position 0 on."""
     for x, turned in _turned_rows(found, text.text):
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
         yield _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
-    if found.framework == "jax":  # where a call usually sees one sequence, to be mapped
+    if found.framework == "jax":  # a call usually takes one sequence, to be mapped
         turned = f"np.stack([{text.text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
         turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
         length = "span(positions, power_of_two=True)"
@@ -186,7 +186,7 @@ def _finished(
     after: str,
     source: Source | None,
 ) -> Iterator[Draft]:
-    """Yield the draft that returns what a call gives, or the first of several results."""
+    """Yield the draft that returns the result of a call, or the first of several results."""
     raw = _draft(call, parts, found, made, [*lines, f"return {text.text}"], text, source)
     value = raw.value(_arguments(raw))
     pick = ""
@@ -242,7 +242,7 @@ BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
 
 
 def _sources(call: Call, found: Found) -> Iterator[Source]:
-    """Yield calls that give tables of angles, or of their sines and cosines."""
+    """Yield calls that return tables of angles, or of their sines and cosines."""
     made = _make(found)
     if found.is_class and made is None:
         return
@@ -279,10 +279,9 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
-    """Complete the source as its result shows it.
+    """Complete the source with the number of tables and the axis of rows in its result.
 
-    The result shows how many tables there are, and on which axis the rows. Returns None if it has
-    no axis of as many rows.
+    Returns None if the result has no axis of the expected number of rows.
     """
     lines = [*source.lines, "return given"]
     raw = _draft(call, source.parts, found, None, lines, NO_CALL, source)
@@ -336,7 +335,7 @@ def _applied(
 
 
 def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
-    """Yield drafts with tables as users make them, where the library applies them only."""
+    """Yield drafts with tables as users make them, for a library that only applies them."""
     wrap = {"torch": "to_torch({})", "jax": "jnp.asarray({})", "numpy": "{}"}[apply.framework]
     angles = f"angles = np.outer(positions, base ** (-np.arange(0, {HEAD_DIM}, 2) / {HEAD_DIM}))"
     for spread in ("", "np.concatenate([angles, angles], -1)", "np.repeat(angles, 2, -1)"):

@@ -29,12 +29,12 @@ FORMS_OF_BIAS: Mapping[str, int | None] = {
     "np.broadcast_to(bias.reshape(heads, 1, k_len), (heads, q_len, k_len))": None,
     "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]": MOST_IN_SQUARES,
 }
-"""What becomes of a bias as it is returned, and the largest position that is cheap."""
+"""Conversions of a returned bias, each with the largest position that is cheap."""
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
-    """Yield ways to call each thing for a call of the spec."""
+    """Yield drafts of a call of the spec for each candidate."""
     for each in found:
         yield (each,), DRAFTS[call.name](call, each)
 
@@ -42,7 +42,7 @@ def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
 def _encodings(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts with a base and without.
 
-    What a library calls a base may be another number.
+    A parameter that a library calls a base may be another number.
     """
     name = "max_period" if call.name == "timestep" else "base"
     yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
@@ -53,7 +53,8 @@ def _encodings(call: Call, found: Found) -> Iterator[Draft]:
 def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iterator[Draft]:
     """Yield drafts of calls that make an encoding in one of several ways.
 
-    They give rows for positions, or a table of all rows, or what is added to a sequence of zeros.
+    They return rows for positions, a table of all rows, or an encoding added to a sequence of
+    zeros.
     """
     base = common.get("base", "")
     at = {"torch": "to_torch(positions)", "jax": "jnp.asarray(positions)"}.get(
@@ -63,12 +64,12 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
     made = maker(found, {**common, "length": "length"}) if found.is_class else None
     if found.is_class and made is None:
         return
-    told_first = False
+    takes_offset = False
     for target in callables(found):
         text = called(target, {"x": "added", "offset": "first", **common})
         if text is not None and {"x", "offset"} <= text.used:
-            # Not as a whole table as well: what ignores the offset would be right there.
-            told_first = True
+            # A whole table is not tried: a call that ignores the offset would be right in it.
+            takes_offset = True
             yield from _stretches(call, found, made, text, base)
             continue
         for offered in (
@@ -83,7 +84,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
                 yield from _rows(call, found, made, text, base, at)
-    if made is not None and not told_first:  # or it keeps a table, under one of the usual names
+    if made is not None and not takes_offset:  # or it keeps a table, under one of the usual names
         for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
@@ -92,7 +93,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
 def _stretches(
     call: Call, found: Found, made: Maker | None, text: CallText, base: str
 ) -> Iterator[Draft]:
-    """Yield drafts of what adds an encoding to rows, told the position of the first one."""
+    """Yield drafts of calls that add an encoding to rows, given the position of the first one."""
     every = text.used | (made.used if made else frozenset())
     zeros = ZEROS[found.framework]
     for size in ("1, len(rows), dim", "len(rows), 1, dim", "len(rows), dim"):
@@ -209,13 +210,13 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
     }
     text = called(next(callables(found)), offered)
     if text is not None:
-        told = ["direction"] if text.used & {"bidirectional", "causal"} else []
-        told += [name for name in ("num_buckets", "max_distance") if name in text.used]
-        yield _draft(call, found, None, [f"return {text.text}"], tuple(told), text.left)
+        keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
+        keywords += [name for name in ("num_buckets", "max_distance") if name in text.used]
+        yield _draft(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
 
 
 def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
-    """Yield drafts of functions that read T5's table, told as rows of buckets or of heads."""
+    """Yield drafts of functions that read T5's table, as rows of buckets or of heads."""
     if found.is_class:
         return
     both = {
@@ -233,12 +234,12 @@ def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
         text = called(next(callables(found)), {"bias_table": each, **both})
         if text is None or not {"bias_table", "k_len"} <= text.used:
             continue
-        told = ["direction"] if text.used & {"bidirectional", "causal"} else []
-        told += ["max_distance"] if "max_distance" in text.used else []
+        keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
+        keywords += ["max_distance"] if "max_distance" in text.used else []
         lines = ["heads = table.shape[1]", f"bias = to_numpy({text.text})"]
         for after, limit in FORMS_OF_BIAS.items():
             of_form = [*lines, f"return {after}"]
-            draft = _draft(call, found, None, of_form, tuple(told), text.left)
+            draft = _draft(call, found, None, of_form, tuple(keywords), text.left)
             yield replace(draft, limit=limit)
 
 

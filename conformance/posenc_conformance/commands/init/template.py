@@ -1,4 +1,4 @@
-"""The adapter that ``posenc init`` writes."""
+"""The template of the adapter that ``posenc init`` writes."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 
 def text(name: str, wanted: Sequence[str]) -> str:
-    """Write an adapter for a library of this name.
+    """Return a template of an adapter for a library of this name.
 
-    It has the calls of the schemes wanted as comments.
+    It has the calls of the ``wanted`` schemes as comments.
 
     Raises UserError for a scheme that does not exist.
     """
@@ -20,7 +20,7 @@ def text(name: str, wanted: Sequence[str]) -> str:
 
 
 def blocks(wanted: Sequence[str]) -> str:
-    """Write the calls of the schemes wanted, as comments.
+    """Return the calls of the ``wanted`` schemes as comments.
 
     Raises UserError for a scheme that does not exist.
     """

@@ -1,4 +1,4 @@
-"""The adapter's text, and what is said about it."""
+"""The text of an adapter, and the report on it."""
 
 from collections.abc import Iterator
 from importlib import metadata
@@ -14,7 +14,7 @@ WIDTH = 100
 
 
 def adapter(library: Library, guess: Guess) -> str:
-    """Write the text of the adapter."""
+    """Return the text of the adapter."""
     name = library.module.__name__
     claims = [guess.claims[call] for call in guess.claims]
     drafts = [each.fit.draft for each in claims]
@@ -40,7 +40,7 @@ def adapter(library: Library, guess: Guess) -> str:
 
 
 def _setup(drafts: list[Draft]) -> list[str]:
-    """Write objects that are kept, and functions, each once."""
+    """Return the lines that make kept objects, and functions, each once."""
     kept = dict.fromkeys(line for each in drafts for line in each.setup if len(each.setup) == 1)
     blocks = dict.fromkeys("\n".join(each.setup) for each in drafts if len(each.setup) > 1)
     return [*(["", *kept] if kept else []), *(f"\n\n{block}" for block in blocks)]
@@ -74,7 +74,7 @@ def _method(claimed: Claimed) -> Iterator[str]:
 
 
 def wrapped(line: str) -> str:
-    """Write a line of code, its outermost call on several lines if it is too long."""
+    """Return a line of code, with its outermost call on several lines if it is too long."""
     start, end = line.find("("), line.rfind(")")
     if len(line) <= WIDTH or start < 0 or end < start:
         return line
@@ -103,7 +103,7 @@ def _name_of(fit: Fit) -> str:
 
 
 def words(library: Library, guess: Guess) -> Iterator[str]:
-    """Yield in words what was done, to be printed."""
+    """Yield lines that report the findings, to be printed."""
     name = library.module.__name__
     count = len(library.found)
     what = "thing looks like a positional encoding"

@@ -19,13 +19,13 @@ SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def new(name: str, family: str, to: str | None, *, force: bool = False) -> Iterator[str]:
-    """Write the files of a scheme, and yield which, and what to do next.
+    """Write the files of a scheme, and yield lines on them and on the next steps.
 
-    They describe and compute the simplest scheme of the family, so that every test is green. In a
-    checkout they go where its own are; with ``to``, beside each other into that folder.
+    They describe and compute the simplest scheme of the family, so that every test passes. In a
+    checkout they go next to those of its own schemes; with ``to``, all go into that folder.
 
-    Raises UserError for a name that cannot be taken, and unless ``force`` is given for a file that
-    is there, before anything is written.
+    Raises UserError, before anything is written, for an invalid or used name and, unless ``force``
+    is given, for a file that exists.
     """
     module = name.replace("-", "_")
     _demand_free(name, module)
@@ -76,7 +76,7 @@ def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
 
 
 def _in_checkout(name: str, module: str, family: str) -> Mapping[Path, str]:
-    """Return the files of a scheme of the kit's own, and their templates."""
+    """Return the files of one of the kit's own schemes, and their templates."""
     root = spec_folder().parent
     if not (root / MINIATURES).is_dir():
         raise UserError(
@@ -95,9 +95,9 @@ def _in_checkout(name: str, module: str, family: str) -> Mapping[Path, str]:
 
 
 def _fill(spec: Path) -> Iterator[str]:
-    """Fill the goldens, in a process that can import what has just been written.
+    """Fill in the goldens, in a process that can import the files just written.
 
-    Yields what that process prints, line by line.
+    Yields the output of that process, line by line.
     """
     code = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "goldens", "--write", str(spec)]

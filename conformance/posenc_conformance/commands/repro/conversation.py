@@ -1,4 +1,4 @@
-"""A shell command that puts to a program the questions that it answers wrongly."""
+"""A shell command that sends a program the requests that it answers wrongly."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ END = "EOF"
 
 
 def conversation(title: Sequence[str], manifest: Manifest, name: str, calls: Sequence[Made]) -> str:
-    """Write the command, with the requests as its input; the answers are what it prints."""
+    """Return the command, with the requests as its input; it prints the answers."""
     asked: list[Message] = [{"request": "describe", "protocol": 1}]
     for made in calls:
         given = {

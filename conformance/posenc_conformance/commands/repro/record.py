@@ -1,4 +1,4 @@
-"""Remembering the calls that a check makes, with their arrays in the form that they have."""
+"""Recording the calls that a check makes, with their arrays in their form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -36,33 +36,33 @@ class Given:
 
 @dataclass
 class Made:
-    """A call that was made, and what came of it."""
+    """A call that was made, and its result."""
 
     case: Case
     arguments: Mapping[str, Any]
     """By name, arrays as ``Given``; those that are passed by position come first."""
     positional: tuple[str, ...]
     result: Array | None = None
-    """The very array that was returned, which later calls may change."""
+    """The returned array itself, which later calls may change."""
     got: Array | None = None
-    """A copy of the result, in the shape that it has where it is added."""
+    """A copy of the result, in the shape in which it is added."""
     problem: str = ""
-    """Why there is no such array, or what is wrong with its form."""
+    """The reason why there is no such array, or the fault in its form."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded(Subject):
-    """A subject whose calls are remembered, in their order."""
+    """A subject that records its calls in order."""
 
     calls: list[Made] = field(default_factory=list)
 
     @classmethod
     def of(cls, subject: Subject) -> "Recorded":
-        """Make a recorded subject of another one, without any call yet."""
+        """Make a recording subject of another one, without any call yet."""
         return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
 
     def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
-        """Call the method, and remember the call and its result."""
+        """Call the method, and record the call and its result."""
         positional, keywords = self.arguments(case, inputs)
         arguments = dict(zip(self.positional, positional, strict=True)) | keywords
         passed = {name: keep_argument(value) for name, value in arguments.items()}
@@ -77,7 +77,7 @@ class Recorded(Subject):
         return made.result
 
     def require_form(self, case: Case, output: Array) -> None:
-        """Raise Misbehaviour for a wrong form, and remember that."""
+        """Raise Misbehaviour for a wrong form, and record that."""
         try:
             super().require_form(case, output)
         except Misbehaviour as problem:
@@ -86,7 +86,7 @@ class Recorded(Subject):
 
 
 def keep_argument(value: Any) -> Any:
-    """Keep an argument, to be made again later."""
+    """Return an argument in a form from which it can be made again."""
     if not isinstance(value, np.ndarray):
         return value
     strides = tuple(step // value.itemsize for step in value.strides)

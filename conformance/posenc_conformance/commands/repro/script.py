@@ -1,4 +1,4 @@
-"""Python text that makes calls again, with NumPy and an implementation alone."""
+"""Python text that repeats calls, with only NumPy and an implementation."""
 
 import base64
 import keyword
@@ -14,9 +14,9 @@ from posenc_conformance.commands.repro.record import Given, Made
 from posenc_conformance.judge.arrays import Array, dtype_name
 
 SHORT = 400
-"""Arrays of more elements are written compressed."""
+"""Arrays with more elements than this are written compressed."""
 FEW = 8
-"""Ranges of more integers are written as such."""
+"""Ranges of more integers than this are written as ranges."""
 
 WIDTH = 80
 
@@ -73,7 +73,7 @@ class Script:
         self._plain = self._converting(result)
 
     def _converting(self, result: object) -> str:
-        """Choose the helper that makes an array of a result, just as the kit does."""
+        """Return the helper that converts a result to an array, just as the kit does."""
         if type(result).__module__.partition(".")[0] == "torch" and hasattr(result, "detach"):
             self._imports |= {"import torch", "import ml_dtypes"}
             return FROM_TORCH
@@ -98,7 +98,7 @@ class Script:
         return "\n".join(parts)
 
     def load_file(self, path: Path) -> str:
-        """Load an adapter's file as the kit does; return the name that stands for the module."""
+        """Write lines that load an adapter's file as the kit does; return the module's name."""
         self._imports |= {"import importlib.util", "import sys"}
         self._loading = [
             f"sys.path.append({str(path.parent)!r})",
@@ -110,9 +110,9 @@ class Script:
         return "module"
 
     def load_module(self, name: str, folder: Path | None) -> str:
-        """Import an adapter's module, also from a folder.
+        """Write lines that import an adapter's module, also from a folder.
 
-        Returns the expression that stands for it.
+        Returns the module's name.
         """
         if folder:
             self._imports.add("import sys")
@@ -152,7 +152,7 @@ class Script:
         return f"{self.adapter}({', '.join(shown)})", values
 
     def _array(self, given: Given) -> str:
-        """Write an array as Python that gives it back bit by bit, in its form."""
+        """Return Python text that makes an array again, bit for bit and in its form."""
         if given.form in ("strided", "read-only"):
             self._helpers[STRIDED if given.form == "strided" else READ_ONLY] = None
         return FORMED[given.form].format(self._values(given.values), given.strides)
@@ -174,7 +174,7 @@ class Script:
 
 
 def _range(values: Array) -> str:
-    """Write start, stop and step if the values are a range; otherwise return an empty text."""
+    """Return start, stop and step if the values are a range; else an empty text."""
     if values.ndim != 1 or values.size <= FEW or values.dtype.kind != "i":
         return ""
     first, second = int(values[0]), int(values[1])
@@ -185,10 +185,7 @@ def _range(values: Array) -> str:
 
 
 def _listed(values: Array) -> str:
-    """Write the elements with as few digits as give them back.
-
-    They are in lines of a readable length.
-    """
+    """Return the elements with the fewest digits that restore them, in lines of readable length."""
     flat = values.ravel()
     if flat.dtype.kind in "iub":
         texts = [str(value) for value in flat.tolist()]

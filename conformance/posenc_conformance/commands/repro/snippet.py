@@ -1,4 +1,4 @@
-"""A snippet that reproduces one failure, with NumPy and the implementation alone."""
+"""A snippet that reproduces one failure, with only NumPy and the implementation."""
 
 import inspect
 import sys
@@ -28,7 +28,7 @@ from posenc_conformance.remote.command_line import Manifest, manifest_of
 from posenc_conformance.remote.load import How, load
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
-"""Behaviours that need all the calls before, in their order."""
+"""Behaviours whose failure needs all earlier calls, in their order."""
 
 
 def snippet(
@@ -38,9 +38,9 @@ def snippet(
     schemes: Sequence[KnownScheme],
     models: Sequence[Path] = (),
 ) -> str:
-    """Write Python that makes the calls that fail and shows what is wrong with the result.
+    """Return Python text that makes the failing calls and shows the error in the result.
 
-    For a program, write a shell command that asks it the same.
+    For a program, return a shell command that sends the same requests.
 
     Raises UserError if the implementation claims no such check, or if it passes or is blocked.
     """
@@ -60,7 +60,7 @@ def snippet(
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
         _write_call(script, calls[-1], wrong, name, result)
-    else:  # it does not fail alone
+    else:  # it does not fail by itself
         _write_sequence(script, calls, "after-others")
     return script.text
 
@@ -89,7 +89,7 @@ def _asked_again(
 def _check(
     id: str, implementation: Implementation, schemes: Sequence[KnownScheme], models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
-    """Find the check of an id, and the subject that remembers what the check asks.
+    """Return the check of an id, and the subject that records the check's calls.
 
     Raises UserError if there is none.
     """
@@ -117,7 +117,7 @@ def _no_check(id: str, implementation: Implementation) -> UserError:
 def _check_of_model(
     file: str, name: str, implementation: Implementation, models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
-    """Find the check of what an engine makes of a model, and the subject that remembers.
+    """Return the check of an engine's reading of a model, and the subject that records its calls.
 
     Raises UserError if there is none.
     """
@@ -146,9 +146,9 @@ def _failure(check: Check, options: Options) -> Execution:
 
 
 def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
-    """Find the number of the call whose result is wrong."""
+    """Return the number of the call whose result is wrong."""
     if same := [number for number, made in enumerate(calls) if made.case is wrong.case]:
-        # A call may have been asked again in plain arrays, to see what is wrong with it.
+        # A call may have been repeated with plain arrays, to diagnose it.
         found = (number for number in reversed(same) if _is_wrong(calls[number]))
         return next(found, _wrong_beside(calls, same[-1]))
     for number in reversed(range(len(calls))):
@@ -161,7 +161,7 @@ def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
 
 
 def _wrong_beside(calls: Sequence[Made], number: int) -> int:
-    """Find the number of the call that is wrong, near the one that is named.
+    """Return the number of the wrong call, near the one that is named.
 
     An invariant makes several calls, and names one of them.
     """
@@ -205,7 +205,7 @@ def _is_like(made: Made, result: object) -> bool:
 
 
 def _write_sequence(script: Script, calls: Sequence[Made], name: str) -> None:
-    """Write all calls, and what they have to do with each other."""
+    """Write all calls, and lines that compare their results."""
     names = [script.function(made) for made in calls]
     *before, last = names
     if name == "after-others" or calls[-1].problem:
@@ -233,7 +233,7 @@ def _spoiled(made: Made) -> bool:
 
 
 def _write_call(script: Script, made: Made, wrong: Execution, name: str, result: object) -> None:
-    """Write one call, and what is wrong with it."""
+    """Write one call, and lines that show its error."""
     call = script.call(made)
     arrays = [key for key, value in made.arguments.items() if isinstance(value, Given)]
     if name in ("inputs-untouched", "no-alias"):
@@ -282,7 +282,7 @@ def _differing(first: str, second: str, words: str) -> list[str]:
 
 
 def _verdict(made: Made) -> list[str]:
-    """Write lines that show what is wrong with the array ``got``."""
+    """Return lines that show the error in the array ``got``."""
     case = made.case
     if not _has_form(made):
         return [
@@ -314,7 +314,7 @@ def _plain_array(made: Made) -> Array:
 
 
 def _worst(made: Made) -> tuple[int, ...]:
-    """Find where the result is farthest from the truth."""
+    """Return the index at which the result is farthest from the truth."""
     got = _plain_array(made)
     infinite = np.argwhere(made.case.shown & ~np.isfinite(got))
     if len(infinite):
@@ -323,7 +323,7 @@ def _worst(made: Made) -> tuple[int, ...]:
 
 
 def _write_loading(name: str, script: Script) -> str:
-    """Write how to get at the adapter, and return the expression that stands for it."""
+    """Write lines that load the adapter, and return its expression."""
     found, point = target(name), registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     if not point and module.endswith(".py"):
@@ -340,7 +340,7 @@ def _call_text(found: object, attribute: str) -> str:
 
 
 def _name_in(path: Path, found: object) -> str:
-    """Find the name that the module of a file gives to the adapter that was found in it."""
+    """Return the name of an adapter in the module of its file."""
     for module in list(sys.modules.values()):
         if Path(getattr(module, "__file__", None) or "").resolve() == path:
             for name, value in vars(module).items():
