@@ -1,4 +1,4 @@
-"""What the theme leaves without a name for those who hear the page instead of seeing it."""
+"""Accessible names for parts of the theme that have none, for readers with screen readers."""
 
 import re
 
@@ -8,9 +8,9 @@ SECTION = re.compile(
     r'(<nav class="md-nav"[^>]*) aria-labelledby="[^"]*"'
     r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*)([^<]+?)(\s*</label>)'
 )
-"""A part of the navigation, with its title in it; what its aria-labelledby names may be empty.
+"""A section of the navigation with its title; the element that aria-labelledby names may be empty.
 
-A heading of the page, and so a part of the table of contents, may have the same title.
+A heading of the page, and so a section of the table of contents, may have the same title.
 """
 NAVIGATION = re.compile(r"<nav\b[^>]*>")
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
@@ -18,9 +18,9 @@ SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 
 
 def label_navigation(page: str, output: str) -> str:
-    """Give the search dialog and each part of the navigation of a finished page a name.
+    """Give the search dialog and each section of the navigation of a finished page a name.
 
-    Raises PluginError when the theme has changed, so that this cannot fail unseen.
+    Raises PluginError if the theme has changed, so that this cannot fail silently.
     """
     if output.count(SEARCH) != 1:
         raise PluginError(
@@ -38,5 +38,5 @@ def label_navigation(page: str, output: str) -> str:
 
 
 def headed(content: str) -> str:
-    """Turn empty header cells, such as the corner of a table, into plain cells."""
+    """Replace empty header cells, such as the corner of a table, by plain cells."""
     return EMPTY_HEADER.sub(r"<td\1></td>", content)

@@ -1,4 +1,4 @@
-"""The rooms of the kit and the imports between them, as they are in the code."""
+"""The rooms of the kit and the imports between them, read from the code."""
 
 import importlib
 from collections import Counter
@@ -13,7 +13,7 @@ Arrows = Mapping[tuple[str, str], int]
 
 @lru_cache(maxsize=1)
 def arrows() -> Arrows:
-    """How many imports lead from one room to another."""
+    """Count the imports from each room to each other room."""
     graph = grimp.build_graph(KIT, exclude_type_checking_imports=True, cache_dir=None)
     found: Counter[tuple[str, str]] = Counter()
     for module in graph.modules - {KIT}:
@@ -27,7 +27,7 @@ def arrows() -> Arrows:
 def rows(known: Arrows) -> list[list[str]]:
     """Arrange the rooms in rows, the top row first.
 
-    Each room is just above the highest room that it imports.
+    Each room is directly above the highest room that it imports.
     """
     height = dict.fromkeys((room for pair in known for room in pair), 0)
     for _ in height:
@@ -40,6 +40,6 @@ def rows(known: Arrows) -> list[list[str]]:
 
 
 def purpose(room: str) -> str:
-    """Return what a room is for: the first sentence of its package or module."""
+    """Return the purpose of a room: the first line of the docstring of its package or module."""
     text = importlib.import_module(f"{KIT}.{room}").__doc__ or ""
     return text.strip().partition("\n")[0]

@@ -2,7 +2,7 @@
 
 ``<!-- claim:first-rise -->`` at the end of a sentence stands for the function ``first_rise`` in the
 page's module under ``docs/claims``. Its docstring says what it verifies. It fails by an exception;
-texts that it returns are what the paragraph must print, so that no printed number can drift.
+the texts that it returns must be in the paragraph, so that no printed number can drift.
 """
 
 import ast
@@ -30,7 +30,7 @@ Check = Callable[[], str | tuple[str, ...] | None]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a page and what executes it."""
+    """A sentence of a page and the check that executes it."""
 
     page: str
     id: str
@@ -40,12 +40,12 @@ class Claim:
 
     @property
     def test(self) -> str:
-        """Id of the test that runs it."""
+        """Id of the test that runs the claim."""
         claim = f"{self.page.removesuffix('.md')}::{self.id}"
         return f"tests/pages/test_claims.py::test_claim_holds[{claim}]"
 
     def verify(self) -> None:
-        """Run the check; raises AssertionError if it fails or the text prints something else."""
+        """Run the check; raises AssertionError if it fails or the text prints other values."""
         printed = self.check() or ()
         said = " ".join(MARK.sub("", self.text).split())
         for wanted in (printed,) if isinstance(printed, str) else printed:
@@ -55,8 +55,8 @@ class Claim:
 def claims_of(page: str, markdown: str) -> list[Claim]:
     """Return the claims of a page in their order.
 
-    Raises PluginError where a mark has no function, a function no mark or no docstring, or a mark
-    stands twice.
+    Raises PluginError for a mark without a function, a function without a mark or docstring, and a
+    repeated mark.
     """
     checks = _checks(module_of("claims", page))
     marks = list(MARK.finditer(markdown))
@@ -87,7 +87,7 @@ def _checks(module: ModuleType | None) -> dict[str, Check]:
 
 
 def all_claims() -> Iterator[Claim]:
-    """Every claim of every page."""
+    """Yield every claim of every page."""
     pages_with("claims")
     for path in sorted(DOCS.rglob("*.md")):
         page = path.relative_to(DOCS).as_posix()
@@ -95,7 +95,7 @@ def all_claims() -> Iterator[Claim]:
 
 
 def _block(markdown: str, place: int) -> str:
-    """Return the paragraph, list item or line of a table around a place in a page."""
+    """Return the paragraph, list item or table row around a place in a page."""
     start = markdown.rfind("\n\n", 0, place) + 2 if "\n\n" in markdown[:place] else 0
     end = markdown.find("\n\n", place)
     block = markdown[start : end if end >= 0 else len(markdown)]
@@ -109,12 +109,12 @@ def _block(markdown: str, place: int) -> str:
 
 
 def _summary(claim: Claim) -> str:
-    """Return what a check verifies, in one line."""
+    """Return the first paragraph of a check's docstring, in one line."""
     return " ".join((inspect.getdoc(claim.check) or "").partition("\n\n")[0].split())
 
 
 def source_of(claim: Claim) -> str:
-    """Return the code of a check without its docstring, if the summary has said all of that."""
+    """Return the code of a check, without the docstring if the summary has all of it."""
     source = inspect.getsource(claim.check)
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef), f"{claim.test} is no function"
@@ -126,7 +126,7 @@ def source_of(claim: Claim) -> str:
 
 
 def badge(claim: Claim) -> str:
-    """Make the small number behind the sentence, which leads to its check."""
+    """Make the small number after the sentence, which links to its check."""
     said = html.escape(_summary(claim), quote=True)
     return (
         f'<a class="claim" id="claim-{claim.id}" href="{_elsewhere(claim)}#check-{claim.id}" '
@@ -136,7 +136,7 @@ def badge(claim: Claim) -> str:
 
 
 def _elsewhere(claim: Claim) -> str:
-    """Return where the checks of a page stand, if they are not on the page itself."""
+    """Return the address of the checks of a page, "" if they are on the page itself."""
     folder, _, file = claim.page.rpartition("/")
     return f"../{file.removesuffix('.md')}{REFERENCE}/" if folder == "schemes" else ""
 
@@ -151,13 +151,13 @@ def _checks_page(page: str) -> str:
 
 
 def appendix_of(page: str) -> str:
-    """Make the appendix of a page that stands on another one; empty if there is no such page."""
+    """Make the appendix of ``page`` for another page; empty if ``page`` does not exist."""
     path = DOCS / page
     return appendix(claims_of(page, path.read_text("utf-8"))) if path.is_file() else ""
 
 
 def appendix(claims: list[Claim]) -> str:
-    """Make the end of the page: every check with its code and the way back."""
+    """Make the end of the page: every check with its code and a link back."""
     if not claims:
         return ""
     some = claims[0].test.partition("::")[0]
@@ -182,7 +182,7 @@ def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
 
 
 def overview() -> str:
-    """Count the claims of each page; what they verify stands at the end of the page."""
+    """Tabulate the number of claims on each page, with links to the checks."""
     rows = [
         [f"[{page.removesuffix('.md')}]({_checks_page(page)}#executed)", str(len(list(some)))]
         for page, some in groupby(all_claims(), lambda claim: claim.page)
@@ -193,9 +193,9 @@ def overview() -> str:
 
 
 def rounded(function: Callable[..., Any], *values: npt.ArrayLike) -> Any:
-    """Compute a function of numbers in float32: the nearest result in float32, on every processor.
+    """Compute a function of float32 numbers, rounded to float32: the same on every processor.
 
-    NumPy's own functions in float32 differ from one kind of processor to another.
+    NumPy's own float32 functions differ between kinds of processors.
     """
     exact = [np.asarray(each, np.float32).astype(np.float64) for each in values]
     return np.asarray(function(*exact)).astype(np.float32)

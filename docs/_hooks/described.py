@@ -1,4 +1,4 @@
-"""A description for every page: what search engines and cards show of it."""
+"""A description of every page, for search engines and cards."""
 
 import html
 import re
@@ -14,7 +14,7 @@ TAG = re.compile("<[^>]*>")
 
 
 def add(page: Page, found: list[Section], scheme: Scheme | None) -> None:
-    """Describe a page by its own words, its scheme, or its first sentences; escaped for HTML."""
+    """Set a page's description: its own, its scheme's, or its first sentences; escaped for HTML."""
     said = page.meta.get("description")
     if said is None:
         text = html.unescape(TAG.sub("", prose(scheme.summary))) if scheme else _first_text(found)
@@ -27,7 +27,7 @@ def _first_text(found: list[Section]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Whole sentences as far as there is room, or else whole words."""
+    """Shorten a text to whole sentences, or else to whole words."""
     words = " ".join(text.split())
     if len(words) <= LONGEST:
         return words

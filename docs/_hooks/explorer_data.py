@@ -1,4 +1,4 @@
-"""What the explorer's page knows of the spec: schemes, conventions, parameters and goldens."""
+"""Data of the explorer's page from the spec: schemes, conventions, parameters and goldens."""
 
 import json
 import re
@@ -22,13 +22,13 @@ EXPORTED = re.compile(r"^export function (\w+)", re.MULTILINE)
 
 
 def content() -> str:
-    """Return the explorer's data as JSON, for the calls that there is JavaScript for."""
+    """Return the explorer's data as JSON, for the calls that have a JavaScript implementation."""
     found = [_scheme(scheme) for scheme in _explored()]
     return json.dumps({"schemes": found}, separators=(",", ":"))
 
 
 def module_list() -> str:
-    """List links to the modules of JavaScript, to be read."""
+    """List links to the JavaScript modules, for reading."""
     links = [
         f"[`{each.id}.js`]({FOLDER}/schemes/{each.family}/{each.id}.js)" for each in _explored()
     ]
@@ -36,9 +36,9 @@ def module_list() -> str:
 
 
 def preloads() -> str:
-    """Make links to all modules that the page begins with.
+    """Make preload links to all modules that the page starts with.
 
-    So no browser waits for one module to name the next.
+    Without them, a browser discovers each module only after loading the one that imports it.
     """
     found, new = set[Path](), [DOCS / FOLDER / "page.js"]
     while new:
@@ -56,7 +56,7 @@ def _explored() -> list[Scheme]:
 
 @cache
 def _exported() -> dict[str, set[str]]:
-    """Names of the functions that each scheme's module exports."""
+    """Return the names of the functions that each scheme's module exports."""
     modules = (DOCS / FOLDER / "schemes").glob("*/*.js")
     return {path.stem: set(EXPORTED.findall(path.read_text("utf-8"))) for path in modules}
 
@@ -110,9 +110,9 @@ def _call(scheme: Scheme, call: Call) -> dict[str, Any]:
 
 
 def _initial(scheme: Scheme, call: Call, parameter: Parameter) -> Any:
-    """Return the first value that the page shows for a parameter.
+    """Return the initial value of a parameter on the page.
 
-    It is the reference's default if that is a number, else the value in the first golden that gives
+    It is the reference's default if that is a number, else the value in the first golden that has
     the parameter, else None.
     """
     default = signature(getattr(posenc, call.name)).parameters.get(parameter.name)

@@ -1,7 +1,7 @@
-"""Numbers of the project that stand in sentences: one function or value per ``<!-- fact:name -->``.
+"""Numbers of the project in sentences: one function or value per ``<!-- fact:name -->``.
 
-A page never has such a number typed. It comes from spec, kit and records when the site is built, so
-no sentence can go stale; ``typed`` finds those that somebody wrote all the same.
+Such a number is never typed in a page. It comes from spec, kit and records when the site is built,
+so that no sentence can go stale; ``typed`` finds numbers that were typed nevertheless.
 """
 
 import re
@@ -22,7 +22,7 @@ Fact = Callable[[], int | str]
 
 
 def render_fact(name: str) -> str:
-    """Return a fact as it is printed."""
+    """Return a fact as printed text."""
     value = FACTS[name]()
     return f"{value:,}" if isinstance(value, int) else value
 
@@ -33,8 +33,8 @@ def _of_matrix(name: str) -> Fact:
 
 def unnamed() -> int:
     """Count the wrong miniatures whose mistake has no name in the specification."""
-    found = read_results("matrix")["all"]
-    return int(found["wrong"] - found["nameable"])
+    counts = read_results("matrix")["all"]
+    return int(counts["wrong"] - counts["nameable"])
 
 
 def right() -> int:
@@ -43,7 +43,7 @@ def right() -> int:
 
 
 def _percent(way: str) -> Fact:
-    """Make a fact: the share of wrong miniatures in its reach that a way of checking rejects."""
+    """Make a fact: the share of the wrong miniatures it judges that a way of checking rejects."""
 
     def percent() -> str:
         rejected, asked = totals(read_results("today")["wrong"], way)
@@ -53,23 +53,23 @@ def _percent(way: str) -> Fact:
 
 
 def _alarms(place: int) -> Fact:
-    """Make a fact: how many right miniatures allclose rejects (0) or is asked about (1)."""
+    """Make a fact: the number of right miniatures that allclose rejects (0) or judges (1)."""
     return lambda: totals(read_results("today")["right"], "numpy.allclose")[place]
 
 
 def vector_cases() -> int:
-    """Count the cases of the test vectors that the page offers first."""
+    """Count the cases of the test vectors in the first dtype of the page."""
     return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
 
 
 def measured_with_this_code() -> int:
-    """Schemes for which no code has changed since the matrix was made, their own or shared."""
+    """Count the schemes whose code, own or shared, has not changed since the matrix was made."""
     every = list(schemes().values())
     return len(every) - len(older("matrix", read_results("matrix"), every))
 
 
 def positions_searched() -> int:
-    """Read the last position at which the explorer looks for pasted numbers."""
+    """Read the last position at which the explorer searches for pasted numbers."""
     text = (DOCS / "assets" / "explorer" / "searches.js").read_text(encoding="utf-8")
     (found,) = re.findall(r"^const POSITIONS = ([\d_]+);$", text, re.M)
     return int(found) - 1
@@ -116,11 +116,14 @@ TYPED = re.compile(
     r"|\d\s*±\s*\d|\b\d+\s+(?:seconds|minutes|hours)\b",
     re.I,
 )
-"""A number from ten on, of what the project has or measured; smaller ones are read as words."""
+"""A number of at least ten that counts or measures something of the project.
+
+Smaller numbers are read as words.
+"""
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.S | re.M)
 
 
 def typed(markdown: str) -> Iterator[str]:
-    """Numbers in a page's sentences that must come from the data."""
+    """Yield typed numbers in a page's sentences that must come from the data."""
     for found in TYPED.finditer(CODE.sub("", markdown)):
         yield " ".join(found[0].split())

@@ -1,6 +1,6 @@
-"""A feed of the findings, for those who want to know when there is a new one.
+"""A feed of the findings, for readers who want to know of new ones.
 
-A feed needs whole addresses, so it is written where the address of the site is known.
+A feed needs absolute addresses, so it is written only if the address of the site is known.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 
 
 def content(site: str) -> str:
-    """Write the feed of a site as Atom: an entry for each finding, with the day of its judging."""
+    """Write the feed of a site as Atom: an entry for each finding, with the day it was judged."""
     feed = ElementTree.Element("feed", xmlns=ATOM)
     dated = [(day, each) for each in findings() if (day := judged(each))]
     _fields(feed, id=f"{site}{ADDRESS}", title="posenc: findings in released libraries")
@@ -38,13 +38,13 @@ def _fields(parent: ElementTree.Element, **texts: str) -> None:
 
 
 def judged(found: Finding) -> str:
-    """Return when the library of a finding was judged; empty if no report of it is shown."""
+    """Return when the library of a finding was judged; empty if none of its reports is shown."""
     some = by_library().get(libraries_of(found)[0].name, [])
     return str(some[0].content["measured"]["date"]) if some else ""
 
 
 def write(site: Path, address: str) -> None:
-    """Put the feed and a file for search engines into a site that knows its address."""
+    """Write the feed and robots.txt into a site with a known address."""
     (site / ADDRESS).write_text(content(address), encoding="utf-8")
     robots = f"User-agent: *\nAllow: /\nSitemap: {address}sitemap.xml\n"
     (site / "robots.txt").write_text(robots, encoding="utf-8")

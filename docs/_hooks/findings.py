@@ -1,7 +1,7 @@
-"""Findings: what released libraries are known to get wrong, from the files of known failures.
+"""Findings: known mistakes of released libraries, from the files of known failures.
 
-Each file under ``tests/known`` begins with a comment: library, version, and what was found. Its
-entries are checks that fail; those of one reason are one finding.
+Each file under ``tests/known`` begins with a comment: library, version and remarks. Its entries are
+checks that fail; checks that fail for the same reason are one finding.
 """
 
 import re
@@ -28,7 +28,7 @@ NAME = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """A reason for which checks of a library fail."""
+    """A reason why checks of a library fail."""
 
     reason: str
     link: str
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judged:
-    """What one adapter's file of known failures says of a library."""
+    """The content of one adapter's file of known failures."""
 
     adapter: str
     library: str
@@ -53,14 +53,14 @@ class Judged:
 
     @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
-        """Checks by their reason."""
+        """Failing checks by reason."""
         return {found.reason: found.checks for found in self.findings}
 
 
 def read_known(path: Path) -> Judged:
     """Read a file of known failures.
 
-    Raises PluginError where it does not say what was judged.
+    Raises PluginError if its first comment does not name library and version.
     """
     text = path.read_text(encoding="utf-8")
     comment = " ".join(line.lstrip("# ") for line in COMMENT.findall(text)[0].splitlines())
@@ -87,17 +87,17 @@ def read_known(path: Path) -> Judged:
 
 
 def all_judged() -> list[Judged]:
-    """Every file of known failures."""
+    """Read all files of known failures."""
     return [read_known(path) for path in sorted(FOLDER.glob("*.yaml"))]
 
 
 def count() -> int:
-    """Count the reasons for which checks fail, over all libraries."""
+    """Count the reasons why checks fail, over all libraries."""
     return sum(len({found.reason for found in each.findings}) for each in all_judged())
 
 
 def listed(some: Iterable[Judged]) -> str:
-    """List what the files of known failures of one library say, each reason once."""
+    """List the findings in the known-failure files of one library, each reason once."""
     judged = list(some)
     reasons = dict.fromkeys(found.reason for each in judged for found in each.findings)
     text = ""
@@ -128,6 +128,6 @@ def _render(found: Finding, where: Iterable[Judged]) -> str:
 
 
 def _typed(text: str) -> str:
-    """Set the names of code in a plain text as code."""
+    """Mark up identifiers in a plain text as code."""
     pieces = NAME.split(text)
     return "".join(code(piece) if n % 2 else prose(piece) for n, piece in enumerate(pieces))

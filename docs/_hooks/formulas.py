@@ -1,4 +1,4 @@
-"""TeX formulas become MathML while the site is built, so that no reader needs a script for them."""
+"""Conversion of TeX formulas to MathML when the site is built, so that no page needs a script."""
 
 import html
 import re
@@ -18,22 +18,22 @@ ARITY = {
 }  # fmt: skip
 THIN = "0.167em"
 LONG = 25
-"""Characters in a line of text that may not fit on a telephone, in a table or a list above all."""
+"""Characters of a formula that may not fit on a phone, especially in a table or a list."""
 RELATIONS = "⟸⟹⟺⇐⇒⇔"
 BARS = "|‖"
 
 
 def rendered(page: str, content: str) -> str:
-    """Turn every formula that arithmatex marked in a page's HTML into MathML.
+    """Convert every formula that arithmatex marked in a page's HTML to MathML.
 
-    Raises PluginError naming page and formula if one cannot be converted.
+    Raises PluginError with the page and the formula if one cannot be converted.
     """
 
     def replaced(match: re.Match[str]) -> str:
         tex = html.unescape(match["tex"]).strip()
         try:
             return mathml(tex, block=match["open"] == "[")
-        except Exception as error:  # whatever the converter stumbles over
+        except Exception as error:  # the converter raises many kinds of errors
             raise PluginError(f"{page}: the formula {tex!r} cannot be shown: {error}") from error
 
     return FORMULA.sub(replaced, content)
@@ -42,7 +42,7 @@ def rendered(page: str, content: str) -> str:
 def mathml(tex: str, *, block: bool) -> str:
     """Convert one formula to MathML.
 
-    Raises ValueError for what the converter would let slip through.
+    Raises ValueError for mistakes that the converter does not report.
     """
     text = convert(tex, display="block" if block else "inline")
     ElementTree.register_namespace("", NAMESPACE)
@@ -69,7 +69,7 @@ def _problems(root: ElementTree.Element) -> Iterator[str]:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Set names of functions apart from what surrounds them, as TeX does; brackets stay close."""
+    """Add space around function names, as TeX does, but not next to brackets."""
     for element in parent:
         if _name(element) == "mo" and element.text and element.text in BARS:
             element.attrib.update(lspace="0", rspace="0")
@@ -91,7 +91,7 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _unwrap(root: ElementTree.Element) -> None:
-    """Take away rows that hold a single part, or all: they change nothing, and a page has many."""
+    """Remove rows with a single part, and the outermost row: they are many and have no effect."""
     for parent in root.iter():
         for index, child in enumerate(parent):
             while _name(child) == "mrow" and len(child) == 1 and not child.attrib:

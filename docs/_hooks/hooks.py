@@ -1,8 +1,8 @@
-"""What MkDocs cannot do by itself, without any plugin: see CONTRIBUTING.md, 'The site'.
+"""Hooks that extend MkDocs without a plugin: see CONTRIBUTING.md, 'The site'.
 
 Placeholders such as ``<!-- spec:goldens -->`` are filled from the spec, the kit and the reference;
-formulas become MathML; claims, figures and references are looked up; the navigation of folders
-follows what is in them. Whatever does not fit fails the build.
+formulas become MathML; claims, figures and references are resolved; the navigation lists the pages
+of folders. Any inconsistency fails the build.
 """
 
 import logging
@@ -28,7 +28,7 @@ import feed
 import formulas
 import lessons
 import library_pages
-import lookalikes  # noqa: F401  # asked by a claim, when this folder is no longer on the path
+import lookalikes  # noqa: F401  # imported by a claim when this folder is no longer on the path
 import model_data
 import notation
 import notebooks
@@ -73,19 +73,19 @@ PLAIN = (
 )
 LOG = logging.getLogger("mkdocs.hooks.words")
 EDITED = "edit/main/docs/"
-"""Where the repository's host changes a page."""
+"""Path at which the repository's host edits a page."""
 PLAIN_CODE = re.compile(r'<span class="[nwp]">([^<]*)</span>')
-"""Names, blanks and brackets in code, which need no colour: half of all elements."""
+"""Names, spaces and brackets in code, which need no colour: half of all elements."""
 OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
 ELLIPSIS = re.compile(
     r'(<(?:a|label)\b[^>]*\bmd-nav__link\b[^>]*>)\s*<span class="md-ellipsis">\s*([^<]*?)\s*</span>'
 )
-"""A box around each name in the navigation, for names too long for a line; ours take two."""
+"""A box around each name in the navigation that truncates long names; ours wrap instead."""
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of a folder in place of a pattern in the navigation."""
+    """Replace patterns in the navigation by the pages of the folder."""
     search_index.clear()
     word_count.clear()
     if config.repo_url:
@@ -106,7 +106,7 @@ def _expanded(docs: Path, entry: Any) -> Any:
 
 
 def _by_family(pages: list[str]) -> list[Any]:
-    """Pages of schemes in a group for each family, after the others."""
+    """Group the pages of schemes by family, after all other pages."""
     found = scheme_families.by_family()
     pages_of = {
         family: [page for page in (f"schemes/{scheme.id}.md" for scheme in some) if page in pages]
@@ -118,7 +118,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks; a library gets a page, and a scheme without a page too."""
+    """Publish spec, data and notebooks, and pages for libraries and for schemes without a page."""
     for path in (
         *read.spec_folder().glob("*.json"),
         *read.scheme_paths(),
@@ -147,7 +147,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Fill the placeholders; any other comment is a placeholder misspelt."""
+    """Fill the placeholders; any other comment is a misspelt placeholder."""
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
         if name != f"schemes/{scheme.id}.md":
@@ -191,14 +191,14 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
 
 
 def _scheme_of(page: str) -> Scheme | None:
-    """Return the scheme that a page is about, if there is one."""
+    """Return the scheme that a page is about, if any."""
     folder, _, file = page.rpartition("/")
     id = Path(file).stem.removesuffix(pages.REFERENCE)
     return scheme_blocks.schemes().get(id) if folder == "schemes" else None
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Turn formulas into MathML and draw the figures."""
+    """Convert formulas to MathML and draw the figures."""
     name = page.file.src_uri
     found = search_index.sections(html)
     search_index.add(page, found)
@@ -211,25 +211,25 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """Name what the theme leaves without a name, and search as this site does."""
+    """Add missing accessible names, and attach the site's search worker."""
     name = page.file.src_uri
     return search_index.attach_worker(name, accessible.label_navigation(name, _light(output)))
 
 
 def _light(output: str) -> str:
-    """Leave out what a page does not need: boxes around names, styles of objects it has not."""
+    """Remove what a page does not need: boxes around names, and styles for objects without any."""
     plain = ELLIPSIS.sub(r"\1\2", output)
     return plain if 'class="doc ' in plain else OBJECTS_STYLE.sub("", plain)
 
 
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:
-    """Write what stands beside pages: late, so that a build that fails has not waited."""
+    """Write the files that are not pages: last, so that a failing build fails early."""
     search_index.write(Path(config.site_dir))
     LOG.info(word_count.said())
     if config.site_url:
         cards.write(Path(config.site_dir))
         feed.write(Path(config.site_dir), config.site_url)
-    else:  # a map of addresses that nobody knows is empty
+    else:  # without an address, a sitemap is empty
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
@@ -238,7 +238,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
 
 
 def write_licences(site: Path) -> None:
-    """Put the licences of the theme and of its icons beside its code, as both ask for."""
+    """Write the licences of the theme and of its icons next to its code, as both require."""
     icons = Path(material.__file__).parent / "templates" / ".icons" / "material" / "LICENSE"
     texts = (
         distribution("mkdocs-material").read_text("licenses/LICENSE"),
@@ -251,7 +251,7 @@ def write_licences(site: Path) -> None:
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
-    """Finish the page that a server shows instead of a missing one as other pages are finished."""
+    """Finish the 404 page like other pages."""
     if not template_name.endswith(".html"):
         return output_content
     page = accessible.label_navigation(template_name, _light(output_content))

@@ -1,8 +1,8 @@
-"""The lessons: their order and length, who uses what, and no term before it is explained.
+"""The lessons: their order and length, models that use a scheme, and the explanation of terms.
 
-A term is an entry of the glossary, but for the kit's own words, which have the class ``kit`` there.
-A lesson explains it where it stands in slanted letters and leads to its entry. A lesson that uses a
-term that neither it nor one before has explained fails the build.
+A term is an entry of the glossary, except for the kit's own words, which have the class ``kit``
+there. A lesson explains a term where the term is in italics with a link to its entry. A lesson that
+uses a term before it or an earlier lesson has explained it fails the build.
 """
 
 import html
@@ -29,20 +29,20 @@ HEAD = re.compile(r"\A---\n(?P<fields>.*?)\n---\n", re.S)
 FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```$", re.S | re.M)
 QUIET = re.compile(r"\\\[.*?\\\]|\\\(.*?\\\)|`[^`\n]*`|<[^>]*>|\]\([^)]*\)|\[@[^\]]*\]", re.S)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12
-"""Of prose and of code, for somebody who reads in a second language and looks at each line."""
+"""Reading speed for prose and for code, of a careful reader in a second language."""
 LONGEST = 10
-"""Minutes that a lesson takes at most."""
+"""Most minutes that a lesson may take."""
 
 SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope")
 """Schemes that a reader of the lessons knows as RoPE with a scaling."""
 ROTARY = ("rope", "p-rope", "m-rope")
 NAMED = 6
-"""So many models are named of those that use a scheme."""
+"""Number of models that are named of those that use a scheme."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One page of the lessons, with what it is called and what its text says."""
+    """One page of the lessons, with its title, description and text."""
 
     page: str
     title: str
@@ -51,7 +51,7 @@ class Lesson:
 
     @property
     def minutes(self) -> int:
-        """Compute how long it takes to read its words and its lines of code, answers included."""
+        """Estimate the time to read its words and its lines of code, including answers."""
         lines = sum(len(found[0].splitlines()) - 2 for found in FENCE.finditer(self.text))
         words = len(QUIET.sub("", FENCE.sub("", self.text)).split())
         return math.ceil(words / WORDS_PER_MINUTE + lines / LINES_PER_MINUTE)
@@ -81,7 +81,7 @@ def lessons() -> list[Lesson]:
 
 
 def terms() -> dict[str, str]:
-    """Read the terms of the field from the glossary: their titles by their anchors."""
+    """Read the terms of the field from the glossary: titles by anchor."""
     text = (DOCS / "glossary.md").read_text(encoding="utf-8")
     return {
         slugify(entry["title"], "-"): entry["title"]
@@ -91,10 +91,10 @@ def terms() -> dict[str, str]:
 
 
 def unexplained(some: Sequence[Lesson], known: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield each use of a term before the place that explains it: page, title and sentence.
+    """Yield each use of a term before its explanation: page, title and sentence.
 
-    ``known`` has the titles of terms by their anchors. Code, formulas and addresses do not count. A
-    second explanation of a term is a finding too, for the first must be enough.
+    ``known`` has the titles of terms by anchor. Code, formulas and addresses do not count. A second
+    explanation of a term is reported too, since the first must suffice.
     """
     explained: set[str] = set()
     for lesson in some:
@@ -115,7 +115,7 @@ def unexplained(some: Sequence[Lesson], known: dict[str, str]) -> Iterator[tuple
 
 
 def _readable(text: str) -> str:
-    """Leave out what is not read as words, but keep the places of explanations."""
+    """Remove everything that is not prose, except the links of explanations."""
     text = re.sub(r"<!--.*?-->", "", FENCE.sub("", text), flags=re.S)
     return QUIET.sub(lambda found: found[0] if "glossary.md#" in found[0] else " ", text)
 
@@ -125,12 +125,12 @@ def _explanations(text: str) -> list[tuple[int, str]]:
 
 
 def _silence(found: re.Match[str]) -> str:
-    """Keep the length of an explanation or a compound, and none of its words."""
+    """Replace an explanation or a compound by spaces of the same length."""
     return " " * len(found[0])
 
 
 def _forms(title: str) -> re.Pattern[str]:
-    """Match a term and its plural, not as a part of a longer word or of a compound."""
+    """Match a term and its plural, but not within a longer word or a compound."""
     words = r"\s+".join(map(re.escape, title.split()))
     return re.compile(rf"(?<![\w-]){words}(?:s|es)?(?![\w-])", re.I)
 
@@ -157,7 +157,7 @@ def checked(page: str, markdown: str) -> str:
 
 
 def overview() -> str:
-    """List all lessons with what they are about and how long they take."""
+    """List all lessons with their descriptions and reading times."""
     items = "".join(
         f"{number}.  **[{lesson.title}]({lesson.page.removeprefix(FOLDER)})**, {lesson.minutes} "
         f"minutes.<br>{lesson.description}\n\n"
@@ -167,7 +167,7 @@ def overview() -> str:
 
 
 def _models_of(some: Sequence[str]) -> list[Model]:
-    """Find the models of which some layers have one of these schemes."""
+    """Find the models that use one of these schemes in some layers."""
     return [
         model for model in load_all() if any(group.scheme in some for group in model.meaning.groups)
     ]
@@ -176,8 +176,8 @@ def _models_of(some: Sequence[str]) -> list[Model]:
 def users(name: str) -> str:
     """Name some models that use a scheme, and say how many more there are.
 
-    ``scaled`` stands for every scaling of RoPE. Of each ``model_type`` the shortest name is shown,
-    the types with most models first. Raises PluginError where no model has the scheme.
+    ``scaled`` stands for every scaling of RoPE. Each ``model_type`` is shown by its model with the
+    shortest name, the types with most models first. Raises PluginError if no model has the scheme.
     """
     found = _models_of(SCALED if name == "scaled" else (name,))
     if not found:
@@ -194,7 +194,7 @@ def users(name: str) -> str:
 
 
 def types() -> str:
-    """Tabulate which ``model_type`` has which encoding, for all models of the site."""
+    """Tabulate each ``model_type`` by its encoding, for all models of the site."""
     rows = {
         "learned table": ("learned",),
         "sinusoid": ("sinusoidal",),

@@ -1,4 +1,4 @@
-"""A page for each library of the scoreboard: its schemes as rows, what is wrong, how to see it."""
+"""A page for each library of the scoreboard: schemes, mistakes, and how to reproduce them."""
 
 import html
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ FOLDER = "scoreboard"
 
 
 def pages() -> dict[str, str]:
-    """Markdown of every library's page, by its address in the documentation."""
+    """Return the Markdown of every library's page, by address in the documentation."""
     return {f"{FOLDER}/{name}.md": _page(some) for name, some in by_library().items()}
 
 
@@ -53,7 +53,7 @@ def _judged(some: list[Kept]) -> str:
 
 
 def _schemes(some: list[Kept]) -> str:
-    """Make a row for each scheme, with the counts of all adapters together."""
+    """Make a row for each scheme, with the summed counts of all adapters."""
     known = board_findings()
     found = {each.adapter.name: cells(each, known) for each in some}
     rows = []
@@ -114,7 +114,7 @@ def _finding(found: Finding) -> str:
 
 
 def _known(library: Library) -> str:
-    """Show the file of known failures of each adapter, also of those without a row."""
+    """Show the file of known failures of each adapter, including adapters without a row."""
     judged = [
         findings.read_known(each.known)
         for each in (*library.adapters, *library.beside)
@@ -150,7 +150,7 @@ def _places(adapter: Adapter) -> Iterable[str]:
 
 
 def _history(some: list[Kept]) -> str:
-    """Show what a release changed, where an earlier one was judged too."""
+    """Show the changes since an earlier judged release, if there is one."""
     changes = [_changes(each, before) for each in some if (before := earlier(each))]
     told = "".join(changes) or paragraph(
         f"{html.escape(some[0].version)} is the first release that was judged."

@@ -1,9 +1,9 @@
-"""Uniqueness by one definition, applied to every scheme: whether it tells positions apart.
+"""Uniqueness by one definition, applied to every scheme: whether it distinguishes positions.
 
-The same content, without zeros, is put at many positions of one text. Where the results of two of
-them are equal, the scheme does not tell them apart. Of a bias or a score that is asked of keys that
-one query sees on the same side. The numbers that training finds, or that are drawn before it, may
-be any, so they are tried as the first golden has them and as 0.
+The same content, without zeros, is put at many positions of one text. If the results at two of them
+are equal, the scheme does not distinguish them. For a bias or a score, these are positions of keys
+on one side of a query. Learned numbers, and numbers drawn before training, may have any values, so
+they are tried with the values of the first golden and as 0.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ TABLES = ("table", "p_q", "p_k", "q_r", "k_r", "x_table", "y_table", "h_table", 
 NETWORKS = ("w1", "b1", "w2", "b2", "w_in", "b_in", "w_mid", "b_mid", "w_out", "b_out", "w")
 COEFFICIENTS = ("sin_coef", "cos_coef")
 LEARNED = frozenset((*TABLES, *NETWORKS, *COEFFICIENTS, "weight", "weight_g", "proportion"))
-"""Numbers of the model that may be any, and the share of pairs that turn, which may be 0."""
+"""Numbers of the model that may have any values, and the share of rotated pairs, which may be 0."""
 
 SIDE = 8
 MANY = SIDE * SIDE
@@ -31,7 +31,7 @@ SIZES = {"q_len": 1, "k_len": MANY, "length": MANY, "height": SIDE, "width": SID
 
 
 def told_apart(scheme: KnownScheme) -> bool | None:
-    """Whether no two positions have the same result; None of masks and of numbers of tokens."""
+    """Return whether all positions have different results; None for masks and position ids."""
     found = [
         _distinct(_codes(scheme, golden, zero))
         for golden in _goldens(scheme)
@@ -51,7 +51,7 @@ def _goldens(scheme: KnownScheme) -> list[Golden]:
 
 
 def _encodes(call: Call) -> bool:
-    """Whether a call makes rows, or logits from contents, and not by tables that it is given."""
+    """Return whether a call computes rows, or logits from content, without given tables."""
     if {"cos", "cis", "cache"} & call.arguments.keys():
         return False
     return call.kind in ("encode", "rotary", "sum", "layer", "grid", "bias", "attention") or (
@@ -60,7 +60,7 @@ def _encodes(call: Call) -> bool:
 
 
 def _codes(scheme: KnownScheme, golden: Golden, zero: bool) -> Array:
-    """Compute what the reference makes of each position: [positions, …]."""
+    """Compute the reference's result for each position: [positions, …]."""
     call = scheme.calls[golden.call]
     given = _spread(materialise(golden.arguments), coordinates=scheme.family == "absolute")
     if zero:
@@ -72,7 +72,7 @@ def _codes(scheme: KnownScheme, golden: Golden, zero: bool) -> Array:
 
 
 def _spread(given: Arguments, coordinates: bool) -> Arguments:
-    """Arguments of a golden with one content at many positions."""
+    """Return a golden's arguments with the same content at many positions."""
     spread = given | {name: size for name, size in SIZES.items() if name in given}
     if "positions" in given:
         spread["positions"] = _places(given["positions"])
@@ -92,13 +92,13 @@ def _spread(given: Arguments, coordinates: bool) -> Arguments:
             spread[name] = _waves(heads, rows - tokens + many, width)
     if "positions" in given and "table" in given:
         spread["table"] = _waves(2 * MANY, 8)
-    if "adjacency" in given:  # a chain that ends in two nodes with the same neighbour
+    if "adjacency" in given:  # a chain that ends in a fork
         fork = np.eye(MANY, k=1)
         fork[-3, -1], fork[-2, -1] = 1, 0
         spread["adjacency"] = fork + fork.T
-    for name in {"before", "after"} & given.keys():  # a distance for each place but the first
+    for name in {"before", "after"} & given.keys():  # a distance for each key but the first
         spread[name] = 2 * np.arange(1, MANY)
-    if {"table", "height", "width"} <= given.keys():  # a row for each offset, and for other tokens
+    if {"table", "height", "width"} <= given.keys():  # a row for each offset and for special tokens
         rows, heads = given["table"].shape
         others = rows - (2 * given["height"] - 1) * (2 * given["width"] - 1)
         spread["table"] = _waves((2 * SIDE - 1) ** 2 + others, heads)
@@ -106,18 +106,18 @@ def _spread(given: Arguments, coordinates: bool) -> Arguments:
 
 
 def _of_tokens(name: str, given: Arguments) -> bool:
-    """Whether an argument has a row for each token; Transformer-XL's v is one for each head."""
+    """Return whether an argument has a row for each token; Transformer-XL's v has one per head."""
     return name in given and (name != "v" or given["v"].shape[:-1] == given["k"].shape[:-1])
 
 
 def _waves(*shape: int) -> Array:
-    """Make an array of numbers that all differ."""
+    """Make an array of distinct numbers."""
     waves: Array = np.sin(np.arange(1.0, 1 + np.prod(shape)))
     return waves.reshape(shape)
 
 
 def _places(positions: Array) -> Array:
-    """Whole positions in the form of those given: one list, or one for each axis."""
+    """Return integer positions in the form of ``positions``: one list, or one for each axis."""
     if positions.ndim == 1:
         return np.arange(MANY)
     axes = len(positions)
@@ -125,7 +125,7 @@ def _places(positions: Array) -> Array:
 
 
 def _distinct(codes: Array) -> bool:
-    """Whether all rows differ by more than rounding."""
+    """Return whether all rows differ by more than rounding."""
     rows = codes.reshape(len(codes), -1)
     scale = np.abs(rows).max() or 1.0
     return len(np.unique(np.round(rows / scale, 9), axis=0)) == len(rows)

@@ -1,4 +1,4 @@
-"""Small pieces of HTML and Markdown, and plain text of the spec made presentable."""
+"""Small pieces of HTML and Markdown, and markup of the spec's plain text."""
 
 import html
 import re
@@ -9,13 +9,13 @@ INNER = r"(?:[^()]|\([^()]*\))*"
 
 
 def code(text: object) -> str:
-    """Set a text as it would be typed; what is short stays in one piece."""
+    """Mark up a text as code; short code does not wrap."""
     shown = html.escape(str(text), quote=False)
     return f'<code class="short">{shown}</code>' if len(shown) < 28 else f"<code>{shown}</code>"
 
 
 def prose(text: str) -> str:
-    """Set a sentence of the spec, which is plain text, with its indices and powers as such."""
+    """Mark up a plain-text sentence of the spec, with identifiers, indices and powers."""
     shown = html.escape(text, quote=False).replace("&gt;=", "≥").replace("&lt;=", "≤")
     shown = IDENTIFIER.sub(lambda match: f"<code>{match[0]}</code>", shown)
     pieces = re.split(r"(<code>.*?</code>)", shown)
@@ -31,12 +31,12 @@ def _raised(text: str) -> str:
 
 
 def paragraph(*parts: str) -> str:
-    """Make a paragraph of finished pieces."""
+    """Make a paragraph of pieces of HTML."""
     return f"<p>{' '.join(part for part in parts if part)}</p>\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Make a table of finished cells that scrolls by itself when it is wider than the page."""
+    """Make a table of HTML cells, which scrolls sideways if it is wider than the page."""
     top = "".join(f"<th>{cell}</th>" for cell in head)
     body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in rows)
     return (
@@ -51,12 +51,12 @@ def _cell(content: str) -> str:
 
 
 def heading(level: int, text: str, anchor: str) -> str:
-    """Make a Markdown heading, so that it is in the table of contents."""
+    """Make a Markdown heading, which appears in the table of contents."""
     return f"\n{'#' * level} {text} {{ #{anchor} }}\n\n"
 
 
 def fenced(text: str, language: str = "text", title: str = "", kind: str = "") -> str:
-    """Make a block of text or code; output has a kind, which is a class of the style sheet."""
+    """Make a block of text or code; ``kind`` is the style sheet's class for a block of output."""
     options = f" .no-copy .{kind}" if kind else ""
     options += f' title="{title}"' if title else ""
     return f"\n```{{ .{language}{options} }}\n{text.rstrip()}\n```\n\n"
@@ -68,7 +68,7 @@ def link(url: str, text: str) -> str:
 
 
 def thread(url: str) -> str:
-    """Make a link that says which thread or page it leads to."""
+    """Make a link named after the thread or page that it leads to."""
     found = re.match(r"https://github\.com/([^/]+/[^/]+)/(?:pull|issues)/(\d+)$", url)
     name = f"{found[1]}#{found[2]}" if found else url.removeprefix("https://")
     return link(url, html.escape(name))

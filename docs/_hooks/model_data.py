@@ -1,4 +1,4 @@
-"""Frequencies of released models, for the page that tells what pasted numbers are."""
+"""Frequencies of released models, for the page that identifies pasted numbers."""
 
 import json
 from typing import Any
@@ -12,13 +12,13 @@ ADDRESS = "assets/explorer/models.json"
 
 
 def content() -> str:
-    """As JSON: each progression once, with the models that have it."""
-    found: dict[tuple[str, tuple[float, ...]], dict[str, Any]] = {}
+    """Return as JSON each progression once, with the models that have it."""
+    progressions: dict[tuple[str, tuple[float, ...]], dict[str, Any]] = {}
     for model in load_all():
         for group in model.meaning.groups:
             if group.turns:
                 row = tuple(float(f"{value:.15g}") for value in frequencies(group))
-                entry = found.setdefault(
+                entry = progressions.setdefault(
                     (group.scheme, row),
                     {
                         "scheme": group.scheme,
@@ -30,7 +30,7 @@ def content() -> str:
                     },
                 )
                 entry["models"].append(_name(model, group))
-    return json.dumps(list(found.values()), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(list(progressions.values()), ensure_ascii=False, separators=(",", ":"))
 
 
 def _name(model: Model, group: Group) -> str:

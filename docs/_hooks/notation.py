@@ -1,4 +1,4 @@
-"""What letters mean: one table for all pages, and what on a page contradicts it."""
+"""The meanings of letters: one table for all pages, and contradictions to it on a page."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,12 @@ INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
 @lru_cache(maxsize=1)
 def read_notation() -> dict[str, Any]:
     """Read the file with all letters."""
-    found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return found
+    notation: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return notation
 
 
 def formulas(markdown: str) -> list[str]:
-    """Find the formulas of a page, outside of code."""
+    """Find the formulas of a page outside code."""
     return [first or second for first, second in FORMULA.findall(CODE.sub("", markdown))]
 
 
@@ -51,9 +51,9 @@ def breaches(page: str, markdown: str) -> Iterator[str]:
 
 
 def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str]:
-    """Yield equations that say something else of a letter, and forms that it never has.
+    """Yield equations that give a letter another meaning, and forms that it must never have.
 
-    An equation with a number gives an example, not a meaning.
+    An equation with a number is an example, not a meaning.
     """
     for never in rule.get("never", ()):
         if found := re.search(never, formula):
@@ -68,10 +68,10 @@ def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str
 
 
 def checked(page: str, markdown: str) -> str:
-    """Check that a page keeps to the table, and add a line that leads to it.
+    """Check that a page conforms to the table, and add a line that links to it.
 
-    Raises PluginError if the page does not keep to it. A page without formulas, one that names the
-    table's page, that page itself, and a lesson, which explains its letters, get no line.
+    Raises PluginError if it does not conform. No line is added to a page without formulas, a page
+    that mentions the table's page, that page itself, or a lesson, which explains its letters.
     """
     for breach in breaches(page, markdown):
         raise PluginError(f"{page}: {breach}")

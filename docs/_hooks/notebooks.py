@@ -1,7 +1,7 @@
-"""A notebook of each lesson, for those who want to change the numbers: made from the page.
+"""A notebook of each lesson, generated from the page, for readers who want to change the numbers.
 
-It needs no connection: pictures that move and links stay on the site, and all code is in it, with
-what it printed.
+It works offline: moving pictures and links stay on the site, and all code is in it, with its
+output.
 """
 
 import html
@@ -25,7 +25,7 @@ TAG = re.compile(r"</?[a-z][^>]*>")
 
 
 def address(lesson: lessons.Lesson) -> str:
-    """Return where the notebook of a lesson is found."""
+    """Return the address of the notebook of a lesson."""
     return lesson.page.removesuffix(".md") + ".ipynb"
 
 
@@ -44,7 +44,7 @@ def content(lesson: lessons.Lesson) -> str:
 
 
 def offered(page: str, markdown: str) -> str:
-    """Add a line to a lesson that leads to its notebook."""
+    """Add a line to a lesson that links to its notebook."""
     if page not in lessons.pages():
         return markdown
     name = page.removeprefix(lessons.FOLDER).removesuffix(".md")
@@ -53,7 +53,7 @@ def offered(page: str, markdown: str) -> str:
 
 
 def _cells(lesson: lessons.Lesson) -> Iterator[dict[str, Any]]:
-    """Cut a lesson into cells of words and of code, each code with its output."""
+    """Cut a lesson into cells of text and of code, code with its output."""
     end, code = 0, None
     for found in FENCE.finditer(lesson.text):
         kind, text = found["kind"], dedent(found["text"]).rstrip("\n")
@@ -87,7 +87,7 @@ def _words(lesson: lessons.Lesson, markdown: str) -> Iterator[dict[str, Any]]:
 
 
 def _plain(lesson: lessons.Lesson, markdown: str) -> str:
-    """Turn a part of a page into Markdown that every notebook shows."""
+    """Convert a part of a page to Markdown that any notebook renders."""
     text = references.cited(lesson.page, markdown)
     text = USED.sub(lambda found: TAG.sub("", lessons.users(found["name"])), text)
     text = text.replace(TYPES, "The table of types is on the site.")

@@ -11,9 +11,9 @@ from pages import DOCS
 
 @lru_cache(maxsize=1)
 def changed() -> dict[str, str]:
-    """Return the day of the last commit of each page, by its path; empty where nobody knows.
+    """Return the day of the last commit of each page, by path; empty if unknown.
 
-    A clone without history would say the day of its only commit of every page.
+    A shallow clone would give the day of its only commit for every page.
     """
     try:
         if _git("rev-parse", "--is-shallow-repository").strip() != "false":
@@ -25,7 +25,7 @@ def changed() -> dict[str, str]:
 
 
 def newest(log: str) -> dict[str, str]:
-    """Read a log of days, each behind a zero byte and before the paths that changed then."""
+    """Read a log of days, each after a zero byte and followed by the paths changed on that day."""
     found: dict[str, str] = {}
     for entry in log.split("\0")[1:]:
         day, *paths = entry.split()

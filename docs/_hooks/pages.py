@@ -1,4 +1,4 @@
-"""Python that stands beside a page: modules in folders that mirror the folders of pages."""
+"""Python modules that belong to pages, in folders that mirror the folders of pages."""
 
 import sys
 from pathlib import Path
@@ -11,11 +11,11 @@ from posenc_conformance.scheme_file.read import paths_by_name
 
 DOCS = Path(__file__).parents[1]
 REFERENCE = "-reference"
-"""Ends the name of the second page of a scheme."""
+"""Suffix of the name of a scheme's second page."""
 
 
 def path_of(kind: str, page: str) -> Path:
-    """Return the path of a page's module; for a scheme's page it is in the folder of its family."""
+    """Return the path of a page's module, which for a scheme is in the folder of its family."""
     *folders, name = page.removesuffix(".md").split("/")
     if folders == ["schemes"] and name in paths_by_name():
         folders.append(paths_by_name()[name].parent.name)
@@ -26,7 +26,7 @@ def path_of(kind: str, page: str) -> Path:
 def module_of(kind: str, page: str) -> ModuleType | None:
     """Import the module of a page; return None if it has none.
 
-    For example, ``claims/theory/why_order.py`` is a module of ``theory/why-order.md``.
+    For example, ``claims/theory/why_order.py`` belongs to ``theory/why-order.md``.
     """
     path = path_of(kind, page)
     if not path.is_file():
@@ -38,7 +38,7 @@ def module_of(kind: str, page: str) -> ModuleType | None:
 
 
 def pages_with(kind: str) -> list[str]:
-    """Pages that have a module in a folder; raises PluginError for a module without a page."""
+    """Return the pages with a module of this kind; raises PluginError for one without a page."""
     found = []
     for path in sorted((DOCS / kind).rglob("*.py")):
         if path.stem == "__init__":
@@ -55,7 +55,7 @@ def pages_with(kind: str) -> list[str]:
 
 
 def figures_of(page: str) -> ModuleType:
-    """Import the figures of a page, for another page that shows one of them too.
+    """Import the figures of a page, for another page that also shows one of them.
 
     Raises PluginError if the page has none.
     """

@@ -34,24 +34,24 @@ class Reference:
 
     @property
     def short(self) -> str:
-        """As it is cited."""
+        """The citation in a text."""
         return f"{self.authors} {self.year}"
 
     @property
     def arxiv(self) -> str | None:
-        """Its number at arXiv, if it is there."""
+        """Its arXiv number, if it has one."""
         return arxiv_id(self.url)
 
 
 def arxiv_id(url: str) -> str | None:
-    """Return the number of the arXiv paper that an address leads to, without its version."""
+    """Return the number of the arXiv paper at an address, without version; None for other sites."""
     found = ARXIV.search(url)
     return found[1] if found else None
 
 
 @lru_cache(maxsize=1)
 def references() -> dict[str, Reference]:
-    """All references by key; raises PluginError for an entry that is not one, or is there twice."""
+    """Return all references by key; raises PluginError for an invalid or repeated entry."""
     found = {}
     text = FILE.read_text(encoding="utf-8")
     twice = [key for key, count in Counter(KEY.findall(text)).items() if count > 1]
@@ -66,7 +66,7 @@ def references() -> dict[str, Reference]:
 
 
 def cited(page: str, markdown: str) -> str:
-    """Turn the citations of a page into links to the bibliography; code stays as it is."""
+    """Replace the citations of a page by links to the bibliography, except in code."""
     up = "../" * page.count("/")
 
     def replaced(match: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def cited(page: str, markdown: str) -> str:
 
 
 def citing() -> dict[str, list[str]]:
-    """Pages by the key that they cite, or whose scheme has the paper among its sources."""
+    """Return for each key the pages that cite it, or whose scheme has the paper as a source."""
     pages: dict[str, list[str]] = {}
     papers = {each.arxiv: each.key for each in references().values() if each.arxiv}
     for path in sorted(DOCS.rglob("*.md")):
@@ -103,7 +103,7 @@ def citing() -> dict[str, list[str]]:
 
 
 def bibliography() -> str:
-    """Every reference with the pages that cite it; raises PluginError for one never cited."""
+    """List every reference with the pages that cite it; raises PluginError for one never cited."""
     where = citing()
     unused = sorted(set(references()) - set(where))
     if unused:

@@ -1,8 +1,8 @@
-"""What the search knows: the prose of every page, in a file that is fetched when somebody searches.
+"""The search index: the prose of every page, in a file that is fetched when a reader searches.
 
-The theme's search box asks ``assets/search/worker.js`` instead of the theme's own worker. Code,
-tables, formulas and what is folded are left out; their headings stay, so that each can be found by
-its name. ``keywords`` in the head of a page are words for which it is the right one.
+The theme's search box uses ``assets/search/worker.js`` instead of the theme's own worker. Code,
+tables, formulas and folded parts are left out; headings stay, so that all can be found by name.
+``keywords`` in the head of a page are words for which it is the best result.
 """
 
 import json
@@ -24,7 +24,7 @@ HEADINGS = ("h1", "h2", "h3")
 LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscript", "textarea")
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
-"""Pages of which only names are taken: interfaces, and what sources of schemes' pages say too."""
+"""Pages of which only headings are indexed: interfaces, and the sources of schemes' pages."""
 REFERENCES = f"{REFERENCE}.md"
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
@@ -43,7 +43,7 @@ class Prose(HTMLParser):
         self._heading = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a section, or something that is left out."""
+        """Begin a section, or an element that is left out."""
         given = {name: value or "" for name, value in attrs}
         if tag in HEADINGS and "id" in given:
             self._heading = tag
@@ -56,7 +56,7 @@ class Prose(HTMLParser):
             self._silent.append(tag in LEFT_OUT or bool(classes & CLASSES_LEFT_OUT))
 
     def handle_endtag(self, tag: str) -> None:
-        """End a heading, or what was left out."""
+        """End a heading, or an element that is left out."""
         if tag == self._heading:
             self._heading = ""
         if tag not in NEVER_CLOSED and self._silent:
@@ -64,7 +64,7 @@ class Prose(HTMLParser):
             self.sections[-1][2] += " "
 
     def handle_data(self, data: str) -> None:
-        """Take a text to its section."""
+        """Add a text to its section."""
         if self._heading:
             self.sections[-1][1] += data if "¶" not in data else ""
         elif not any(self._silent):
@@ -72,7 +72,7 @@ class Prose(HTMLParser):
 
 
 def sections(html: str) -> list[Section]:
-    """Return what a page's HTML says, without its code, tables and formulas."""
+    """Return the sections of a page's HTML, without code, tables and formulas."""
     parser = Prose()
     parser.feed(html)
     parser.close()
@@ -88,14 +88,14 @@ def clear() -> None:
 
 
 def add(page: Page, found: list[Section]) -> None:
-    """Take a page into the index.
+    """Add a page to the index.
 
-    Of some pages only the names are taken. The page of models gets a section for every model.
+    Some pages are indexed only by their headings. The page of models gets a section per model.
     """
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
     if page.file.src_uri.endswith(REFERENCES):
-        return  # its scheme's page leads to it
+        return  # its scheme's page links to it
     if page.file.src_uri.startswith(NAMES_ALONE):
         found = [(anchor, title, "") for anchor, title, _ in found]
     (_, title, text), *rest = found
@@ -109,7 +109,7 @@ def add(page: Page, found: list[Section]) -> None:
 def attach_worker(page: str, output: str) -> str:
     """Make a finished page search with the worker of this site.
 
-    Raises PluginError when the theme has changed, so that this cannot fail unseen.
+    Raises PluginError if the theme has changed, so that this cannot fail silently.
     """
     changed, count = WORKER.subn("assets/search/worker.js", output)
     if count != 1:
@@ -121,7 +121,7 @@ def attach_worker(page: str, output: str) -> str:
 
 
 def write(site: Path) -> None:
-    """Put the index beside its worker, and leave nothing in the one that the theme fetches."""
+    """Write the index next to its worker, and empty the index that the theme fetches."""
     path = site / THEME_INDEX
     theirs = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**theirs, "docs": []}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The test vectors that the site offers: made when it is built, and kept nowhere else."""
+"""The test vectors that the site offers, generated when it is built and stored nowhere else."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from posenc_conformance.commands.export.vectors import Vectors
 
 PAGE = "vectors"
 DTYPES = ("float32", "bfloat16")
-"""Dtypes that can be downloaded; the first file by file too."""
+"""Dtypes of archives to download; the first dtype also as single files."""
 
 
 @lru_cache
@@ -33,7 +33,7 @@ def files(dtype: str) -> Mapping[str, bytes]:
 
 @lru_cache
 def archive(dtype: str) -> bytes:
-    """Pack the files of one dtype into an archive, which is the same whenever it is made."""
+    """Pack the files of one dtype into a reproducible archive."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in files(dtype).items():
@@ -44,7 +44,7 @@ def archive(dtype: str) -> bytes:
 
 
 def write(site: Path) -> None:
-    """Put archives and files where the page links to them."""
+    """Write archives and files to where the page links to them."""
     folder = site / PAGE
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files(DTYPES[0]).items():
@@ -59,7 +59,7 @@ def _archive_name(dtype: str) -> str:
 
 
 def archives() -> str:
-    """Tabulate the archives, with what each holds."""
+    """Tabulate the archives with their numbers of cases and sizes."""
     rows = []
     for dtype in DTYPES:
         count = sum(len(each.cases) for each in exported(dtype))
@@ -83,7 +83,7 @@ def downloads() -> str:
 
 
 def sample() -> str:
-    """Show one case as the text has it."""
+    """Show one case in the text format."""
     text = files(DTYPES[0])[f"rope.{DTYPES[0]}.txt"].decode()
     found = re.search(r"^case interleaved-d2\n.*?^end$", text, re.M | re.S)
     assert found is not None
@@ -91,7 +91,7 @@ def sample() -> str:
 
 
 def _link(name: str, words: str = "") -> str:
-    """Link to a file beside the page, which MkDocs does not know while it builds."""
+    """Link to a file next to the page, which MkDocs does not know during the build."""
     return f'<a href="{name}" download>{words or name}</a>'
 
 

@@ -1,4 +1,4 @@
-"""One version of the site beside others: `mike` tells a build its version, and asks for this."""
+"""Support for several versions of the site: `mike` sets the version of a build."""
 
 import os
 
@@ -6,9 +6,9 @@ from mkdocs.config.defaults import MkDocsConfig
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Show the list of versions where there are several, and below which address this one is."""
+    """Configure the list of versions and the address for a build by `mike`."""
     if "MIKE_DOCS_VERSION" in os.environ:
         config.extra["version"] = {"provider": "mike", "default": ["latest", "dev"]}
-        if config.site_url:  # mike puts the version behind it, but no slash
+        if config.site_url:  # mike appends the version without a slash
             config.site_url = config.site_url.rstrip("/") + "/"
     return config

@@ -1,4 +1,4 @@
-"""How many words the site has: a build says so at its end, so that a page that grows is seen."""
+"""The number of words of the site, reported by a build so that growing pages are noticed."""
 
 import html
 import re
@@ -7,7 +7,7 @@ HIDDEN = re.compile(r"<(script|style|svg|math|template)\b.*?</\1>", re.S)
 TAG = re.compile(r"<[^>]+>")
 WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
 NAMED = 5
-"""Pages that are named, those with the most words."""
+"""Number of pages that are named, those with the most words."""
 
 _pages: dict[str, int] = {}
 
@@ -18,18 +18,18 @@ def clear() -> None:
 
 
 def count(page: str) -> int:
-    """Count the words of HTML as a reader sees it, code included and figures left out."""
+    """Count the visible words of HTML, including code but not figures."""
     text = html.unescape(TAG.sub(" ", HIDDEN.sub(" ", page)))
     return len(WORD.findall(text))
 
 
 def add(url: str, page: str) -> None:
-    """Take the content of a page into account."""
+    """Add the words of a page."""
     _pages[url] = count(page)
 
 
 def said() -> str:
-    """Say how many words there are, and which pages have the most."""
+    """Return the number of words and the pages with the most, as text."""
     most = sorted(_pages, key=lambda url: -_pages[url])[:NAMED]
     named = ", ".join(f"{url or 'the first page'} {_pages[url]:,}" for url in most)
     return f"{sum(_pages.values()):,} words on {len(_pages)} pages; most on {named}"

@@ -1,5 +1,5 @@
-// Filters the scoreboard. Without this file the whole table is shown as it was built. What is chosen
-// stands in the address, so that it can be linked to.
+// Filters of the scoreboard. Without this file the whole table is shown as built. The filters are
+// stored in the address, so that they can be linked to.
 const WORDS = ["failed", "known", "passed"]
 const table = document.getElementById("scoreboard")
 const controls = document.getElementById("scoreboard-controls")
@@ -36,7 +36,7 @@ choice("dtype", "Dtype", "all", sorted(dtypes))
 choice("language", "Language", "all", sorted(rows.map(row => row.dataset.language)))
 choice("found", "Found", "anything", [["failed", "failures"], ["known", "known failures"], ["clean", "nothing wrong"]])
 
-// Shows a piece for the chosen dtype, and returns what it counts; nothing if it is not chosen.
+// Shows a piece for the chosen dtype, and returns its counts; null if the filters exclude it.
 function shown({ piece, scheme, counts }) {
   const found = counts[lists.dtype.value || "all"]
   const chosen = found && (!lists.scheme.value || lists.scheme.value === scheme)

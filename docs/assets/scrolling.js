@@ -1,12 +1,12 @@
-// Whatever scrolls by itself can be reached and scrolled with the keyboard, and nothing else stops
-// the tab key on its way. Browsers begin to do so by themselves; not all do.
+// Scrollable boxes become focusable, so that the keyboard can scroll them; boxes that fit do not.
+// Some browsers do so by themselves, but not all.
 const scrolling =
   ".wide, .formula, math.long, .md-typeset__scrollwrap, .md-typeset pre, .md-typeset pre > code, " +
   ".tabbed-labels"
-// What has no role of its own needs one to be announced where the tab key stops.
+// An element without a role needs one for screen readers to announce it on focus.
 const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
-// Everything is measured before anything is changed, or the page is laid out again for each box.
+// Measure everything before changing anything, or each box causes another layout of the page.
 function mark(boxes) {
   const wide = boxes.map(box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto")
   boxes.forEach((box, n) => {
@@ -21,13 +21,13 @@ function mark(boxes) {
 
 const targets = entries => [...new Set(entries.map(({ target }) => target))]
 const sizes = new ResizeObserver(entries => mark(targets(entries)))
-// The theme takes the mark away from code where nothing can hover, as on a tablet with a keyboard.
+// The theme removes tabindex from code on devices without hover, such as a tablet with a keyboard.
 const marks = new MutationObserver(records => mark(targets(records)))
 
-// Letters of a typeface that comes late are wider or narrower, and no box changes its size by that.
+// A font that loads late changes the width of the content without resizing any box.
 document.fonts.addEventListener("loadingdone", () => mark([...document.querySelectorAll(scrolling)]))
 
-// The theme's own signal: by then it has put its boxes around tables.
+// The theme's page-load event: its boxes around tables exist by then.
 document$.subscribe(() => {
   for (const box of document.querySelectorAll(scrolling)) {
     sizes.observe(box)
@@ -35,7 +35,7 @@ document$.subscribe(() => {
   }
 })
 
-// On paper nothing can be unfolded.
+// Open all details for printing, and close them again.
 const unfolded = []
 addEventListener("beforeprint", () => {
   for (const each of document.querySelectorAll("article details:not([open])")) {
@@ -47,7 +47,7 @@ addEventListener("afterprint", () => {
   for (const each of unfolded.splice(0)) each.open = false
 })
 
-// The theme puts the buttons of code into a landmark for each block, all without a name.
+// The theme puts the buttons of each code block into an unnamed landmark.
 new MutationObserver(records => {
   for (const { addedNodes } of records)
     for (const node of addedNodes)

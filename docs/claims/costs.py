@@ -11,7 +11,7 @@ def _llama() -> tuple[Model, dict[str, Any]]:
 
 
 def table_against_cache() -> tuple[str, str]:
-    """Bytes of cosines and sines at 131,072 positions, and of keys and values of a token."""
+    """Bytes of cosines and sines for 131,072 positions, and of the keys and values of one token."""
     model, config = _llama()
     head_dim = config["hidden_size"] // config["num_attention_heads"]
     length = model.meaning.context.extended
@@ -22,7 +22,7 @@ def table_against_cache() -> tuple[str, str]:
 
 
 def table_per_layer() -> str:
-    """Llama 3.1 8B has so many layers, of one group."""
+    """The number of layers of Llama 3.1 8B, all in one group."""
     model, _ = _llama()
     (group,) = model.meaning.groups
     return f"{len(group.layers)} of them"

@@ -10,7 +10,7 @@ from claims import rounded
 
 
 def every_miniature() -> None:
-    """The recorded matrix: all wrong ones rejected, all with a name named first, no false alarm."""
+    """The recorded matrix: wrong ones all rejected, nameable ones named first, no false alarm."""
     data = read_results("matrix")
     found, right = data["all"], data["right"]
     assert found["rejected"] == found["wrong"]
@@ -19,7 +19,7 @@ def every_miniature() -> None:
 
 
 def what_people_write() -> None:
-    """The kept results of both benches: no right one refused, no wrong name, no state in vain."""
+    """The kept results of both benches: nothing right refused, no wrong name, no needless state."""
     for name in SETS:
         rows = read_bench(name).values()
         assert not {REFUSED, MISNAMED} & {row["naming"] for row in rows}
@@ -27,7 +27,7 @@ def what_people_write() -> None:
 
 
 def others() -> None:
-    """The recorded comparison: the kit rejects all wrong ones and no right one; others do not."""
+    """The recorded comparison: only the kit rejects all wrong miniatures, and no right one."""
     data = read_results("today")
     rejected, asked = totals(data["wrong"], KIT)
     assert rejected == asked
@@ -38,7 +38,7 @@ def others() -> None:
 
 
 def near_zero() -> tuple[str, ...]:
-    """Where allclose rejects a rotation in float32 that is right to a rounding of its terms."""
+    """Values at which allclose rejects a float32 rotation that is right up to rounding."""
     x = np.random.default_rng(0).standard_normal((8, 16, 64)).astype(np.float32)
     omega = rounded(np.power, 10000, -np.arange(32) / 32)
     angles = np.arange(16, dtype=np.float32)[:, None] * omega

@@ -24,7 +24,7 @@ def _attend(x: Any, *, causal: bool = False) -> Any:
 
 
 def _refusal(call: Callable[[], object]) -> str:
-    """Return what a call that must fail says."""
+    """Return the error message of a call that must fail."""
     try:
         call()
     except (ValueError, IndexError, SyntaxError) as error:
@@ -33,7 +33,7 @@ def _refusal(call: Callable[[], object]) -> str:
 
 
 def e18() -> None:
-    """A layer of attention with its tokens reversed: outputs reversed, and not the same."""
+    """A layer of attention with its tokens reversed: the outputs are reversed, not unchanged."""
     out = _attend(X)
     assert np.allclose(_attend(REVERSED @ X), REVERSED @ out, atol=1e-13)
     assert np.abs(_attend(REVERSED @ X) - out).max() > 0.1
@@ -41,7 +41,7 @@ def e18() -> None:
 
 
 def e19() -> None:
-    """Scores of whole numbers before and after reversing three tokens."""
+    """Integer scores before and after reversing three tokens."""
     x = np.array([[1, 0], [2, 1], [-1, 3]])
     between = np.array([[1, 2], [0, 1]])
     scores, turned = x @ between @ x.T, x[::-1] @ between @ x[::-1].T
@@ -91,7 +91,7 @@ def e12() -> tuple[str, str, str]:
 
 
 def e02() -> tuple[str, ...]:
-    """Elements and dot products with both exponents; the base squared is the same as theirs."""
+    """Elements and dot products with both exponents; the printed one equals squaring the base."""
     printed, right = math.sin(23 / 10000 ** (2 * 2 / 6)), math.sin(23 / 10000 ** (2 / 6))
     assert math.isclose(right, posenc.sinusoidal([23], 6)[0, 2])
     assert math.isclose(printed, posenc.sinusoidal([23], 6, base=1e8)[0, 2])
@@ -103,12 +103,12 @@ def e02() -> tuple[str, ...]:
 
 
 def e03() -> None:
-    """2k of every even k, against the array of even numbers."""
+    """2k for every even k, compared with the array of even numbers."""
     assert {2 * k for k in range(0, 8, 2)} == {0, 4, 8, 12} != set(range(0, 8, 2))
 
 
 def e04() -> None:
-    """Channels of all pairs, and what the other range would mean, for 8 channels."""
+    """Channels of all pairs for 8 channels, and the channels that the other range would give."""
     pairs = range(8 // 2)
     assert sorted([2 * i for i in pairs] + [2 * i + 1 for i in pairs]) == list(range(8))
     allowed = {c for i in range(9) for c in (2 * i, 2 * i + 1) if 1 <= c <= 8}
@@ -117,7 +117,7 @@ def e04() -> None:
 
 
 def e06() -> tuple[str, ...]:
-    """Truncated and rounded values of position 1 in 512 channels, from 50 digits."""
+    """Truncated and rounded values of position 1 in 512 channels, computed to 50 digits."""
     with mpmath.workdps(50):
         angles = [mpmath.mpf(10000) ** (-mpmath.mpf(t) / 256) for t in (0, 1, 255)]
         values = [f(angle) for angle in angles for f in (mpmath.sin, mpmath.cos)]
@@ -182,7 +182,7 @@ def e13() -> None:
 
 
 def e14() -> None:
-    """SymPy: the matrix on (sin, cos), its transpose on (cos, sin), and not the other way round."""
+    """SymPy: the matrix moves (sin, cos), its transpose moves (cos, sin), and not vice versa."""
     p, k, w = sympy.symbols("p k w", real=True)
     sine, cosine = sympy.sin(k * w), sympy.cos(k * w)
     turn = sympy.Matrix([[cosine, sine], [-sine, cosine]])
@@ -204,7 +204,7 @@ def e15() -> tuple[str, str]:
 
 
 def e23() -> None:
-    """The sign of the turn from each point to the next, in both planes."""
+    """The sense of rotation from each point to the next, in both planes."""
     points = posenc.sinusoidal(np.arange(4), 2)
     for plane, sign in ((points, -1), (points[:, ::-1], 1)):
         assert all(math.copysign(1, a[0] * b[1] - a[1] * b[0]) == sign for a, b in pairwise(plane))
@@ -263,7 +263,7 @@ def e33() -> None:
 
 
 def e36() -> None:
-    """Every column of QR^T belongs to a key's vector, whatever the query's position."""
+    """Every column of QR^T belongs to a key's vector, for any position of the query."""
     q, r = X, RANDOM.normal(size=(5, 4))
     bias = q @ r.T
     moved = np.roll(q, 1, axis=0) @ r.T
@@ -280,7 +280,7 @@ def e38() -> None:
 
 
 def e39() -> tuple[str, ...]:
-    """Buckets of T5 in both directions, by the reference's integer rule."""
+    """T5 buckets in both directions, by the reference's integer rule."""
     distances = np.arange(-4000, 4001)
     buckets = posenc.t5_bucket(distances)
     used = set(buckets.tolist())
@@ -303,7 +303,7 @@ def e40() -> None:
 
 
 def e41() -> tuple[str, str]:
-    """The reference's rotation, and the same stored into whole numbers."""
+    """The reference's rotation, and the same stored as integers."""
     right = posenc.rope(np.array([[1.0, 2.0, 3.0, 4.0]]), [1])[0]
     kept = np.empty(4, dtype=int)
     kept[:] = right
@@ -312,7 +312,7 @@ def e41() -> tuple[str, str]:
 
 
 def e43() -> None:
-    """Weights of linear attention whose numerator alone is rotated, for elu + 1 features."""
+    """Weights of linear attention with only the numerator rotated, for elu + 1 features."""
     q, k = (np.exp(np.minimum(x, 0)) + np.maximum(x, 0) for x in (X, X[::-1]))
     turned = posenc.rope(q, np.arange(0, 50, 10)) @ posenc.rope(k, np.arange(0, 50, 10)).T
     weights = turned / (q @ k.T).sum(axis=1, keepdims=True)
@@ -343,7 +343,7 @@ def e49() -> None:
 
 
 def e54() -> tuple[str, ...]:
-    """Bytes of the table."""
+    """The size of the table in bytes."""
     size = 4096 * 1024 * np.dtype(np.float64).itemsize
     return f"{size:,} bytes", f"{size / 2**20:.0f} MiB", f"{size / 1e6:.1f} MB"
 
@@ -360,14 +360,14 @@ def e55() -> tuple[str, ...]:
 
 
 def e56() -> None:
-    """The sum after subtracting the largest logit, for logits of every size."""
+    """The sum after subtracting the largest logit is at least 1, for logits of all sizes."""
     for size in (1e-300, 1.0, 1e300):
         logits = RANDOM.normal(size=(100, 20)) * size
         assert (np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1) >= 1).all()
 
 
 def e59() -> None:
-    """Python's own parser on lines whose names have slipped to the line after."""
+    """Python's parser on lines whose names have slipped to the next line."""
     listing = ["= 128", "MAX_SEQ_LEN = 512"]
     assert _refusal(lambda: compile("\n".join(listing), "listing", "exec"))
     space: dict[str, int] = {}
@@ -376,7 +376,7 @@ def e59() -> None:
 
 
 def e60() -> None:
-    """Both ways to compute 256 frequencies, and the encodings that follow."""
+    """Both ways to compute 256 frequencies, and the resulting encodings."""
     even = np.arange(0, 512, 2)
     power, exponential = 10000.0 ** (-even / 512), np.exp(even * (-math.log(10000.0) / 512))
     assert (power != exponential).sum() > 128
@@ -406,7 +406,7 @@ def e63() -> None:
 
 
 def e64() -> None:
-    """A slice of a table that is too short, added to a longer input."""
+    """A slice of a table that is too short, added to a longer input: an error of shapes only."""
     part = np.zeros((1, 1000, 4))[:, :1200]
     assert part.shape[1] == 1000
     message = _refusal(lambda: np.zeros((2, 1200, 4)) + part)
@@ -439,7 +439,7 @@ def floor_division() -> tuple[str, ...]:
 
 
 def base_and_exponent() -> str:
-    """Numbers from 0 to 1 in 128 steps, raised to the power of 1e-4."""
+    """Numbers from 0 to 1 in 128 steps, raised to the power 1e-4."""
     exponents = np.arange(128) / 128
     near = np.abs(exponents**1e-4 - 1) < 5e-4
     return f"{near.sum()} of {len(near)} even steps"
@@ -466,13 +466,13 @@ def deberta_distance() -> None:
 
 
 def longrope_first() -> None:
-    """How many whole positions from 0 are below n, for the values of the paper's table."""
+    """The number of positions from 0 that are below n, for the values of the paper's table."""
     for first in (0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 64, 128, 256):
         assert len([n for n in range(1000) if n < first]) == first
 
 
 def longrope_space() -> str:
-    """The number with all its digits."""
+    """The number to its last digit."""
     count = 400**64 * 14
     digits = str(count)
     assert len(digits) == 168
@@ -484,7 +484,7 @@ def _raised(number: int) -> str:
 
 
 def mistral_window() -> None:
-    """Keys from i - W to i, and those of the reference's two ways of counting."""
+    """Keys from i - W to i, compared with the reference's two ways of counting."""
     for window in (1, 2, 3):
         row = 9
         assert len(range(row - window, row + 1)) == window + 1

@@ -2,7 +2,7 @@ import sympy
 
 
 def relative_scores() -> None:
-    """SymPy: turning q by m and k by n gives the score of q and k turned by n - m."""
+    """SymPy: rotating q by m and k by n gives the score of q and k rotated by n - m."""
     m, n, w, q1, q2, k1, k2 = sympy.symbols("m n w q1 q2 k1 k2", real=True)
 
     def turned(by: sympy.Expr, a: sympy.Symbol, b: sympy.Symbol) -> sympy.Matrix:

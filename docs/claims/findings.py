@@ -7,7 +7,7 @@ import posenc
 
 
 def short_counting() -> tuple[str, ...]:
-    """The first whole number that each dtype cannot hold, by counting."""
+    """The first integer that each dtype cannot represent, found by counting."""
     said = []
     for dtype in (ml_dtypes.bfloat16, np.float16):
         whole = np.arange(4096)

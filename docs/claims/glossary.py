@@ -4,7 +4,7 @@ import posenc
 
 
 def equivariance() -> None:
-    """Attention moves with any order of its tokens, a mean over a ring with shifts alone."""
+    """Attention is equivariant to any order of its tokens, a mean over a ring only to shifts."""
     x = np.arange(12.0).reshape(6, 2) ** 2
     order = np.array([3, 0, 5, 1, 4, 2])
 

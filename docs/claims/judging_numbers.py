@@ -17,7 +17,7 @@ SINUSOIDAL = next(scheme for scheme in load_all() if scheme.id == "sinusoidal")
 
 
 def _table(positions: Any, dtype: Any, dim: int = 64, wave: Any = np.sin) -> Any:
-    """Sines whose positions, frequencies and angles have a dtype, as float64."""
+    """Compute sines with positions, frequencies and angles of a dtype; return float64."""
     frequencies = 10000.0 ** -(np.arange(dim // 2) / (dim // 2))
     with np.errstate(over="ignore", invalid="ignore"):  # float16 ends at 65,504
         angles = np.asarray(positions).astype(dtype)[:, None] * frequencies.astype(dtype)
@@ -26,13 +26,13 @@ def _table(positions: Any, dtype: Any, dim: int = 64, wave: Any = np.sin) -> Any
 
 
 def _error(positions: Any, dtype: Any) -> Any:
-    """Largest error of each position."""
+    """Return the largest error at each position."""
     truth = posenc.sinusoidal(positions, 64)[:, 0::2]
     return np.abs(_table(positions, dtype) - truth).max(axis=1)
 
 
 def fixed_tolerance() -> tuple[str, str]:
-    """Where each error first exceeds a thousandth, over the powers of two, and who stays below."""
+    """The power of two at which each error first exceeds a thousandth, and errors within bounds."""
     positions = 2 ** np.arange(20)
     for angles, v in ((np.float64, 2.0**-53), (np.float32, U)):
         assert (_error(positions, angles) <= 4 * v + 4 * v * positions).all()
@@ -78,7 +78,7 @@ def collisions_float32() -> tuple[str, ...]:
 
 
 def cauchy_schwarz() -> None:
-    """SymPy: s^2 minus the squared sum is the square named, for magnitudes a and b."""
+    """SymPy: s^2 minus the squared sum is the stated square, for magnitudes a and b."""
     a, b, t = sympy.symbols("a b t", real=True)
     sine, cosine = sympy.sin(t), sympy.cos(t)
     rest = a**2 + b**2 - (a * cosine + b * sine) ** 2 - (a * sine - b * cosine) ** 2
@@ -86,7 +86,7 @@ def cauchy_schwarz() -> None:
 
 
 def turned_in_bfloat16() -> str:
-    """Pairs turned in bfloat16 with every operation rounded, against float64, in units of v s."""
+    """Pairs rotated in bfloat16 with every operation rounded, against float64, in units of v s."""
     random = np.random.default_rng(5)
     x = random.normal(size=(2, 200_000)).astype(ml_dtypes.bfloat16)
     angle = random.uniform(0, 2 * np.pi, x.shape[1])
@@ -100,7 +100,7 @@ def turned_in_bfloat16() -> str:
 
 
 def rounded_truth() -> tuple[str, str]:
-    """A bias of three roundings, against the exact one and against that rounded to float64."""
+    """A bias with three roundings, against the exact bias and against it rounded to float64."""
     worst = [0.0, 0.0]
     for sigma in (29.771234122634727, 30.194450995760484, 0.7, 3.3):
         for distance in range(1, 1001):
@@ -115,7 +115,7 @@ def rounded_truth() -> tuple[str, str]:
 
 
 def polar_grant() -> str:
-    """What the error model grants a rotation at position 0, where no angle costs anything."""
+    """The error model's allowance for a rotation at position 0, where angles have no error."""
     scheme = next(each for each in load_all() if each.id == "rope")
     given = {"x": np.array([[3.0, 4.0]]), "positions": np.array([0]), "base": 1e4}
     conventions = {"layout": "half"}
@@ -126,7 +126,7 @@ def polar_grant() -> str:
 
 
 def turned_in_polar_form() -> tuple[str, str]:
-    """Pairs turned in float32 as lengths and angles, and by products, in units of u s."""
+    """Pairs rotated in float32 in polar form, and by products, in units of u s."""
     random = np.random.default_rng(6)
     x = random.normal(size=(2, 200_000)).astype(np.float32)
     angle = random.uniform(-1, 1, size=(200_000,)).astype(np.float32)
@@ -152,7 +152,7 @@ def magnified() -> tuple[str, str]:
 
 
 def chord() -> None:
-    """SymPy: the distance of a point from itself turned, and the difference of two sines."""
+    """SymPy: the distance of a point from its rotation, and the difference of two sines."""
     t, e = sympy.symbols("t e", real=True)
     apart = (sympy.cos(t + e) - sympy.cos(t)) ** 2 + (sympy.sin(t + e) - sympy.sin(t)) ** 2
     zero = sympy.expand_trig(apart - 4 * sympy.sin(e / 2) ** 2)
@@ -181,7 +181,7 @@ def angles_of_float32() -> str:
 
 
 def sums() -> None:
-    """Running float32 sums of a thousand numbers against exact ones; the bound holds by far."""
+    """Running float32 sums of a thousand numbers against exact sums; the bound holds by far."""
     random = np.random.default_rng(3)
     x = random.normal(size=(1000, 10_000)).astype(np.float32)
     total = np.zeros(x.shape[1], np.float32)
@@ -193,7 +193,7 @@ def sums() -> None:
 
 
 def softmax() -> None:
-    """The worst case is approached as the weight gets small, and never passed."""
+    """The worst case is approached as the weight gets small, and never exceeded."""
     with mpmath.workdps(30):
         delta = mpmath.mpf("0.01")
         limit = mpmath.exp(2 * delta) - 1
@@ -223,7 +223,7 @@ def fastest_pair() -> None:
 
 
 def reference() -> str:
-    """The reference at 1,000 positions up to 2^53, a channel each, against mpmath."""
+    """The reference at 1,000 positions up to 2^53, one channel at each, against mpmath."""
     random = np.random.default_rng(11)
     positions = np.unique((2 ** random.uniform(0, 53, 1000)).astype(np.int64))
     channels = random.integers(0, 64, len(positions))
@@ -238,7 +238,7 @@ def reference() -> str:
 
 
 def stored_tables() -> None:
-    """Tables from float64 angles, rounded once, against the first term of the bound alone."""
+    """Tables from float64 angles, rounded once, against only the first term of the bound."""
     positions = np.concatenate([np.arange(4096), np.arange(127_000, 131_072)])
     truth = posenc.sinusoidal(positions, 64)[:, 0::2]
     fine = _table(positions, np.float64)

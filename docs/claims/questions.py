@@ -14,7 +14,7 @@ def equivariant() -> None:
 
 
 def adding() -> None:
-    """(x + p) W is (x, p) times W twice, one above the other."""
+    """(x + p) W is (x, p) times two copies of W, one above the other."""
     random = np.random.default_rng(1)
     x, p = random.standard_normal((2, 6))
     weight = random.standard_normal((6, 3))
@@ -23,7 +23,7 @@ def adding() -> None:
 
 
 def wavelengths() -> tuple[str, str]:
-    """From the angles of posenc's row at position 1: 2 pi over the first and the last."""
+    """2 pi divided by the first and by the last angle of posenc's row at position 1."""
     row = posenc.sinusoidal([1], 512)[0]
     angles = np.arctan2(row[0::2], row[1::2])
     fast, slow = 2 * np.pi / angles[0], 2 * np.pi / angles[-1]

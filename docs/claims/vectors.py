@@ -5,9 +5,9 @@ from posenc_conformance.judge.form import EXACT
 
 
 def every_form() -> None:
-    """All forms of known mistakes that any candidate's call can show, against what is exported.
+    """The exported vectors reject every form of a known mistake that any candidate's call can show.
 
-    Goldens reject many of them, and not all.
+    Goldens reject many of them, but not all.
     """
     shown, by_goldens, by_vectors = set(), set(), set()
     for scheme in schemes().values():

@@ -6,7 +6,7 @@ from pictures.picture import arrow as drawn
 
 
 def rooms() -> Picture:
-    """The rooms of the kit, and who knows whom"""
+    """The rooms of the kit, and their imports"""
     levels = rows(arrows())
     wide = max(map(len, levels))
     figure, plot = axes(7.0, 0.95 * len(levels))

@@ -10,11 +10,11 @@ from pictures.animations import Axis, Moving, Series, Shown, Slider
 TRAINED = 500_000
 DIM = 128
 READ = (16, 4096)
-"""Distances that are said in words."""
+"""Distances that the text names."""
 
 
 def misread() -> Moving:
-    """What a wrong base does to scores, near and far"""
+    """The effect of a wrong base on scores, near and far"""
     distances = sorted({round(2 ** (eighth / 8)) for eighth in range(8 * 12 + 1)})
     up = np.tile([1.0, 0.0], DIM // 2)
 

@@ -1,9 +1,9 @@
 """Positional encodings, computed as exactly as float64 allows.
 
-Every public function of every module in :mod:`posenc.schemes` is available here, so a new
-scheme is a new file in the folder of its family and nothing else. Type checkers read their names
-in the stub beside this file, which ``make records`` writes. The modules are imported when the first
-of their functions is asked for.
+Every public function of every module in :mod:`posenc.schemes` is available here: to add a scheme,
+add one file to the folder of its family. Type checkers read the names from the stub next to this
+file, which ``make records`` writes. All modules are imported on the first access to one of these
+functions.
 """
 
 from importlib import import_module
@@ -12,13 +12,13 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# What schemes share comes first: they ask for it by ``from posenc import``.
+# Shared helpers first: schemes import them with ``from posenc import``.
 for _found in iter_modules(__path__, f"{__name__}."):
     import_module(_found.name)
 
 
 def __getattr__(name: str) -> Any:
-    # Only reached for names that are not here, or not yet.
+    # Called only for names that this module does not have, or not yet.
     here = globals()
     if "__all__" not in here:
         _collect()

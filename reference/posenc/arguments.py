@@ -1,4 +1,4 @@
-"""Refusing bad arguments, in words that say which one and what would be right."""
+"""Validation of arguments, with messages that name the argument and its valid values."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ def choice(name: str, value: str, allowed: Iterable[str]) -> None:
 
 
 def integer(name: str, value: Any, minimum: int) -> int:
-    """Return a whole number of at least ``minimum``; refuse booleans and floats."""
+    """Return ``value`` as an int of at least ``minimum``; refuse booleans and floats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} is {value!r}; it must be an integer")
     if value < minimum:
@@ -52,7 +52,7 @@ def finite(**arrays: npt.NDArray[np.floating]) -> None:
 
 
 def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
-    """Return positions as float64, exactly; refuse numbers that are not whole unless ``real``."""
+    """Convert positions to float64 exactly; refuse non-integer dtypes unless ``real``."""
     array = np.asarray(value)
     if array.size == 0:
         return array.astype(np.float64)

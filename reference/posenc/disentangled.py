@@ -13,7 +13,7 @@ from posenc.exact import Array, Pair, SinCos, two_product
 
 @dataclass(frozen=True)
 class Operands:
-    """Floating arrays of one dtype as float64, and the length of each of their axes by name."""
+    """Arrays of one floating dtype, converted to float64, and the lengths of their axes by name."""
 
     values: Mapping[str, Array]
     sizes: Mapping[str, int]
@@ -24,12 +24,12 @@ class Operands:
 
 
 def operands(**given: tuple[npt.ArrayLike, str]) -> Operands:
-    """Read arrays of one floating dtype, each given with the names of its axes.
+    """Read arrays of one floating dtype, each passed with the names of its axes.
 
-    An array is given as in ``q=(q, "heads q_len head_dim")``.
+    For example, ``q=(q, "heads q_len head_dim")``.
 
     Raises TypeError if the arrays are not floating or not of one dtype, and ValueError if an axis
-    is missing or has another length than an axis of the same name.
+    is missing or differs in length from another axis of the same name.
     """
     values, sizes, dtypes = {}, dict[str, int](), set()
     for name, (value, axes) in given.items():
@@ -58,9 +58,9 @@ def products(rows: Array, columns: Array) -> Pair:
 
 
 def turned_products(q: Array, k: Array, waves: SinCos, layout: str) -> Pair:
-    """Compute the dot products of queries with keys whose pairs are turned back by a distance.
+    """Compute dot products of queries with keys whose channel pairs are rotated back by a distance.
 
-    q has shape [heads, q_len, channels], k [heads, k_len, channels] or one head for all, waves
+    q has shape [heads, q_len, channels], k [heads or 1, k_len, channels], waves
     [q_len, k_len, channels / 2]. The layout is ``"interleaved"`` or ``"half"``.
     """
     if layout == "half":

@@ -1,11 +1,11 @@
-"""Sums and elementary functions to a few bits more than float64, in float64 arithmetic alone.
+"""Sums and elementary functions, a few bits more precise than float64, in float64 arithmetic only.
 
 The libraries that NumPy calls for exponentials and logarithms differ between machines in the last
 bit, and a long sum depends on its order. Here only additions, multiplications, divisions and square
 roots are used, so the digits are the same on every machine. A result is a pair ``(high, low)``
 whose sum is the value: sums, products, quotients and roots to about 2**-100, sums of very many
-products to 2**-73, functions to 2**-57, which leaves the rounding to float64 as the only error to
-speak of.
+products to 2**-73, functions to 2**-57, so that the rounding to float64 is the only noticeable
+error.
 
 Source of the sums and products: Dekker 1971; Ogita, Rump and Oishi 2005, "Accurate Sum and Dot
 Product".
@@ -26,9 +26,9 @@ _DIGITS = 50
 _LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
 _LOG_2_WORDS = words(_LOG_2, 2)
 _STEPS = 64
-"""Number of tabulated powers of two between 1 and 2; logarithms are of numbers a 64th apart."""
+"""Tabulated powers of two between 1 and 2, and tabulated logarithms per unit."""
 _STEP = _LOG_2 / _STEPS
-_STEP_HIGH = float(int(_STEP * 2**40)) / 2.0**40  # of few bits: its products with counts are exact
+_STEP_HIGH = float(int(_STEP * 2**40)) / 2.0**40  # few bits, so that products with counts are exact
 _STEP_LOW = float(_STEP - Decimal(_STEP_HIGH))
 _UNDERFLOW = -800.0
 
@@ -36,7 +36,7 @@ _ROOT_OF_2_PI = Decimal("2.50662827463100050241576528481104525300698674060993831
 _CELLS = 8
 """Tabulated points of the normal distribution per unit."""
 _FLAT = 10
-"""At this distance from 0 the normal distribution is 0 or 1, to more than float64 can tell."""
+"""Distance from 0 at which the normal distribution equals 0 or 1 beyond float64's precision."""
 _ORDER = 13
 _SLICES = 5
 _ENOUGH = 2.0**-75
@@ -101,20 +101,20 @@ def dots(a: Pair, b: Pair) -> Pair:
 
 
 def _of_slices(a: Pair, b: Pair) -> Pair | None:
-    """Sum products of numbers of so few bits that float64 holds each sum of them exactly.
+    """Sum ``a * b`` by slices of so few bits that every sum of their products is exact in float64.
 
-    Returns None where it is faster to take one product after the other, or where the numbers of a
-    row differ so much in size that many slices would be needed.
+    Returns None for small arrays, where direct summation is faster, and where the numbers of a row
+    differ so much in size that more than _SLICES slices would be needed.
     """
     if math.prod(np.broadcast_shapes(a.high.shape, b.high.shape)) <= BLOCK:
         return None
     bits = (53 - (a.high.shape[-1] - 1).bit_length()) // 2
     both = list[list[Array]]()
-    for each in (a, b):
-        found, whole = slices(each, bits, _SLICES, _ENOUGH)
-        if not whole:
+    for factor in (a, b):
+        parts, sufficient = slices(factor, bits, _SLICES, _ENOUGH)
+        if not sufficient:
             return None
-        both.append(found)
+        both.append(parts)
     products = (_sums(one, other) for one in both[0] for other in both[1])
     sums = pair(next(products))
     for product in products:
@@ -124,7 +124,7 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
 
 
 def _sums(a: Array, b: Array) -> Array:
-    """Sum ``a * b`` over the last axis in any order, as a product of matrices where it is one."""
+    """Sum ``a * b`` over the last axis in any order, as a matrix product if the shapes allow."""
     for rows, columns in ((a, b), (b, a)):
         if rows.ndim > 2 and rows.shape[-2] == 1 and columns.ndim > 1:
             if columns.ndim == 2:
@@ -135,26 +135,26 @@ def _sums(a: Array, b: Array) -> Array:
 
 
 def slices(a: Pair, bits: int, most: int, enough: float) -> tuple[list[Array], bool]:
-    """Split a into numbers of few bits that add up to it, and say whether they suffice.
+    """Split ``a`` into slices of few bits that add up to it; return them and whether they suffice.
 
-    Each number is a multiple, below 2**bits, of a power of two of its row. There are at most
-    ``most`` slices, and no more than are needed until what is left of every number is at most
-    ``enough`` of it. Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of
-    matrix multiplication".
+    A slice holds multiples, below 2**bits, of a power of two per row. There are at most ``most``
+    slices; they suffice once the residual of every number is at most ``enough`` times the number.
+    Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of matrix
+    multiplication".
     """
-    found, size = list[Array](), np.abs(a.high)
+    parts, size = list[Array](), np.abs(a.high)
     exponent = np.frexp(size.max(axis=-1, keepdims=True, initial=0))[1]
     rest, low = a
     in_words = low.any()
     for number in range(most):
         shift = np.ldexp(1.5, exponent + (52 - bits - number * (bits + 1)))
-        found.append((rest + shift) - shift)
-        rest = rest - found[-1]
+        parts.append((rest + shift) - shift)
+        rest = rest - parts[-1]
         if in_words:
             rest, low = two_sum(rest, low)
         if (np.abs(rest) <= enough * size).all():
-            return found, True
-    return found, False
+            return parts, True
+    return parts, False
 
 
 def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:
@@ -163,7 +163,7 @@ def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:
 
 
 def summed(product: Callable[..., Pair], *given: Array) -> Pair:
-    """Sum over the last axis what a function makes of arrays, which broadcast."""
+    """Sum ``product(*given)`` over the last axis; the arrays broadcast."""
     shape = np.broadcast_shapes(*(each.shape for each in given))
     sums = np.empty((2, *shape[:-1], 1))
 
@@ -175,7 +175,7 @@ def summed(product: Callable[..., Pair], *given: Array) -> Pair:
 
 
 def sum_last(a: Pair) -> Pair:
-    """Sum over the last axis, by halves."""
+    """Sum over the last axis by repeated halving."""
     high, low = a
     if high.shape[-1] == 0:
         return pair(np.zeros(high.shape[:-1]))
@@ -190,10 +190,10 @@ def sum_last(a: Pair) -> Pair:
 
 
 def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], count: int) -> Array:
-    """Sum, head by head, the values that belong to each row of a table, rounding each sum once.
+    """Sum the values of each table row for each head, rounding each sum once.
 
-    Values have shape [heads, ...], and rows have the shape of one head. The sums have shape
-    [count, heads].
+    ``values`` has shape [heads, ...]; ``rows`` has the shape of one head and holds the table row
+    of each value. The sums have shape [count, heads].
     """
     order = np.argsort(rows, axis=None, kind="stable")
     edges = np.searchsorted(rows.ravel()[order], np.arange(count + 1)).tolist()
@@ -203,7 +203,7 @@ def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], c
 
 
 def exp(a: Pair) -> Pair:
-    """Return the exponential of numbers below 700: 0 far below zero, ``-inf`` included."""
+    """Return the exponential of numbers below 700: 0 far below zero and at ``-inf``."""
     high = np.maximum(a.high, _UNDERFLOW)
     count = np.rint(high / _STEP_HIGH)
     rest = two_sum(high - count * _STEP_HIGH, -count * _STEP_LOW)  # at most 0.0055
@@ -246,7 +246,7 @@ def sigmoid(a: Pair) -> Pair:
 def softmax(logits: Pair) -> Pair:
     """Return the softmax over the last axis.
 
-    ``-inf`` hides an entry, but not all of a row may be hidden.
+    ``-inf`` masks an entry; every row needs an unmasked one.
     """
     shown = np.isfinite(logits.high)
     largest = logits.high.max(axis=-1, keepdims=True)
@@ -292,10 +292,10 @@ def _logarithms() -> Array:
 
 @lru_cache(maxsize=1)
 def _normal() -> Array:
-    """Tabulate Taylor coefficients of the normal distribution function.
+    """Tabulate Taylor expansions of the normal distribution function about equally spaced points.
 
-    They are about equally spaced points. The shape is [15, points]: two words of the function
-    itself, then the coefficients of orders 1 to 13.
+    The shape is [15, points]: two words of the function itself, then the coefficients of orders
+    1 to 13.
     """
     with localcontext(prec=_DIGITS):
         step = Decimal(1) / _CELLS

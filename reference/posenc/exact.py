@@ -1,10 +1,10 @@
-"""Sine and cosine of position times frequency, wrong by less than 2**-59 at any position.
+"""Sine and cosine of position times frequency, with an error below 2**-59 at any position.
 
-In float64 the product ``p * w`` alone is wrong by ``p * w * 2**-53``, which is a whole radian long
-before ``p`` reaches 2**53. Here the frequency is held in three float64 words and counted in turns
-instead of radians, because whole turns can be dropped without any rounding. What is left is less
-than a turn, and the sine and cosine come from the nearest of 512 tabulated points by the addition
-theorem. A result is a pair ``(high, low)`` whose sum is the value; ``high`` is its nearest float64.
+In float64 the product ``p * w`` has an error of up to ``p * w * 2**-53``, a whole radian when
+``p * w`` reaches 2**53. Here the frequency is three float64 words, in turns instead of radians,
+because whole turns can be dropped without rounding. From the remaining fraction of a turn, the
+addition theorem gives the sine and cosine by those of the nearest of 512 tabulated points. A result
+is a pair ``(high, low)`` whose sum is the value; ``high`` is its nearest float64.
 """
 
 import math
@@ -26,7 +26,7 @@ Number = Array | float
 LARGEST_POSITION = 2**53
 """Positions beyond this are not all representable as float64."""
 BLOCK = 2**13
-"""How many numbers are computed at a time: so few that intermediate results stay in the cache."""
+"""Numbers computed at a time: few enough for intermediate results to stay in the cache."""
 
 _DIGITS = 80
 TURN = Decimal(
@@ -37,7 +37,7 @@ _SPLIT = 134217729.0  # 2**27 + 1 parts a float64 into two halves of 26 bits
 
 
 class Pair(NamedTuple):
-    """An unevaluated sum of two float64 arrays, ``high`` being the rounded value."""
+    """An unevaluated sum of two float64 arrays; ``high`` is the rounded value."""
 
     high: Array
     low: Array
@@ -53,7 +53,7 @@ class SinCos(NamedTuple):
 def two_sum(a: Array, b: Number) -> Pair:
     """Return ``a + b`` and its exact rounding error (Knuth)."""
     total = a + b
-    rest = a - total  # what b seems to be, negative
+    rest = a - total  # the negated apparent b
     lost = total + rest
     lost -= a
     rest += b
@@ -74,7 +74,7 @@ def two_product(a: Array, b: Number) -> Pair:
 
 
 def split(value: Number) -> tuple[Any, Any]:
-    """Split a number below 2**996 into two of 26 bits that add up to it (Veltkamp)."""
+    """Split a number below 2**996 into two 26-bit numbers that add up to it (Veltkamp)."""
     spread = value * _SPLIT
     rest = spread - value
     spread -= rest
@@ -82,7 +82,7 @@ def split(value: Number) -> tuple[Any, Any]:
 
 
 def words(value: Decimal, count: int) -> list[float]:
-    """Return a decimal number as ``count`` float64 words of falling size that add up to it."""
+    """Return a decimal number as ``count`` float64 words of decreasing size that add up to it."""
     with localcontext(prec=_DIGITS):
         return _words(value, count)
 
@@ -150,19 +150,19 @@ def in_words(values: Sequence[Decimal], count: int = 3) -> Array:
 
 
 def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
-    """Return the sine and cosine of every position, plus ``first``, times every frequency.
+    """Return the sine and cosine of ``(position + first) * frequency``, for all combinations.
 
-    ``positions`` have any shape [...] and are at most 2**53 in magnitude. ``turns`` have shape
-    [3, count] and come from :func:`turns_per_position`. Each array of the result has shape
+    ``positions`` has any shape [...] and is at most 2**53 in magnitude. ``turns`` has shape
+    [3, count] and comes from :func:`turns_per_position`. Each array of the result has shape
     [..., count].
     """
     return sincos_each(positions[..., None], turns, first)
 
 
 def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
-    """Return the sine and cosine of positions, plus ``first``, one position for each frequency.
+    """Return the sine and cosine of ``(position + first) * frequency``, a position per frequency.
 
-    As :func:`sincos`, but ``positions`` have shape [..., count], or [..., 1].
+    Like :func:`sincos`, but ``positions`` has shape [..., count], or [..., 1].
     """
     leading = positions.shape[:-1]
     flat = positions.reshape(math.prod(leading), positions.shape[-1])
@@ -180,10 +180,7 @@ def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
 
 
 def blocks(rows: int, width: int) -> Iterator[slice]:
-    """Yield slices of the rows, to be computed one slice at a time.
-
-    They are so short that intermediate results stay in the cache.
-    """
+    """Yield slices of the rows, short enough for intermediate results to stay in the cache."""
     step = max(1, BLOCK // max(1, width))
     return (slice(start, start + step) for start in range(0, rows, step))
 
@@ -191,11 +188,10 @@ def blocks(rows: int, width: int) -> Iterator[slice]:
 def by_parts(
     function: Callable[..., Iterable[Array]], places: Sequence[Values], *given: Values
 ) -> None:
-    """Write what a function makes of arrays to their places, one part at a time.
+    """Write ``function(*given)`` to ``places``, one part at a time.
 
-    A part is so small that it stays in the cache: axes but the last are halved until it is. The
-    arrays broadcast to one shape, and the places have its axes; their last one may have another
-    length.
+    All axes but the last are halved until a part fits in the cache. The given arrays broadcast to
+    one shape; ``places`` have its axes, but their last axis may differ in length.
     """
     shape = np.broadcast_shapes(*(each.shape for each in given))
     axis = next((axis - len(shape) for axis, size in enumerate(shape[:-1]) if size > 1), None)
@@ -214,7 +210,7 @@ def by_parts(
 
 
 def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
-    # Not both products at once: NumPy takes much longer to broadcast along three axes.
+    # Not both products in one call: NumPy broadcasts along three axes much more slowly.
     coarse, fine = two_product(place.high, turns[0]), two_product(place.high, turns[1])
     parts = [part - np.rint(part) for part in (coarse.high, coarse.low, fine.high)]
     first = two_sum(parts[0], parts[1])
@@ -225,7 +221,7 @@ def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
 
 
 def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
-    """Drop whole turns, for whole positions up to 2**26 and frequencies of at most a turn.
+    """Drop whole turns, for integer positions up to 2**26 and frequencies of at most one turn.
 
     The products of a position with 26 bits of a frequency are exact; those with the other 26 bits
     are below half a turn.
@@ -239,7 +235,7 @@ def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
 
 
 def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
-    """Compute the sine and cosine, each as two words, of at most half a turn."""
+    """Compute the sine and cosine, two words each, of angles of at most half a turn."""
     nearest = np.rint(turns.high * _TABLE_SIZE)
     rest = turns.high - nearest * (1 / _TABLE_SIZE)
     turn_high, turn_low = _TURN_WORDS
@@ -250,7 +246,7 @@ def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
     sin_rest = angle + (angle_low - angle * square * (1 / 6 - square * (1 / 120 - square / 5040)))
     cos_rest_less_1 = -square * (1 / 2 - square * (1 / 24 - square / 720)) - angle * angle_low
 
-    # From the middle of the table on, an index below 0 counts from its end.
+    # Negative angles count from the end of the table, as negative indices do.
     index = nearest.astype(np.intp)
     sin, sin_low, cos, cos_low = (row[index] for row in _circle())
     return (

@@ -1,4 +1,4 @@
-"""What the reference's masks share: where queries and keys stand."""
+"""Positions of queries and keys, shared by the reference's masks."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ Mask = npt.NDArray[np.bool_]
 def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
     """Return the positions of the queries, as a column, and of the keys.
 
-    Queries are the last of the keys. Raises TypeError or ValueError if a length is not a whole
-    number of at least 0, or if there are more queries than keys.
+    The queries are the last ``q_len`` positions. Raises TypeError or ValueError if a length is not
+    a whole number of at least 0, or if there are more queries than keys.
     """
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if q_len > k_len:
@@ -24,10 +24,9 @@ def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
 
 
 def side(window: Any, reach: str) -> int:
-    """Return how many keys a window reaches to each side on which it lies.
+    """Return how many keys a window covers on each of its sides, excluding the query itself.
 
-    The query itself is not counted. Raises TypeError or ValueError if the window is out of its
-    domain.
+    Raises TypeError or ValueError if the window is out of its domain.
     """
     if reach == "window-keys":
         return arguments.integer("window", window, 1) - 1

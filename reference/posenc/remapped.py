@@ -1,4 +1,4 @@
-"""Logits of rotary embedding whose pairs turn by a distance that is not that of the positions."""
+"""Logits of rotary embedding at remapped distances between positions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ class Heads:
 
     @property
     def distance(self) -> Positions:
-        """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
+        """Query position minus key position, 0 for keys after the query: [q_len, k_len]."""
         return np.asarray(np.maximum(self.query - self.key, 0))
 
     def waves(self, distances: Array, base: float) -> SinCos:
-        """Return the sine and cosine of the angles by which pairs turn: [..., head_dim / 2]."""
+        """Return the sine and cosine of the rotation angles of pairs: [..., head_dim / 2]."""
         width = self.q.shape[-1]
         turns = exact.turns_per_position(arguments.base(base), Fraction(2, width), width // 2)
         return exact.sincos(distances, turns)
@@ -42,16 +42,16 @@ class Heads:
     def logits(
         self, distance: Positions, waves: Callable[[Array], SinCos]
     ) -> npt.NDArray[np.floating]:
-        """Compute the dot products of queries with keys turned back by a distance, and scale them.
+        """Compute scaled dot products of queries with keys rotated back by ``distance``.
 
-        They are divided by the root of head_dim. Distances have shape [q_len, k_len]; the waves of
-        each distance that occurs are asked for once. Keys after the query have ``-inf``.
+        The scale is ``1 / sqrt(head_dim)``. ``distance`` has shape [q_len, k_len]; ``waves`` is
+        called once, with the different distances. Keys after the query get ``-inf``.
         """
         different, index = np.unique(distance, return_inverse=True)
         parts = waves(different.astype(np.float64))
         index = index.reshape(distance.shape)
-        each = SinCos(*(Pair(wave.high[index], wave.low[index]) for wave in parts))
-        turned = turned_products(self.q, self.k, each, self.layout)
+        full = SinCos(*(Pair(wave.high[index], wave.low[index]) for wave in parts))
+        turned = turned_products(self.q, self.k, full, self.layout)
         shown = over_root(turned, self.q.shape[-1], np.dtype(np.float64))
         return np.where(self.key <= self.query, shown, -np.inf).astype(self.dtype)
 
@@ -59,7 +59,7 @@ class Heads:
 def heads(q: npt.ArrayLike, k: npt.ArrayLike, layout: str) -> Heads:
     """Check queries and keys, and return them with their positions.
 
-    Query i stands at position ``k_len - q_len + i``.
+    Query i is at position ``k_len - q_len + i``.
 
     Raises TypeError if they are not floating or not of one dtype, and ValueError if shapes do not
     fit, head_dim is odd, or the layout is unknown.

@@ -1,4 +1,4 @@
-"""Turning pairs of channels: what every rotary scheme does with its sines and cosines."""
+"""Rotation of channel pairs, shared by all rotary schemes."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -28,9 +28,9 @@ def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return the positions of the rows of an x of shape [..., n, head_dim].
+    """Return positions as float64, if they broadcast to the rows of an x of shape ``shape``.
 
-    They must broadcast to the rows.
+    ``shape`` is [..., n, head_dim].
     """
     where = arguments.positions(positions)
     try:
@@ -43,10 +43,10 @@ def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def transpose(turn: Turn) -> Turn:
-    """Make the function that turns back the pairs that a function of x and positions turns.
+    """Make the transpose of a function that rotates the pairs of x by positions.
 
-    It takes the same arguments. The transpose of a turn is the turn by the negative position. A
-    factor by which pairs are made longer stays: this is not an inverse.
+    It takes the same arguments. The transpose of a rotation is the rotation by the negative
+    position. A factor on the length of pairs stays: the transpose is not the inverse.
     """
 
     @wraps(turn)
@@ -98,9 +98,9 @@ def pairs(x: npt.NDArray[Real], layout: str) -> tuple[npt.NDArray[Real], npt.NDA
 
 
 def _product(first: Values, second: Values, cos: Array, sin: Array) -> tuple[Array, Array]:
-    """Return ``(first + i second) * (cos + i sin)`` for numbers of few bits.
+    """Return ``(first + i second) * (cos + i sin)`` for dtypes narrower than float64.
 
-    They have so few that float64 has bits to spare.
+    Float64 has bits to spare for them.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     return a * cos - b * sin, b * cos + a * sin
@@ -111,8 +111,7 @@ def _exact_product(
 ) -> tuple[Array, Array]:
     """Return ``(first + i second) * (cos + i sin)`` for any numbers, rounded once.
 
-    Numbers of 26 bits are multiplied exactly; the rests are so small that their errors do not
-    count.
+    The 26-bit parts are multiplied exactly; the errors of the small rests are negligible.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     (a_high, a_rest), (b_high, b_rest) = split(a), split(b)
@@ -124,6 +123,6 @@ def _exact_product(
 
 
 def _in_two(wave: Pair) -> tuple[Array, Array]:
-    """Split a pair into a number of 26 bits and the rest of both words."""
+    """Split a pair into a 26-bit number and the rest of both words."""
     high, rest = split(wave.high)
     return high, rest + wave.low

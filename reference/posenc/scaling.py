@@ -1,4 +1,4 @@
-"""Rotary embedding with scaled frequencies: what all scalings share."""
+"""Helpers shared by all scalings of the frequencies of rotary embedding."""
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
@@ -27,7 +27,7 @@ def number(name: str, value: float, least: float) -> float:
 
 
 def even(rotary_dim: int, least: int = 2) -> int:
-    """Check that a number of channels makes pairs, and return it."""
+    """Check that a number of channels is even and at least ``least``, and return it."""
     size = arguments.integer("rotary_dim", rotary_dim, least)
     if size % 2:
         raise ValueError(f"rotary_dim is {size}; it must be even to make pairs")
@@ -63,9 +63,10 @@ def rotated(
     layout: str,
     frequencies: Callable[[int], Frequencies],
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of the channels of x by position times frequency.
+    """Rotate each channel pair of x by position times frequency.
 
-    ``frequencies`` takes the number of channels; the result is like x, rounded once.
+    ``frequencies`` takes the number of channels; the result has the shape and dtype of x and is
+    rounded once.
     """
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)

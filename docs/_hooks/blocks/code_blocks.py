@@ -1,4 +1,4 @@
-"""A scheme in a few lines of NumPy, PyTorch and JAX, and what the kit said of them."""
+"""A scheme in a few lines of NumPy, PyTorch and JAX, and the kit's verdict on them."""
 
 from textwrap import indent
 from typing import Any
@@ -13,7 +13,7 @@ TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 
 
 def has_code(scheme: str) -> bool:
-    """Whether a scheme is shown in code."""
+    """Return whether a scheme has code to show."""
     return scheme in judging.claimed()
 
 
@@ -38,8 +38,8 @@ def _tab(scheme: str, library: str) -> str:
 def _verdict(scheme: str, said: dict[str, Any]) -> str:
     """Write the verdict in one paragraph.
 
-    It says as which combinations the code was judged, what passed, how far it holds, and how many
-    bad inputs it refuses if it lets any through.
+    It names the combinations that the code was judged as, the checks passed and the horizon; and,
+    if the code accepts any bad input, how many bad inputs it refuses.
     """
     claimed = " and ".join(
         f'<a href="../{scheme}{REFERENCE}/#combination-{call.replace("_", "-")}-{name}">'
@@ -58,5 +58,5 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
 
 
 def _distinct(claimed: dict[str, str]) -> dict[str, str]:
-    """Keep one call for each combination, the last one."""
+    """Keep only the last call of each combination."""
     return {call: name for name, call in {name: call for call, name in claimed.items()}.items()}

@@ -1,4 +1,4 @@
-"""What positions cost in released models: memory from their configurations."""
+"""Memory that positions cost in released models, computed from their configurations."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,11 +12,11 @@ FLOAT32, BFLOAT16 = 4, 2
 BIAS_LENGTH = 8192
 HEADS = ("num_attention_heads", "n_head", "num_heads")
 UNLIKE = ("qk_rope_head_dim", "global_head_dim")
-"""Fields of models whose cache does not follow from the number of key heads alone."""
+"""Fields of models whose cache size depends on more than the number of key heads."""
 
 
 def rotary() -> str:
-    """Frequencies, tables and caches of models that rotate."""
+    """Tabulate the sizes of frequencies, tables and caches of models with rotary embedding."""
     rows = []
     for model in load_all():
         length = model.meaning.context.extended
@@ -39,10 +39,7 @@ def rotary() -> str:
 
 
 def _progression(group: Group) -> tuple[int, str]:
-    """Return what tells one table from another.
-
-    That is the number of rotated channels and all that their frequencies depend on.
-    """
+    """Return the key of a table: its rotated channels and all that its frequencies depend on."""
     return rotated(group), f"{group.scheme} {sorted(group.parameters.items(), key=str)}"
 
 
@@ -54,7 +51,7 @@ def table_bytes(width: int, length: int) -> int:
 def cache_bytes(model: Model, length: int) -> int | None:
     """Count the bytes of the keys and values of a text in bfloat16.
 
-    None where the configuration does not say it all.
+    Returns None if the configuration does not determine them.
     """
     config = model.config
     heads = _heads(model)
@@ -72,7 +69,7 @@ def cache_bytes(model: Model, length: int) -> int | None:
 
 
 def biases() -> str:
-    """Biases written out for one layer, and what has to be stored."""
+    """Tabulate the sizes of biases: written out for one layer, and as stored."""
     rows = []
     for model, group in _groups("alibi", "t5-bias"):
         heads = int(group.parameters["heads"])
@@ -96,7 +93,7 @@ def biases() -> str:
 
 
 def learned() -> str:
-    """Tabulate the sizes of the tables that models look up."""
+    """Tabulate the sizes of learned position tables."""
     rows = []
     for model, group in _groups("learned"):
         count, dim = int(group.parameters["rows"]), int(group.parameters["dim"])
@@ -120,7 +117,7 @@ def _link(model: Model) -> str:
 
 
 def size(count: float) -> str:
-    """Write a number of bytes as a reader would say it."""
+    """Write a number of bytes with a readable unit."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if count >= unit:
             return (

@@ -1,4 +1,4 @@
-"""Engines as they are deployed: a table of models and engines, and findings, from what was kept."""
+"""Deployed engines: a table of models and engines, and findings, from the kept results."""
 
 import html
 from collections.abc import Callable, Iterator, Sequence
@@ -20,18 +20,18 @@ TITLES = dict(zip(SPELLINGS, ("as released", "as transformers 5 saves it"), stri
 
 @lru_cache(maxsize=1)
 def board() -> dict[str, tuple[Engine, Results]]:
-    """Read what was kept of the engines of the table; one of which nothing is kept is left out."""
-    found = {}
+    """Read the kept results of the engines, leaving out engines without any."""
+    rows = {}
     for engine in engines():
         try:
-            found[engine.name] = (engine, kept.read(kept.place_of(engine.name)))
+            rows[engine.name] = (engine, kept.read(kept.place_of(engine.name)))
         except UserError:
             continue
-    return found
+    return rows
 
 
 def summary() -> str:
-    """How many engines and models there are, and when they were judged."""
+    """Say how many engines and models there are, and when they were judged."""
     shown = [results for _, results in board().values()]
     cells = [cell for results in shown for cell in results.cells.values()]
     days = sorted(cell.date[:10] for cell in cells)
@@ -60,7 +60,7 @@ def board_table() -> str:
 
 
 def notes() -> str:
-    """List what a reader must know of each engine."""
+    """List notes on each engine: its description, packages and dtype."""
     items = []
     for engine, results in board().values():
         packages = ", ".join(f"{name} {version}" for name, version in results.packages.items())
@@ -72,7 +72,7 @@ def notes() -> str:
 
 
 def not_judged() -> str:
-    """List the engines that cannot be judged so, and why."""
+    """List the engines that cannot be judged this way, and why."""
     items = "".join(
         f"<li>{html.escape(title)}: {prose(reason)}.</li>" for title, reason in unjudged().items()
     )
@@ -80,7 +80,7 @@ def not_judged() -> str:
 
 
 def words() -> str:
-    """Tabulate why there is no verdict on numbers, in the words of engines and of the kit."""
+    """Tabulate the messages of engines and of the kit where there is no verdict on numbers."""
     said: dict[tuple[str, str, str], list[str]] = {}
     for engine, results in board().values():
         for cell in results.cells.values():
@@ -95,7 +95,7 @@ def words() -> str:
 
 
 def unnamed() -> str:
-    """Tabulate mistakes that no finding tells about, and what the kit measured."""
+    """Tabulate mistakes that no finding explains, and the kit's measurements."""
     known = findings()
     rows = [
         [
@@ -122,7 +122,7 @@ def _titled(engine: Engine, results: Results) -> str:
 
 
 def _cells(engine: Engine, results: Results, model: str) -> str:
-    """Make the cell of a model: one line if all spellings came to the same."""
+    """Make the cell of a model: one line if all spellings have the same result."""
     found = {
         spelling: cell
         for spelling in engine.spellings
@@ -140,7 +140,7 @@ def _cells(engine: Engine, results: Results, model: str) -> str:
 
 
 def strips() -> str:
-    """Make a row for each engine, with a strip of the models that it was asked about."""
+    """Make a row for each engine, with a strip of the models that it was judged on."""
     rows = "".join(
         f'<tr><th scope="row"><a href="../engines/">{html.escape(engine.title)}</a><br><small>'
         f"{html.escape(results.packages.get(engine.shows[0], ''))}</small></th>"

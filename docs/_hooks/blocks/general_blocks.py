@@ -1,4 +1,4 @@
-"""What other pages show of spec, kit and reference: one function per ``<!-- name -->``."""
+"""Content from spec, kit and reference on general pages: one function per ``<!-- name -->``."""
 
 import json
 import os
@@ -53,10 +53,10 @@ BFLOAT16_RESOLUTION = 2.0**-8
 
 @dataclass(frozen=True)
 class Story:
-    """A run of the kit that a page tells of."""
+    """A run of the kit that a page shows."""
 
     files: Mapping[str, str]
-    """Examples by the names that they have on the page; the last holds the adapter."""
+    """Names of example files by their names on the page; the last file is the adapter."""
     fails: bool = False
     options: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ STORIES = {
 
 
 def scheme_list() -> str:
-    """All schemes by family, each with its page."""
+    """List all schemes by family, each with a link to its page."""
     text = ""
     for family, some in by_family().items():
         text += f"\n## {FAMILIES[family]}\n\n" if some else ""
@@ -96,7 +96,7 @@ def scheme_list() -> str:
 
 
 def desiderata() -> str:
-    """Every scheme that says so against every desideratum."""
+    """Tabulate every scheme that states desiderata against every desideratum."""
     names = list(DESIDERATA)
     rows = []
     for scheme in schemes().values():
@@ -109,14 +109,14 @@ def desiderata() -> str:
 
 
 def files() -> str:
-    """List the files of the specification, to be read or downloaded."""
+    """List links to the files of the specification."""
     names = [path.name for path in read.scheme_paths()]
     rows = [f"- [`{name}`](spec/{name})" for name in (*names, read.SCHEMA_NAME)]
     return "\n".join(["", *rows, "", ""])
 
 
 def check_count() -> str:
-    """How many checks there are, by scheme and level."""
+    """Tabulate the numbers of checks by scheme and level."""
     rows = []
     for scheme in schemes().values():
         levels = [id.split("::")[1] for id in check_ids()[scheme.id]]
@@ -125,7 +125,7 @@ def check_count() -> str:
 
 
 def accuracy() -> str:
-    """Constants of the error model; the page of each scheme has their derivation."""
+    """Tabulate the constants of the error model, which the page of each scheme derives."""
     rows = [
         [
             f'<a href="../schemes/{scheme.id}/#precision">{scheme.title}</a>',
@@ -147,7 +147,7 @@ def roundoff() -> str:
 
 
 def rooms() -> str:
-    """Tabulate what each room of the kit is for, and which rooms it knows."""
+    """Tabulate the purpose of each room of the kit, and the rooms that it imports."""
     known = architecture.arrows()
     order = [room for row in architecture.rows(known) for room in row]
     rows = []
@@ -158,13 +158,13 @@ def rooms() -> str:
 
 
 def kinds() -> str:
-    """Tabulate what each kind of call takes and gives."""
+    """Tabulate the arguments and results of each kind of call."""
     rows = [[code(name), code(kind.call), kind.result] for name, kind in KINDS.items()]
     return table(["kind", "call", "result"], rows)
 
 
 def reach() -> str:
-    """How far the bound guarantees a horizon, and where it stops saying anything."""
+    """Tabulate the horizon that the bound guarantees, and where the bound becomes vacuous."""
     rows = []
     for scheme in schemes().values():
         rotates = any(call.kind in ("encode", "rotary") for call in scheme.calls.values())
@@ -185,7 +185,7 @@ def reach() -> str:
 
 
 def ulp() -> str:
-    """Errors of an ordinary float32 sinusoid, in ulps and in units of the bound."""
+    """Tabulate errors of an ordinary float32 sinusoid, in ulps and in units of the bound."""
     dim, base = 64, 10000.0
     positions = np.arange(1, 4096)
     rounding, angle = (
@@ -217,7 +217,7 @@ def ulp() -> str:
 
 
 def _largest(values: np.ndarray[Any, Any], count: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of the largest values as row and column, no two of one column."""
+    """Yield the row and column of the largest values, at most one for each column."""
     order = np.argsort(values, axis=None)[::-1]
     seen: set[int] = set()
     for place in order:
@@ -244,7 +244,7 @@ def _power(value: float) -> str:
 def reference_api() -> str:
     """List the functions of every module of the reference.
 
-    What their arguments mean is said with the call of the same name on the scheme's page.
+    Their arguments are explained with the call of the same name on the scheme's page.
     """
     text = ""
     package = "posenc.schemes"
@@ -263,7 +263,7 @@ def reference_api() -> str:
 
 
 def schema(path: Path, *, described_only: bool = False) -> str:
-    """Tabulate the fields of a JSON Schema: all, or those that have a description."""
+    """Tabulate the fields of a JSON Schema: all, or only those with a description."""
     root = json.loads(path.read_text(encoding="utf-8"))
     rows = [
         [code(where), kind, prose(description)]
@@ -323,7 +323,7 @@ def _kind(node: Mapping[str, Any]) -> str:
 
 
 def example(name: str, shown: str) -> str:
-    """Show a file of the examples, under the name that a reader would give it."""
+    """Show an example file, under the name that a reader would give it."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     return fenced(text, LANGUAGES[Path(name).suffix], title=shown)
 
@@ -331,8 +331,8 @@ def example(name: str, shown: str) -> str:
 def excerpt(name: str, first: str, end: str) -> str:
     """Show lines of a scheme file.
 
-    They go from the first line that begins with ``first`` to before the next that begins with
-    ``end``.
+    They start at the first line that begins with ``first`` and stop before the next line that
+    begins with ``end``.
     """
     lines = read.paths_by_name()[name].read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(first))
@@ -346,7 +346,7 @@ def _place(name: str) -> str:
 
 
 def golden_to_write(name: str) -> str:
-    """Show the first golden of a scheme file as people write it, without values."""
+    """Show the first golden of a scheme file as an author writes it, without values."""
     raw = yaml.safe_load(read.paths_by_name()[name].read_text(encoding="utf-8"))
     golden = {**raw["goldens"][0], "expect": {"values": []}}
     del golden["sha256"]
@@ -367,7 +367,7 @@ def failure(story: str) -> str:
 
 
 def assertion() -> str:
-    """Show what ``check`` says in the test of an example, as pytest shows it."""
+    """Show the message of ``check`` in the test of an example, as pytest prints it."""
     files = {"mylib.py": "mylib.py", "test_rotate.py": "check_rotate.py"}
     with tempfile.TemporaryDirectory() as folder:
         lines = _pytest(Path(folder), files, [], fails=True).splitlines()
@@ -387,7 +387,7 @@ def scorecard(story: str) -> str:
 
 
 def picture() -> str:
-    """Draw what goes in and what comes out, from the two runs that the page tells of."""
+    """Draw the input and the outcomes of the kit, from the two runs that the page shows."""
     wrong, right = _run("wrong")[1], _run("right")[1]
     failed = next(check for check in wrong["checks"] if check["verdict"] == "failed")
     name, said = failed["explanations"][0]
@@ -414,14 +414,14 @@ def picture() -> str:
 
 
 def _known_mistakes() -> str:
-    """Count the mistakes of the scheme that the two runs judge, and of all."""
+    """Count the known mistakes of the scheme that the two runs judge, and of all schemes."""
     every = sum(len(scheme.deviations) for scheme in schemes().values())
     of_rope = len(schemes()["rope"].deviations)
     return f"{of_rope} known mistakes of RoPE ({every} in all schemes)"
 
 
 def properties(story: str) -> str:
-    """Which invariants an implementation keeps, each with what the specification says of it."""
+    """Tabulate the invariants that a run checked, with statement and outcome."""
     rows = []
     for check in _run(story)[1]["checks"]:
         if check["level"] == "invariant":
@@ -433,19 +433,19 @@ def properties(story: str) -> str:
 
 
 def sample_report() -> str:
-    """Parts of a report, so that its form can be seen."""
-    found = dict(_run("wrong")[1])
-    failed = [check for check in found["checks"] if check["verdict"] == "failed"]
-    found["checks"] = [{**failed[0], "message": failed[0]["message"][:60] + "…"}, "…"]
+    """Show an abridged report, to illustrate its form."""
+    report = dict(_run("wrong")[1])
+    failed = [check for check in report["checks"] if check["verdict"] == "failed"]
+    report["checks"] = [{**failed[0], "message": failed[0]["message"][:60] + "…"}, "…"]
     for name in ("rows", "not_claimed"):
-        found[name] = [*found[name][:1], "…"]
-    found["combinations_not_claimed"] = {"rope": found["combinations_not_claimed"]["rope"]}
-    return fenced(json.dumps(found, indent=2, ensure_ascii=False), "json")
+        report[name] = [*report[name][:1], "…"]
+    report["combinations_not_claimed"] = {"rope": report["combinations_not_claimed"]["rope"]}
+    return fenced(json.dumps(report, indent=2, ensure_ascii=False), "json")
 
 
 @lru_cache(maxsize=len(STORIES))
 def _run(story: str) -> tuple[str, dict[str, Any]]:
-    """Output and report of a run of the kit, as a user would start it."""
+    """Return the output and the report of a run of the kit, started as by a user."""
     told = STORIES[story]
     options = [f"--impl={told.impl}", *told.options, "--posenc-report=report.json"]
     with tempfile.TemporaryDirectory() as folder:
@@ -454,7 +454,7 @@ def _run(story: str) -> tuple[str, dict[str, Any]]:
 
 
 def _pytest(folder: Path, files: Mapping[str, str], options: Sequence[str], *, fails: bool) -> str:
-    """Run pytest over examples, by the names that they have in a folder of their own."""
+    """Run pytest on copies of example files in ``folder``, named by the keys of ``files``."""
     for name, source in files.items():
         shutil.copy(EXAMPLES / source, folder / name)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}

@@ -1,4 +1,4 @@
-"""What ``posenc_lab.length`` measured, from ``docs/data/length.json``, as tables."""
+"""Tables of the measurements of ``posenc_lab.length``, from ``docs/data/length.json``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -11,7 +11,7 @@ from markup import code, table
 Entry = Mapping[str, Any]
 
 LEARNED = 0.9
-"""Least mean accuracy at trained positions of a scheme that counts as having learned the task."""
+"""Least mean accuracy at trained positions for a scheme to count as having learned the task."""
 
 PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
 
@@ -28,35 +28,35 @@ def schemes(task: str) -> dict[str, Entry]:
 
 
 def seeds(task: str, scheme: str) -> list[Entry]:
-    """Every result of a scheme in a task."""
-    found = [
+    """Return the results of all seeds of a scheme in a task."""
+    entries = [
         each
         for each in read_results()["results"]
         if (each["task"], each["scheme"]) == (task, scheme)
     ]
-    assert found, f"docs/data/length.json has nothing of {scheme} in {task}"
-    return found
+    assert entries, f"docs/data/length.json has nothing of {scheme} in {task}"
+    return entries
 
 
 def learned(task: str, scheme: str) -> bool:
-    """Whether the models of a scheme learned the task at the length that they were trained at."""
+    """Return whether the models of a scheme learned the task at the trained length."""
     trained = seeds(task, scheme)[0]["trained"]
     return bool(schemes(task)[trained]["accuracy"]["within"]["mean"] >= LEARNED)
 
 
 def percent(value: float) -> str:
-    """Write a share in percent, with one digit after the point and a real minus sign."""
+    """Write a share in percent, with one decimal and a typographic minus sign."""
     shown = f"{100 * value:.1f}"
     return "0.0" if shown == "-0.0" else shown.replace("-", "−")
 
 
 def interval(spread: Mapping[str, float]) -> str:
-    """Mean and half the 95 % interval, in percent."""
+    """Write the mean and half of the 95 % interval, in percent."""
     return f"{percent(spread['mean'])} ± {percent(spread['half'])}"
 
 
 def accuracies(task: str) -> str:
-    """Accuracies of a task, the best beyond the trained length first, what was not learned last."""
+    """Tabulate the accuracies of a task, best beyond the trained length first, unlearned last."""
     entries = sorted(
         schemes(task).values(),
         key=lambda each: (learned(task, each["scheme"]), each["accuracy"]["beyond"]["mean"]),
@@ -84,7 +84,7 @@ def _row(task: str, entry: Entry) -> Sequence[str]:
 
 
 def losses(task: str) -> str:
-    """Cross-entropies of a task in nats, in the order of the experiment."""
+    """Tabulate the cross-entropies of a task in nats, in the order of the experiment."""
     rows = [
         [code(name), *(_nats(entry["loss"][part]) for part in ("alone", "within", "beyond"))]
         for name, entry in schemes(task).items()
@@ -97,7 +97,7 @@ def _nats(spread: Mapping[str, float]) -> str:
 
 
 def accuracy(task: str, scheme: str, part: str) -> str:
-    """Return the accuracy of a scheme in a part of a task, as a sentence has it."""
+    """Return the accuracy of a scheme in a part of a task, formatted for a sentence."""
     return f"{interval(schemes(task)[scheme]['accuracy'][part])} %"
 
 
@@ -119,7 +119,7 @@ def _seeds() -> str:
 
 
 def _free_minutes() -> float:
-    """Compute the minutes that the run would take with a core for each of its processes."""
+    """Compute the minutes that the run would take with one core for each process."""
     run = read_results()["run"]
     return float(run["cpu_seconds"] / run["processes"] / 60)
 

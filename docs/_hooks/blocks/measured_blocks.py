@@ -1,4 +1,4 @@
-"""What the benchmarks measured, from kept files: one function per placeholder."""
+"""Measurements of the benchmarks, from kept files: one function per placeholder."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -31,7 +31,7 @@ def read_results(name: str) -> dict[str, Any]:
 
 
 def matrix() -> str:
-    """Wrong miniatures of each scheme: rejected, named, and seen by which level of checks."""
+    """Tabulate the wrong miniatures of each scheme: rejected, named, and detected by each level."""
     data = read_results("matrix")
     rows = []
     for family in FAMILIES:
@@ -44,7 +44,7 @@ def matrix() -> str:
 
 
 def classes() -> str:
-    """Tabulate the wrong miniatures as ``matrix`` does, by the class of the mistake."""
+    """Tabulate the wrong miniatures like ``matrix``, by class of mistake."""
     found = read_results("matrix")["classes"]
     rows = [[prose(name), *_counts(each)] for name, each in found.items()]
     return table(["class", *COUNTED.values(), *LEVELS], rows)
@@ -69,7 +69,7 @@ BENCHES = {"people": "modules in PyTorch", "kernels": "kernels as they are calle
 
 
 def benches() -> str:
-    """Tabulate what the kit says of code that it was not made for, by bench."""
+    """Tabulate the kit's verdicts on third-party code, by bench."""
     found = [said.figures(list(read_bench(name).values())) for name in BENCHES]
     rows = [[words, *(each[words] for each in found)] for words in found[0]]
     return table(["", *BENCHES.values()], rows)
@@ -82,7 +82,7 @@ def read_bench(name: str) -> dict[str, said.Row]:
 
 
 def practices() -> str:
-    """Tabulate what other ways of checking find among the same miniatures as the kit."""
+    """Tabulate what other ways of checking find among the kit's miniatures."""
     data = read_results("today")
     ways = {KIT: {"what": "every check that the claim calls for", "source": ""}} | data["ways"]
     rows = [
@@ -102,7 +102,7 @@ def _share(some: Mapping[str, Any], way: str) -> str:
 
 
 def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
-    """Count how many miniatures a way of checking rejects, and how many are within its reach."""
+    """Count the miniatures that a way of checking rejects, and those that it can judge."""
     counts = [each[way] for each in some.values() if way in each]
     return sum(each["rejected"] for each in counts), sum(each["asked"] for each in counts)
 
@@ -127,7 +127,7 @@ def _power(exponent: int | None) -> str:
 
 
 def calibration() -> str:
-    """How near right implementations come to the bound."""
+    """Tabulate how close right implementations come to the bound."""
     worst: dict[tuple[str, str], dict[str, float]] = {}
     for each in read_results("calibrate")["right miniatures"]:
         worst.setdefault((each["scheme"], each["call"]), {})[each["dtype"]] = each["worst"]

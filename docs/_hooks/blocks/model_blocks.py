@@ -1,4 +1,4 @@
-"""What the page of models shows of ``spec/models``."""
+"""Content of the page of models, from ``spec/models``."""
 
 import html
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from posenc_conformance.scheme_file.read import spec_folder
 
 
 def models() -> str:
-    """Every model, a row for each group of its layers."""
+    """Tabulate all models, with a row for each group of layers."""
     rows = []
     for model in load_all():
         for number, group in enumerate(model.meaning.groups):
@@ -83,7 +83,7 @@ def _sources(model: Model) -> str:
 
 
 def layouts() -> str:
-    """Which released models have which layout."""
+    """Tabulate the released models by layout."""
     rows = []
     for layout in ("half", "interleaved"):
         some = [model for model in load_all() if model.meaning.layout == layout]
@@ -95,7 +95,7 @@ def layouts() -> str:
 
 
 def differences() -> str:
-    """Where sources of one model contradict each other."""
+    """Tabulate contradictions between the sources of a model."""
     rows = [
         [
             code(model.id),
@@ -112,7 +112,7 @@ def differences() -> str:
 
 
 def mistakes() -> str:
-    """Mistakes that are costed, and who has made them."""
+    """Tabulate the misreadings of models, with the threads about them."""
     rows = []
     for mistake in MISTAKES:
         known = {
@@ -127,7 +127,7 @@ def mistakes() -> str:
 
 
 def probes() -> str:
-    """Tabulate the types of models of which a probe can be made."""
+    """Tabulate the types of models for which a probe can be made."""
     rows = []
     for type in FAMILIES:
         some = [each for each in load_all() if each.configuration.type == type]
@@ -137,10 +137,10 @@ def probes() -> str:
 
 
 def count_models() -> str:
-    """How many models there are, and how many of them were read in several sources."""
-    found = load_all()
-    several = sum(len(model.sources) > 1 for model in found)
-    return paragraph(f"{len(found)} models, {several} of them read in more than one source.")
+    """Say how many models there are, and how many of them were read in several sources."""
+    everything = load_all()
+    several = sum(len(model.sources) > 1 for model in everything)
+    return paragraph(f"{len(everything)} models, {several} of them read in more than one source.")
 
 
 def fields() -> str:
@@ -149,11 +149,11 @@ def fields() -> str:
 
 
 SIZED = ("llama-3.1-8b", "llama-3.2-1b", "mistral-7b-v0.3", "qwen3-0.6b", "pythia-70m")
-"""Models whose probes are shown with their sizes."""
+"""Models whose probe sizes are shown."""
 
 
 def sizes() -> str:
-    """Tabulate what probes of some models take, and the least that attention alone would."""
+    """Tabulate the sizes of some models' probes, and the least size of attention alone."""
     rows = []
     for model in map(model_named, SIZED):
         probe = probe_for(model)
@@ -169,7 +169,7 @@ def sizes() -> str:
 
 
 def small_engines() -> str:
-    """Say how many small engines there are, and for how many of the wrong ones a name is asked."""
+    """Say how many small engines there are, and how many of the wrong ones have a name."""
     assert LISTED  # importing them has filled the lists
     named = sum(bool(case.name) for case in WRONG)
     return paragraph(

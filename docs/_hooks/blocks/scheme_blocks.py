@@ -1,4 +1,4 @@
-"""What a scheme's page shows of its scheme file: one function per ``<!-- spec:name -->``."""
+"""Content of a scheme's page from its scheme file: one function per ``<!-- spec:name -->``."""
 
 import html
 import json
@@ -32,7 +32,7 @@ from posenc_conformance.scheme_file.scheme import (
 
 @lru_cache(maxsize=1)
 def schemes() -> dict[str, KnownScheme]:
-    """Every scheme by its id."""
+    """Return all schemes by id."""
     return {scheme.id: scheme for scheme in load_all()}
 
 
@@ -42,12 +42,12 @@ DESIDERATA: dict[str, str] = {
         "properties"
     ]["desiderata"]["properties"].items()
 }
-"""What each desideratum means, as the schema says it."""
+"""The meaning of each desideratum, from the schema."""
 
 
 @lru_cache(maxsize=1)
 def check_ids() -> dict[str, frozenset[str]]:
-    """Ids of all checks of every scheme, as the reference calls for them."""
+    """Return the ids of all checks of each scheme that apply to the reference."""
     everything = subjects(Reference(), list(schemes().values()))
     return {
         scheme.id: frozenset(
@@ -60,7 +60,7 @@ def check_ids() -> dict[str, frozenset[str]]:
 
 
 def calls(scheme: Scheme) -> str:
-    """How an adapter is called."""
+    """Show how each call of an adapter is made."""
     shown = ""
     told: dict[str, dict[str, str]] = {}
     for call in scheme.calls.values():
@@ -70,7 +70,7 @@ def calls(scheme: Scheme) -> str:
 
 
 def _meanings(scheme: Scheme, call: Call) -> dict[str, str]:
-    """Say what each argument of a call means, by its name."""
+    """Return the meaning of each argument of a call, by name."""
     found = {name: prose(text) for name, text in call.arguments.items()}
     found |= {p.name: prose(p.description) + _when(p) for p in call.parameters.values() if p.passed}
     axes = _axes(scheme, call, passed=True)
@@ -81,7 +81,7 @@ def _meanings(scheme: Scheme, call: Call) -> dict[str, str]:
 
 
 def rows_of(meanings: Mapping[str, str], told: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Make a row for each argument, and one for all that mean the same in a call before."""
+    """Make a row for each argument, and one for all that mean the same as in an earlier call."""
     same = {name: {n for n in meanings if old.get(n) == meanings[n]} for name, old in told.items()}
     before = max(same, key=lambda name: len(same[name]), default="")
     known = same.get(before, set())
@@ -119,7 +119,7 @@ def _call(scheme: Scheme, call: Call, told: Mapping[str, Mapping[str, str]]) -> 
 
 
 def _axes(scheme: Scheme, call: Call, *, passed: bool) -> list[str]:
-    """Return the conventions that a call knows: all, or those that it is passed by keyword."""
+    """Return the conventions of a call: all, or only those passed by keyword."""
     used = [name for each in call.combinations.values() for name in each.conventions]
     known = dict.fromkeys([*used, *call.options])
     return [name for name in known if scheme.conventions[name].passed or not passed]
@@ -151,7 +151,7 @@ def conventions(scheme: Scheme) -> str:
 
 
 def combinations(scheme: Scheme) -> str:
-    """Every combination that may be claimed, and who uses it."""
+    """Tabulate every combination that may be claimed, and who uses it."""
     text = ""
     for call in scheme.calls.values():
         used = dict.fromkeys(n for each in call.combinations.values() for n in each.conventions)
@@ -174,7 +174,7 @@ def _combination_id(call: Call, name: str) -> str:
 
 
 def goldens(scheme: Scheme) -> str:
-    """Every golden: what it catches, its call and its values."""
+    """Show every golden: what it catches, its call and its values."""
     text = paragraph(f"{code('pytest --impl=… -k NAME')} runs one alone.") if scheme.goldens else ""
     several = len(scheme.calls) > 1
     for call in scheme.calls.values():
@@ -188,7 +188,7 @@ def goldens(scheme: Scheme) -> str:
 
 
 def _of_combination(scheme: Scheme, call: Call, some: Sequence[Golden]) -> str:
-    """Show the goldens of a combination under each source that defines some of them."""
+    """Show the goldens of a combination, grouped by the source that defines them."""
     text = ""
     for source, of in groupby(some, lambda golden: golden.source):
         text += paragraph(f"Defined by {html.escape(scheme.sources[source]['title'])}:")
@@ -234,7 +234,7 @@ def _expectation(call: Call, golden: Golden) -> str:
 
 
 def _rows(values: Any, names: Sequence[str]) -> list[str]:
-    """Nested values as lines, the parts of a result of more than two axes under a name."""
+    """Write nested values as lines, with named parts if the result has more than two axes."""
     if not values or not isinstance(values[0], Sequence):
         return [", ".join("masked" if value is None else repr(value) for value in values)]
     lines: list[str] = []
@@ -247,7 +247,7 @@ def _rows(values: Any, names: Sequence[str]) -> list[str]:
 
 
 def published(scheme: Scheme) -> str:
-    """Tabulate the printed numbers that the reference is held against."""
+    """Tabulate the printed numbers that the reference is compared with."""
     if not scheme.published:
         return paragraph("No source prints numbers of this scheme to compare with.")
     rows = []
@@ -275,7 +275,7 @@ def _printed(quantity: str, one: Sequence[Any]) -> str:
 
 
 def invariants(scheme: Scheme) -> str:
-    """Statement and proof of every invariant, and the check that executes it."""
+    """Show the statement and proof of every invariant, and the check that executes it."""
     node = code(f"{scheme.path.name}::invariant::NAME[…]")
     head = paragraph(f"Each is executed as {node}.") if scheme.invariants else ""
     return head + "".join(_invariant(scheme, invariant) for invariant in scheme.invariants)
@@ -313,12 +313,12 @@ def accuracy(scheme: Scheme) -> str:
 
 
 def deviations(scheme: Scheme) -> str:
-    """Every known mistake."""
+    """Show every known mistake."""
     text = ""
     for deviation in scheme.deviations:
         calls = " and ".join(map(code, deviation.calls))
         where = f" in {calls}" if len(scheme.calls) > 1 else ""
-        # Each would be twice in the navigation if it were a heading of Markdown.
+        # As Markdown headings, all would be listed twice in the navigation.
         text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}</h3>\n\n'
         text += paragraph(prose(deviation.description))
         text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
@@ -329,7 +329,7 @@ def deviations(scheme: Scheme) -> str:
 
 
 def desiderata(scheme: Scheme) -> str:
-    """Tabulate what one would wish of an encoding, and whether this one has it."""
+    """Tabulate the desiderata of an encoding, and whether this scheme satisfies them."""
     rows = [
         [
             wish.name,
@@ -342,7 +342,7 @@ def desiderata(scheme: Scheme) -> str:
 
 
 def _show_desideratum(scheme: Scheme, wish: Desideratum) -> str:
-    """Point to the invariant, or write out the witness, that shows whether a wish holds."""
+    """Link to the invariant, or write out the witness, that shows whether a desideratum holds."""
     if wish.witness is None:
         place = f"../{scheme.id}{REFERENCE}/#invariant-{wish.invariant}"
         return f"See {link(place, wish.invariant)}." if wish.invariant else ""
@@ -359,7 +359,7 @@ def _show_desideratum(scheme: Scheme, wish: Desideratum) -> str:
 
 
 def bad_inputs(scheme: Scheme) -> str:
-    """Input that must be refused."""
+    """Tabulate input that must be refused."""
     rows = []
     for bad in scheme.bad_inputs:
         given = ", ".join(f"{name}={_argument(value)}" for name, value in bad.arguments.items())
@@ -376,7 +376,7 @@ def bad_inputs(scheme: Scheme) -> str:
 
 
 def sources(scheme: Scheme) -> str:
-    """Where the definition comes from."""
+    """List the sources of the definition."""
     items = []
     for key, source in scheme.sources.items():
         title = html.escape(source["title"])
@@ -387,7 +387,7 @@ def sources(scheme: Scheme) -> str:
 
 
 def summary(scheme: Scheme) -> str:
-    """Show the scheme in a sentence and its file, and say so if no library is judged on it."""
+    """Show a scheme's summary and file, with a note if no library is judged on it."""
     missing = " No library on the [scoreboard](../scoreboard.md) is judged on it."
     return (
         paragraph(f"<strong>{prose(scheme.summary)}</strong>")

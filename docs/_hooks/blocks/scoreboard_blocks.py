@@ -14,23 +14,23 @@ from markup import code, paragraph, prose
 from pictures.sparklines import FAILED, KNOWN, PASSED, Piece, legend, strip
 
 EXAMPLE = "example-"
-"""How the names of the kit's own programs begin, which are on the board too."""
+"""Prefix of the names of the kit's own programs, which are on the board too."""
 SCRIPT = '<script type="module" src="../assets/scoreboard.js"></script>'
 
 
 @lru_cache(maxsize=1)
 def board() -> tuple[list[Kept], dict[str, str]]:
-    """Read the reports that may be shown, and why others have none."""
+    """Read the reports that may be shown, and the reasons why others may not."""
     return all_kept(libraries())
 
 
 @lru_cache(maxsize=1)
 def by_library() -> dict[str, list[Kept]]:
-    """Return what is kept of each library, programs of the kit itself last."""
-    found: dict[str, list[Kept]] = {}
+    """Return the kept reports by library, programs of the kit itself last."""
+    reports: dict[str, list[Kept]] = {}
     for each in sorted(board()[0], key=lambda kept: (_is_example(kept), _sorted_by(kept))):
-        found.setdefault(each.library.name, []).append(each)
-    return found
+        reports.setdefault(each.library.name, []).append(each)
+    return reports
 
 
 def _is_example(kept: Kept) -> bool:
@@ -43,7 +43,7 @@ def _sorted_by(kept: Kept) -> str:
 
 @lru_cache(maxsize=1)
 def judged_schemes() -> frozenset[str]:
-    """Schemes that some library was judged on, also by a report that is out of date by now."""
+    """Return the schemes that some library was judged on, even in a report now out of date."""
     return frozenset(
         scheme
         for each in board()[0]
@@ -57,7 +57,7 @@ def judged_schemes() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def counted() -> dict[str, dict[str, dict[str, Counts]]]:
-    """Count by library, scheme and dtype; what adapters of one library have is added up."""
+    """Count by library, scheme and dtype, adding up the adapters of a library."""
     known = findings()
     return {
         name: _added(cells(each, known) for each in some) for name, some in by_library().items()
@@ -82,12 +82,12 @@ def _sum(a: Counts, b: Counts) -> Counts:
 
 
 def state(counts: Counts) -> str:
-    """Return the worst that was found."""
+    """Return the worst verdict."""
     return FAILED if counts.failed else KNOWN if counts.known else PASSED
 
 
 def words(counts: Counts) -> str:
-    """Say the counts of a cell: what is zero is left out."""
+    """Write the counts of a cell, leaving out zeros."""
     said = [f"{getattr(counts, word)} {word}" for word in (FAILED, KNOWN, PASSED)]
     shown = [each for each in said if not each.startswith("0 ")]
     if counts.horizon:
@@ -96,7 +96,7 @@ def words(counts: Counts) -> str:
 
 
 def summary() -> str:
-    """How many libraries there are, of which languages, and when they were judged."""
+    """Say how many libraries there are, in which languages, and when they were judged."""
     shown = [each for each in board()[0] if not _is_example(each)]
     languages = sorted({each.library.language for each in shown})
     days = sorted(each.content["measured"]["date"][:10] for each in shown)
@@ -109,7 +109,7 @@ def summary() -> str:
 
 
 def table() -> str:
-    """Make the board itself; a script filters it where there is one."""
+    """Make the board itself, which a script filters in browsers with JavaScript."""
     rows = "".join(_row(some[0], some) for some in by_library().values())
     return (
         f"\n{legend()}"
@@ -145,7 +145,7 @@ def _data(found: Mapping[str, Counts]) -> str:
 
 
 def missing() -> str:
-    """Adapters that have no report that may be shown, or none of some calls, and why."""
+    """List adapters without a report that may be shown, or without one of some calls, and why."""
     _, refused = board()
     if not refused:
         return paragraph("Every adapter of the table has been judged.")
@@ -154,7 +154,7 @@ def missing() -> str:
 
 
 def listed() -> str:
-    """List the findings by severity, the worst first, with links to where they are told."""
+    """List the findings by severity, worst first, with links to their descriptions."""
     text = ""
     for severity, title in SEVERITIES.items():
         items = "".join(
@@ -170,7 +170,7 @@ def listed() -> str:
 
 
 def libraries_of(found: Finding) -> list[Library]:
-    """Libraries that show a finding, in the order of the table."""
+    """Return the libraries that show a finding, in the order of the table."""
     return [
         library
         for library in libraries()
@@ -179,7 +179,7 @@ def libraries_of(found: Finding) -> list[Library]:
 
 
 def who_is_right(scheme: str) -> str:
-    """Make the strip of libraries that were judged on a scheme; nothing if none was."""
+    """Make the strip of libraries that were judged on a scheme; empty if none was."""
     pieces = [
         Piece(
             by_library()[name][0].library.title,

@@ -1,10 +1,9 @@
-"""Sections that the page of every scheme has, and their order.
+"""Sections of the page of every scheme, and their order.
 
-First comes what explains the scheme, as its page tells it, with code behind the definition; then
-what those need who implement or test it. What is long and generated stands on a second page, the
-reference, of which the first one keeps what it says in its own words. A page that says nothing of
-its own in one of these sections leaves it out. A scheme without a page gets one made of these
-alone.
+First come the sections that explain the scheme, as written by hand, with code after the definition;
+then those for readers who implement or test it. Long generated sections are on a second page, the
+reference; the first page keeps only text written by hand about them, and drops a section without
+any. A scheme without a page gets one of generated sections only.
 """
 
 import re
@@ -27,10 +26,10 @@ SECTIONS = {
     "bad-inputs": ("Bad input", ""),
     "sources": ("Sources", ""),
 }
-"""Heading and first words of each, by placeholder."""
+"""Heading and first words of each section, by placeholder."""
 
 FOLDED = {"deviations": "The known mistakes"}
-"""What is shown only to those who ask for it, and under which words."""
+"""Sections that are folded, and the summaries to unfold them."""
 
 MOVED = {
     "calls": "How each call is made",
@@ -41,11 +40,11 @@ MOVED = {
     "invariants": "The invariants, with proofs",
     "bad-inputs": "What must be refused",
 }
-"""What stands on the reference page alone, and the words of the link to it."""
+"""Sections that are only on the reference page, and the words of the link to each."""
 
 SECTION = re.compile(r"^(?=## )", re.M)
 CODE = "## In code\n\n<!-- spec:code -->\n"
-"""Stands behind the definition."""
+"""The section after the definition."""
 WHO = "## Who computes it right\n\n<!-- spec:who -->\n"
 PLACEHOLDER = re.compile(r"<!-- spec:([a-z-]+) -->")
 BEGINS = (
@@ -55,7 +54,7 @@ BEGINS = (
 
 
 def completed(markdown: str, scheme: Scheme) -> str:
-    """Complete the page of a scheme with the sections that it leaves out, and order them all."""
+    """Add the missing sections to the page of a scheme, and order all sections."""
     missing = [
         _section(name)
         for name in SECTIONS
@@ -76,7 +75,7 @@ def completed(markdown: str, scheme: Scheme) -> str:
 
 
 def _without_moved(part: str, scheme: Scheme) -> str:
-    """Put a link in place of what is moved; nothing is left of a section that says nothing else."""
+    """Replace moved blocks by links; return "" for a section without text of its own."""
     moved = [name for name in PLACEHOLDER.findall(part) if name in MOVED]
     if not moved:
         return part
@@ -106,9 +105,9 @@ def reference(scheme: Scheme) -> str:
 
 
 def _parts(markdown: str) -> list[str]:
-    """Split a page into what is before the first section, and each section.
+    """Split a page into the text before the first section, and each section.
 
-    Lines of code may look like the beginning of a section, and are none.
+    Lines of code that look like the heading of a section are ignored.
     """
     parts = [""]
     for piece in SECTION.split(markdown):
@@ -121,13 +120,13 @@ def _parts(markdown: str) -> list[str]:
 
 
 def _place(part: str) -> int:
-    """Return the place of a section among those of the reference; -1 if it explains the scheme."""
+    """Return the index of a section in SECTIONS; -1 if it explains the scheme."""
     found = [list(SECTIONS).index(name) for name in PLACEHOLDER.findall(part) if name in SECTIONS]
     return min(found, default=-1)
 
 
 def folded(name: str, text: str) -> str:
-    """Fold a block of the reference that is shown only to those who ask for it."""
+    """Fold a block that is listed in FOLDED."""
     if name not in FOLDED or not text.strip():
         return text
     return (
@@ -142,7 +141,7 @@ def skeleton(scheme: Scheme) -> str:
 
 
 def _has(scheme: Scheme, name: str) -> bool:
-    """Whether a section is not empty."""
+    """Return whether a section has content."""
     held = {"conventions": scheme.conventions, "published": scheme.published}
     return bool(held.get(name, True))
 

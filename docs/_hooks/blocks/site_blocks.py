@@ -1,4 +1,4 @@
-"""What the site says of itself: how to install and how to cite."""
+"""Content of the site about the project: how to install it and how to cite it."""
 
 import os
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def install() -> str:
 
 
 def issues() -> str:
-    """Say where an issue is opened: at the repository if its address is known."""
+    """Say where to open an issue: at the repository if its address is known."""
     address = os.environ.get(REPOSITORY, "").rstrip("/")
     if not address:
         return "Open an issue or a pull request at the repository that your clone came from."
@@ -30,7 +30,7 @@ def issues() -> str:
 
 
 def cite() -> str:
-    """Write the BibTeX entry that CITATION.cff stands for."""
+    """Write CITATION.cff as a BibTeX entry."""
     said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = " and ".join(f"{{{each['name']}}}" for each in said["authors"])
     address = os.environ.get(REPOSITORY, "")

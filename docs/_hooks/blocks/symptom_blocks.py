@@ -1,4 +1,4 @@
-"""From what one sees to the known mistakes that it may be: written from the spec."""
+"""From a symptom to the known mistakes that may cause it, generated from the spec."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 
 FILE = DOCS / "symptoms.yaml"
 SURE = 4
-"""Candidates that a group of schemes shows of a symptom, also if nobody has reported them."""
+"""Candidates for a symptom that a group of schemes shows even if nobody has reported them."""
 SHOWN = 5
-"""Candidates that a group shows if people have reported them; pages of schemes have the others."""
+"""Candidates that a group shows if people have reported them; others are on the schemes' pages."""
 
 BEGINNINGS = {
     "long": "In a long text",
@@ -27,7 +27,7 @@ BEGINNINGS = {
     "training": "In training",
     "input": "With some sizes or inputs",
 }
-"""Where a symptom begins to be seen: the first question of the page."""
+"""Where a symptom first appears: the first question of the page."""
 
 GROUPS = {
     "RoPE and its scalings": ("rotary",),
@@ -36,18 +36,18 @@ GROUPS = {
     "Masks and position ids": ("sparse", "position-ids"),
     "Attention itself": ("attention",),
 }
-"""Families of schemes among which a reader chooses: the second question."""
+"""Groups of families that a reader chooses from: the second question."""
 ASIDE = re.compile(r"[;:] |, (?:as|whatever|although|because|so that)\b")
-"""Where a description begins to tell the details of a mistake, which its own page has."""
+"""Start of the details in a description of a mistake, which are left to the scheme's page."""
 SHORTEST = 20
-"""Characters of a description that says enough."""
+"""Least characters of a shortened description."""
 
 Pattern = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """What one sees, why it may be, how to tell, and the cure."""
+    """A symptom, its possible cause, how to tell, and the cure."""
 
     id: str
     seen: str
@@ -59,11 +59,11 @@ class Symptom:
 
     @property
     def patterns(self) -> list[Pattern]:
-        """All patterns, of which one must fit."""
+        """All patterns, one of which must fit."""
         return self.match if isinstance(self.match, list) else [self.match]
 
     def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
-        """Say whether a mistake may show itself by this symptom."""
+        """Return whether a mistake may show this symptom."""
         return any(_fits(each, scheme, deviation) for each in self.patterns)
 
 
@@ -77,7 +77,7 @@ def _fits(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mistake that is made in one scheme or, under the same id, in several."""
+    """A mistake in one scheme or, under the same id, in several."""
 
     id: str
     where: tuple[tuple[Scheme, Deviation], ...]
@@ -89,13 +89,13 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """Sort key: mistakes that most people had come first, then those of the most schemes."""
+        """Sort key: mistakes with the most threads first, then those in the most schemes."""
         return -len(self.threads), -len(self.where), self.id
 
 
 @lru_cache(maxsize=1)
 def symptoms() -> tuple[Symptom, ...]:
-    """Every symptom in the order of the file; raises PluginError where the file is wrong."""
+    """Return all symptoms in the order of the file; raises PluginError if the file is wrong."""
     found = []
     for id, raw in yaml.safe_load(FILE.read_text(encoding="utf-8")).items():
         try:
@@ -122,28 +122,28 @@ def symptoms() -> tuple[Symptom, ...]:
 
 
 def mistakes() -> Iterator[tuple[Scheme, Deviation]]:
-    """Every known mistake with its scheme."""
+    """Yield every known mistake with its scheme."""
     for scheme in schemes().values():
         for deviation in scheme.deviations:
             yield scheme, deviation
 
 
 def candidates(symptom: Symptom, families: Sequence[str]) -> list[Candidate]:
-    """Find what a symptom may be in schemes of these families, the likeliest first."""
+    """Find the mistakes that may cause a symptom in these families, likeliest first."""
     return _ranked(
         each for each in mistakes() if each[0].family in families and symptom.fits(*each)
     )
 
 
 def _ranked(some: Iterable[tuple[Scheme, Deviation]]) -> list[Candidate]:
-    """Put mistakes of one id together, those that most people had first."""
+    """Group mistakes by id, those with the most threads first."""
     ordered = sorted(some, key=lambda each: each[1].id)
     grouped = groupby(ordered, key=lambda each: each[1].id)
     return sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
 
 
 def chooser() -> str:
-    """All symptoms as links, by where they begin."""
+    """List all symptoms as links, by where they first appear."""
     text = "\n"
     for beginning, words in BEGINNINGS.items():
         some = [each for each in symptoms() if each.begins == beginning]
@@ -153,7 +153,7 @@ def chooser() -> str:
 
 
 def index() -> str:
-    """Every symptom with its candidates, in the order of the chooser."""
+    """Describe every symptom with its candidates, in the order of the chooser."""
     return "".join(
         heading(2, words, f"begins-{beginning}")
         + "".join(_section(each) for each in symptoms() if each.begins == beginning)
@@ -175,13 +175,13 @@ def _section(symptom: Symptom) -> str:
 
 
 def shown(found: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the candidates that a group names, of all of them with the likeliest first."""
+    """Return the candidates that a group names, given all of them, likeliest first."""
     reported = [each for each in found[:SHOWN] if each.threads]
     return reported if len(reported) > SURE else found[:SURE]
 
 
 def _listed(symptom: Symptom, found: Sequence[Candidate]) -> str:
-    """List the likeliest candidates, and the schemes whose pages have the rarer ones."""
+    """List the likeliest candidates, and links to the schemes with rarer ones."""
     named = shown(found)
     items = "".join(f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in named)
     text = f'<ol class="candidates">\n{items}</ol>\n'
@@ -193,12 +193,12 @@ def _listed(symptom: Symptom, found: Sequence[Candidate]) -> str:
 
 
 def place(symptom: Symptom, candidate: Candidate) -> str:
-    """Return the id of a candidate's entry under a symptom; one id may stand in several groups."""
+    """Return the id of a candidate's entry under a symptom, unique across groups."""
     return f"{symptom.id}-{candidate.where[0][0].id}-{candidate.id}"
 
 
 def _describe(candidate: Candidate) -> str:
-    """Describe a candidate in one sentence; the page of its scheme tells the rest."""
+    """Describe a candidate in one sentence; the page of its scheme has the details."""
     scheme, first = max(candidate.where, key=lambda each: len(each[1].links))
     return (
         f'<a href="../schemes/{scheme.id}/#{first.id}"><code>{candidate.id}</code></a>: '
@@ -207,7 +207,7 @@ def _describe(candidate: Candidate) -> str:
 
 
 def main_clause(text: str) -> str:
-    """Return what the first sentence of a text says first, as a sentence of its own."""
+    """Return the main clause of the first sentence of a text, as a sentence."""
     words = " ".join(text.split())
     ends = (end.end() for end in re.finditer(r"[.?!](?= [A-Z])", words))
     sentence = words[: next(ends, len(words))]
@@ -216,7 +216,7 @@ def main_clause(text: str) -> str:
 
 
 def count_mistakes() -> str:
-    """How many mistakes are known, and how many of them people have reported."""
+    """Say how many mistakes are known, and how many of them people have reported."""
     everything = list(mistakes())
     met = sum(bool(each.links) for _, each in everything)
     return paragraph(

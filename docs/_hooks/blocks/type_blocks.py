@@ -1,4 +1,4 @@
-"""What the page of models shows of types of models: which are read, and which are refused why."""
+"""Content of the page of models about types: which are read, which are refused, and why."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -19,7 +19,7 @@ WHAT: Mapping[str, Iterable[str]] = {
 
 
 def counted() -> str:
-    """Count what becomes of the configurations of all types that are read."""
+    """Tabulate the outcomes of reading the configurations of all supported types."""
     rows = []
     for what, types in WHAT.items():
         found = tally(types)
@@ -46,7 +46,7 @@ def known() -> str:
 
 
 def unspecified() -> str:
-    """List the types that are refused, by the reason."""
+    """List the types that are refused, by reason."""
     reasons = dict.fromkeys(NOT_SPECIFIED.values())
     rows = [
         [reason, ", ".join(code(type) for type, each in NOT_SPECIFIED.items() if each == reason)]
@@ -56,7 +56,7 @@ def unspecified() -> str:
 
 
 def elsewhere() -> str:
-    """List the types that are not run in transformers, by the reason."""
+    """List the types that are not run in transformers, by reason."""
     reasons = dict.fromkeys(ELSEWHERE.values())
     rows = [
         [reason, ", ".join(code(type) for type, each in ELSEWHERE.items() if each == reason)]
@@ -75,7 +75,7 @@ def files() -> str:
 
 
 def count_types() -> str:
-    """How many types are read, and how many are known and refused."""
+    """Say how many types are read, and how many are known and refused."""
     read = sum(len([*types]) for types in WHAT.values())
     return paragraph(
         f"{read} types are read, {len(ROTARY) - len(ELSEWHERE)} of them run in transformers. "

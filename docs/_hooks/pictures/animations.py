@@ -1,9 +1,9 @@
-"""Pictures that react: drawn while the site is built, and anew when a reader moves a slider.
+"""Interactive pictures: drawn when the site is built, and redrawn when a reader moves a slider.
 
-A function under ``docs/figures`` that returns a Moving is shown as any other figure is. What it
-shows is computed twice: here, by the reference, for the sliders as they stand at first, and in the
-browser by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` holds the two together,
-wherever the sliders stand. Without JavaScript the first picture stays, and there are no sliders.
+A function under ``docs/figures`` that returns a Moving is shown like any other figure. Its content
+is computed twice: here, by the reference, for the initial values of the sliders, and in the browser
+by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two for all values
+of the sliders. Without JavaScript the first picture stays, without sliders.
 """
 
 import html
@@ -18,15 +18,15 @@ Stroke = Sequence[Point]
 
 WIDTH = 420.0
 LETTER = 15.5
-"""Height of letters on a telephone, whose 320 pixels and more make at least 12 pixels of it.
+"""Font size for phones: on a screen of at least 320 pixels it is at least 12 pixels.
 
-The style sheet has smaller ones where there is room; the frame is wide enough for both.
+The style sheet uses a smaller font on wide screens; the frame has room for both.
 """
 
 
 @dataclass(frozen=True)
 class Slider:
-    """What a reader can change: its name in the code, its words, its values, and the first one."""
+    """A slider: its name in the code, its label, its values, and the initial one."""
 
     name: str
     words: str
@@ -36,7 +36,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows, from where to where; one that has no words is not drawn."""
+    """The range and label of an axis; an axis without a label is not drawn."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """One of the things that move: its name in the code, its words, and how it is drawn."""
+    """A moving element: its name in the code, its label, and how it is drawn."""
 
     name: str
     words: str
@@ -56,7 +56,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Shown:
-    """Where everything stands for some values of the sliders, and what that means in words."""
+    """The strokes of every series for some values of the sliders, and their meaning in words."""
 
     strokes: Mapping[str, Sequence[Stroke]]
     said: str
@@ -66,7 +66,7 @@ class Shown:
 class Moving:
     """A picture with sliders; the docstring of the function that makes it is its title.
 
-    ``shown`` takes the values of the sliders by name. ``background`` is what never moves.
+    ``shown`` takes the values of the sliders by name. ``background`` never moves.
     """
 
     module: str
@@ -82,19 +82,19 @@ class Moving:
 
     @property
     def frame(self) -> tuple[float, float, float, float]:
-        """Left, upper, right and lower edge of what is between the axes."""
+        """Left, upper, right and lower edge of the plotting area."""
         left = 10 + 0.62 * LETTER * max((len(_number(each)) for each in self.y.ticks), default=0)
         below = 2.9 * LETTER if self.x.words else 8
         above = 1.7 * LETTER if self.y.words else 8
         return left, above, WIDTH - 14, self.height - below
 
     def start(self) -> Shown:
-        """Compute what is shown first, with all sliders at their start."""
+        """Compute the initial picture, with all sliders at their start."""
         return self.shown(**{each.name: each.start for each in self.sliders})
 
 
 def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
-    """Write the strokes as a path of SVG; ``docs/assets/moving/path.js`` does the same."""
+    """Write the strokes as an SVG path; ``docs/assets/moving/path.js`` does the same."""
     left, top, right, bottom = moving.frame
     x, y = moving.x, moving.y
 
@@ -114,7 +114,7 @@ def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
 
 
 def html_of(name: str, title: str, moving: Moving, root: str) -> str:
-    """Make the HTML of the figure, where ``root`` leads to the first page of the site."""
+    """Make the HTML of the figure; ``root`` is the relative address of the site's root."""
     found = moving.start()
     frame = [round(each, 2) for each in moving.frame]
     limits = [moving.x.low, moving.x.high, moving.y.low, moving.y.high]

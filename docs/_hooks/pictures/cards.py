@@ -1,6 +1,6 @@
-"""The picture that is shown where somebody shares a page: its title above a wave.
+"""The preview picture of a shared page: its title above a wave.
 
-Such pictures need a whole address, so they are drawn where the address of the site is known.
+Such pictures need absolute addresses, so they are drawn only if the site's address is known.
 """
 
 import math
@@ -19,14 +19,14 @@ _titles: dict[str, str] = {}
 
 
 def add(page: Page) -> None:
-    """Remember a page's title, and tell the page where its picture will be."""
+    """Record a page's title, and set the address of its picture."""
     name = page.file.src_uri.removesuffix(".md").replace("/", "-")
     page.meta["card"] = f"cards/{name}.png"
     _titles[page.meta["card"]] = str(page.title)
 
 
 def write(site: Path) -> None:
-    """Draw the picture of every page."""
+    """Draw the pictures of all pages."""
     for name, title in _titles.items():
         path = site / name
         path.parent.mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def write(site: Path) -> None:
 
 
 def draw(title: str) -> Image.Image:
-    """Draw the picture of one title."""
+    """Draw the picture for a title."""
     image = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(image)
     for pair in range(4):

@@ -1,8 +1,8 @@
-"""Figures: drawn while the site is built, by functions beside the pages that show them.
+"""Figures, drawn when the site is built by functions in the modules of their pages.
 
 ``<!-- figure:clock-hands -->`` stands for the function ``clock_hands`` in the page's module under
 ``docs/figures``. Its docstring is the title; it returns a Picture, or a Moving, which has sliders.
-What is drawn becomes SVG inside the page, whose lines and letters follow the reader's theme.
+The drawing becomes inline SVG, whose lines and text follow the reader's theme.
 """
 
 import base64
@@ -24,14 +24,14 @@ from pictures.picture import INK, SETTINGS, Picture, for_telephone
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
 TELEPHONE = 358
-"""Pixels that a page has for its content where the window has 390."""
+"""Width of a page's content in a window of 390 pixels."""
 READABLE = 9
-"""Pixels of letters that can be read; a figure with smaller ones is drawn a second time."""
+"""Smallest readable font size in pixels; a figure with a smaller one is drawn a second time."""
 EMBEDDED = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=\s]+")
 GROUP = re.compile(r"<g\b[^>]*>|</g>")
 PLAIN_GROUP = re.compile(r'<g(?: id="[^"]*")?/?>')
 STYLE = re.compile(r'<defs>\s*<style type="text/css">\*\{[^}]*\}</style>\s*</defs>')
-"""How lines end, which the style sheet of the site says for all figures."""
+"""Styles of line ends, which the site's style sheet sets for all figures."""
 TICK = re.compile(
     r'<defs>\s*<path id="(?P<id>[^"]+)" d="M 0 0\s+L (?P<step>[-\d.]+ [-\d.]+)\s*"'
     r"(?P<style>[^>]*)/>\s*</defs>"
@@ -40,7 +40,7 @@ IMAGE_ID = re.compile(r'(<image\b[^>]*?) id="[^"]*"')
 
 
 def mark(page: str, name: str) -> str:
-    """Make what stands for a figure until the page is HTML."""
+    """Make the placeholder of a figure until the page is HTML."""
     _drawer(page, name)
     return f'\n<div class="figure-here" id="{name}"></div>\n'
 
@@ -87,19 +87,19 @@ def _render(page: str, name: str) -> str:
 
 
 def root_of(page: str) -> str:
-    """Return how the first page of the site is reached from a page."""
+    """Return the relative address of the site's root from a page."""
     return "../" * (page.count("/") + (not page.endswith("index.md")))
 
 
 def _scrolling(svg: str, times: float) -> str:
-    """Put a figure in a box that scrolls where it would be narrower than so many telephones."""
+    """Let a figure scroll sideways on screens narrower than ``times`` phone widths."""
     least = f'style="min-width: {math.ceil(TELEPHONE * times)}px; '
     wider = svg.replace('style="', least, 1)
     return f'<div class="wide">{wider}</div>'
 
 
 def smallest_letter(svg: str) -> float:
-    """Compute the size of the smallest letter, in pixels, where a telephone shows this figure."""
+    """Compute the smallest font size of a figure, in pixels, on a phone."""
     width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
     shown = max(TELEPHONE, *(float(least) for least in re.findall(r"min-width: (\d+)px", svg)), 0)
     sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:[a-z]+ )*([\d.]+)px", svg)]
@@ -115,7 +115,7 @@ def _svg(name: str, title: str, picture: Picture) -> str:
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)[0]
     rest = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", rest, flags=re.S)
     rest = EMBEDDED.sub(lambda match: smaller(match[0]), rest)
-    rest = IMAGE_ID.sub(r"\1", rest)  # made from its pixels, so two equal images would share it
+    rest = IMAGE_ID.sub(r"\1", rest)  # a hash of the pixels, which equal images would share
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
     rest = rest.replace(INK, "currentColor")
@@ -132,7 +132,7 @@ def _svg(name: str, title: str, picture: Picture) -> str:
 
 
 def without_groups(svg: str) -> str:
-    """Drop the groups that only name what is in them, which are half of all elements."""
+    """Remove groups that have nothing but an id, which are half of all elements."""
     dropped: list[bool] = []
 
     def kept(found: re.Match[str]) -> str:
@@ -147,7 +147,7 @@ def without_groups(svg: str) -> str:
 
 
 def with_one_path_of_ticks(svg: str) -> str:
-    """Draw all ticks of an axis as one path, instead of a use of the same mark for each."""
+    """Draw all ticks of an axis as one path, instead of one ``<use>`` for each."""
     for mark in TICK.finditer(svg):
         use = re.compile(rf'<use xlink:href="#{mark["id"]}" x="([^"]+)" y="([^"]+)"[^>]*/>')
         ticks = "".join(f"M{x},{y}l{mark['step']}" for x, y in use.findall(svg))
@@ -156,7 +156,7 @@ def with_one_path_of_ticks(svg: str) -> str:
 
 
 def smaller(encoded: str) -> str:
-    """Encode the same pixels as a PNG with a palette, where one has room for all colours."""
+    """Encode the same pixels as a PNG with a palette, if all colours fit into one."""
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as image:
         pixels = np.asarray(image.convert("RGBA"))
     colours, places = np.unique(pixels.view(np.uint32), return_inverse=True)
@@ -164,6 +164,6 @@ def smaller(encoded: str) -> str:
         return encoded
     small = Image.fromarray(places.reshape(pixels.shape[:2]).astype(np.uint8), "P")
     small.putpalette(colours.view(np.uint8).tobytes(), "RGBA")
-    kept = io.BytesIO()
-    small.save(kept, "png", optimize=True)
-    return base64.b64encode(kept.getvalue()).decode("ascii")
+    stream = io.BytesIO()
+    small.save(stream, "png", optimize=True)
+    return base64.b64encode(stream.getvalue()).decode("ascii")

@@ -1,7 +1,7 @@
-"""The letters of the site: from packages that are installed, cut down to what pages need.
+"""The fonts of the site, from installed packages, reduced to the characters that pages need.
 
-So a page asks nobody else for them, and looks the same where a machine has no fonts but DejaVu.
-Both typefaces have the SIL Open Font License, whose text is published beside them.
+So pages load no fonts from other sites, and look the same on machines with no fonts but DejaVu.
+Both typefaces have the SIL Open Font License, whose text is published with them.
 """
 
 import io
@@ -19,23 +19,23 @@ from fontTools.varLib.instancer import instantiateVariableFont
 
 FOLDER = "assets/fonts"
 LETTERS = ((0x20, 0x7F), (0xA0, 0x100), (0x2010, 0x2027), (0x2212, 0x2213))
-"""What sentences are written with, as ranges of code points; the rest is from the reader's fonts.
+"""Characters of prose, as ranges of code points; others come from the reader's fonts.
 
-Formulas have fonts of their own, and a telephone must not wait for letters that are on few pages.
+Formulas have separate fonts, and a phone must not wait for characters that few pages use.
 """
 LINES = (*LETTERS, (0x2500, 0x2580))
-"""What code and terminals are written with: tables have lines."""
+"""Characters of code and terminals, including those that draw the lines of tables."""
 VARIABLES = ((0x1D434, 0x1D467), (0x1D6E2, 0x1D71B), (0x210E, 0x210E))
-"""Slanted letters of formulas, first and last: Latin, Greek, and the h, which has another place.
+"""Ranges of mathematical italics: Latin, Greek, and the h, which has a separate code point.
 
-Browsers write a variable with these. Fonts of text do not have them, and a small Linux may have no
-other font: it would show boxes. So text's own slanted letters stand in for them.
+Browsers show variables with these. Text fonts lack them, and a minimal Linux may have no other
+font and show boxes. So the italics of the text font replace them.
 """
 
 
 @dataclass(frozen=True)
 class Cut:
-    """One weight of a typeface: where it comes from, and the name of its file."""
+    """One weight of a typeface: its source, and the name of its file."""
 
     package: str
     file: str
@@ -61,7 +61,7 @@ CUTS = (
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """Make each font and each licence: its address on the site, and its content."""
+    """Yield the address on the site and the content of each font and each licence."""
     for cut in CUTS:
         yield f"{FOLDER}/{cut.name}", _made(cut)
     for name, package in (("text", TEXT), ("code", CODE)):
@@ -69,7 +69,7 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 
 def write(site: Path) -> None:
-    """Put the fonts beside the style sheet that asks for them."""
+    """Write the fonts to where the style sheet loads them from."""
     for address, content in files():
         path = site / address
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def _made(cut: Cut) -> bytes:
     options = Options(layout_features=["kern"], hinting=False)
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=[letter for few in cut.letters for letter in range(*few)])
-    subsetter.subset(font)  # first, since fewer letters are quicker to fix at a weight
+    subsetter.subset(font)  # first, since fewer glyphs are faster to instantiate
     fixed = instantiateVariableFont(font, dict(cut.axes))
     fixed.flavor = "woff2"
     written = io.BytesIO()
@@ -92,7 +92,7 @@ def _made(cut: Cut) -> bytes:
 
 
 def _stand_in(font: TTFont) -> None:
-    """Let slanted letters of text stand where formulas look for theirs."""
+    """Map the code points of mathematical italics to the font's own italic letters."""
     glyphs = font.getBestCmap()
     table = CmapSubtable.newSubtable(12)
     table.platformID, table.platEncID, table.language = 3, 10, 0

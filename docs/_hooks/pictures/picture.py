@@ -1,4 +1,4 @@
-"""What the functions of figures use: one style for all, readable on light and on dark."""
+"""Helpers for figures: one style for all, readable on light and dark backgrounds."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Circle, FancyBboxPatch
 
 INK = "#010203"
-"""Becomes the colour of the text around the figure."""
+"""Placeholder that becomes the colour of the text around the figure."""
 
 COLOURS = ("#0a8f83", "#d9580d", "#7c6bd0", "#b8860b", "#c2417c", "#4b7fc4", "#5f8f2f", "#8a8a8a")
-"""Lines that differ: each at least 3:1 on white and on the dark theme."""
+"""Line colours, each with a contrast of at least 3:1 on white and on the dark theme."""
 
 NARROW = 3.7
-"""Inches of a figure on a telephone."""
+"""Width of a figure on a phone, in inches."""
 
 SEQUENTIAL = "viridis"
 DIVERGING = "RdBu_r"
@@ -54,9 +54,9 @@ SETTINGS: dict[Any, Any] = {
 class Picture:
     """A drawn figure and its words.
 
-    The docstring of the function that draws it is its title. The description says to somebody who
-    does not see it what it shows, and the caption stands below it for everybody. A diagram, whose
-    boxes stand where they stand, scrolls where it is too wide; anything else is drawn narrower.
+    The docstring of the function that draws it is its title. The description is for readers who
+    cannot see it; the caption is shown below it. A diagram, whose layout is fixed, scrolls if it is
+    too wide; any other figure is drawn narrower.
     """
 
     figure: Figure
@@ -76,7 +76,7 @@ def grid(
 ) -> tuple[Figure, Sequence[Sequence[Axes]]]:
     """Make a figure with rows and columns of axes; sizes are in inches.
 
-    On a telephone, more than two columns become lines of two axes, and two become lines of one.
+    On a phone, more than two columns become rows of two axes, and two become rows of one.
     """
     across = columns
     if _narrow.get() and columns > 1:
@@ -91,7 +91,7 @@ def grid(
 
 @contextmanager
 def for_telephone() -> Iterator[None]:
-    """Make what is drawn within so narrow that a telephone shows its letters large enough."""
+    """Make figures drawn in this context narrow enough for readable text on a phone."""
     token = _narrow.set(True)
     try:
         yield
@@ -108,30 +108,27 @@ def _sheet(width: float, height: float) -> Figure:
 
 
 def legend(plot: Axes, **asked: Any) -> None:
-    """Draw a legend as asked for.
+    """Draw a legend with these options.
 
-    On a telephone, which has no room beside lines, it stands above the axes.
+    On a phone, which has no room next to lines, it is above the axes instead.
     """
     above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "fontsize": 9}
     plot.legend(**(above if _narrow.get() else asked))
 
 
 def columns(wide: int) -> int:
-    """Return the number of columns of a legend below or above a figure.
-
-    On a telephone there is room for one.
-    """
+    """Return the number of columns of a legend below or above a figure: one on a phone."""
     return 1 if _narrow.get() else wide
 
 
 def blank(plot: Axes, right: float, top: float) -> None:
-    """Make axes a sheet for a diagram, from (0, 0) to (right, top)."""
+    """Turn axes into an empty canvas for a diagram, from (0, 0) to (right, top)."""
     plot.set(xlim=(0, right), ylim=(0, top), aspect="equal")
     plot.axis("off")
 
 
 def box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: float = 2.0) -> None:
-    """Draw a box of a diagram with a text in it, around a point."""
+    """Draw a box of a diagram with text in it, centred at a point."""
     low = (x - width / 2, y - 0.36)
     style = "round,pad=0.06"
     plot.add_patch(FancyBboxPatch(low, width, 0.72, boxstyle=style, fill=False, edgecolor=colour))
@@ -139,7 +136,7 @@ def box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: flo
 
 
 def plus(plot: Axes, x: float, y: float) -> None:
-    """Draw an addition in a diagram, around a point."""
+    """Draw an addition sign of a diagram, centred at a point."""
     plot.add_patch(Circle((x, y), 0.28, fill=False))
     plot.text(x, y, "+", ha="center", va="center", fontsize=13)
 
@@ -150,17 +147,17 @@ def arrow(plot: Axes, start: tuple[float, float], end: tuple[float, float]) -> N
 
 
 def shade(plot: Axes, mask: Any, colour: str = COLOURS[0], **kwargs: Any) -> None:
-    """Fill the cells of a boolean matrix; row 0 is on top. Cells drawn before stay visible."""
+    """Fill the true cells of a boolean matrix, row 0 on top. Earlier drawings stay visible."""
     image = np.zeros((*np.shape(mask), 4))
     image[np.asarray(mask, dtype=bool)] = to_rgba(colour)
     plot.imshow(image, interpolation="none", **kwargs)
 
 
 def fine_map(plot: Axes, values: Any, **kwargs: Any) -> AxesImage:
-    """Draw a map from −1 to 1 with more cells than pixels.
+    """Draw a map of values from −1 to 1 with more cells than pixels.
 
-    It has few colours, or it would weigh as much as a page. Values are averaged before they become
-    colours, so no other colours come between these.
+    It has few colours, or its file would be as large as a page. Values are averaged before they are
+    mapped to colours, so that no other colours appear.
     """
     few = colormaps[DIVERGING].resampled(32)
     return plot.imshow(
@@ -169,7 +166,7 @@ def fine_map(plot: Axes, values: Any, **kwargs: Any) -> AxesImage:
 
 
 def draw_frame(plot: Axes, title: str = "") -> None:
-    """Leave ticks out and draw a whole frame, as around a matrix."""
+    """Remove ticks and draw a full frame, as around a matrix."""
     plot.set_xticks([])
     plot.set_yticks([])
     plot.spines[:].set_visible(True)

@@ -1,29 +1,29 @@
-"""Coloured strips: what was found, one piece for each thing that was judged."""
+"""Coloured strips of verdicts, one piece for each judged item."""
 
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 FAILED, KNOWN, PASSED, UNJUDGED = STATES = ("failed", "known", "passed", "unjudged")
-"""Classes of the style sheet, the worst first."""
+"""Classes of the style sheet, worst first."""
 SIGNS = {FAILED: "✗", KNOWN: "!", PASSED: "✓", UNJUDGED: "–"}
-"""What tells states apart without their colours."""
+"""Signs that distinguish states without colours."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a strip: its label, its state, where it leads, and the counts in words."""
+    """One piece of a strip: its label, state, link address, and counts in words."""
 
     label: str
     state: str
     address: str
     words: str
     data: str = ""
-    """Further attributes, finished."""
+    """Further HTML attributes."""
 
 
 def strip(pieces: Sequence[Piece], kind: str = "") -> str:
-    """Make a strip of pieces, which wraps where it is too long."""
+    """Make a strip of pieces, which wraps if it is too long."""
     items = "".join(map(_piece, pieces))
     return f'<ul class="{" ".join(filter(None, ("strip", kind)))}">{items}</ul>'
 

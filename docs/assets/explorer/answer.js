@@ -1,20 +1,20 @@
-/** What pasted numbers are, in words and links. */
+/** The text, with links, that explains pasted numbers. */
 import { brief, element } from "./elements.js";
 import { partsOfSinusoids } from "./beginnings.js";
 import { identify } from "./identify.js";
 import { parse, refused } from "./paste.js";
 import { recognise } from "./recognise.js";
 
-/** Models of one progression that are named before "and more". */
+/** Number of models of one progression to name before "and more". */
 const NAMED = 6;
 
-/** Pages that explain mistakes that RoPE's does not. */
+/** Pages of the mistakes that RoPE's page does not explain. */
 const EXPLAINED = { "narrow-frequencies": "llama3" };
 
 const page = (/** @type {string} */ path) => new URL(`../../${path}`, import.meta.url).href;
 
 /**
- * What pasted numbers may be, by all that this page knows.
+ * All explanations of pasted numbers that this page can find.
  * @param {import("./paste.js").Pasted} pasted
  * @param {{schemes: any[], models: any[]}} known
  * @param {Record<string, Function>} calls
@@ -29,7 +29,7 @@ export function explanations(pasted, { schemes, models }, calls) {
   if (leftOut) {
     return { told: told.length ? told : part().map(asTold), matches: [], nearest: null };
   }
-  // A table of cosines and sines may be that of an encoding that is added, too.
+  // A table of cosines and sines may also be that of an additive encoding.
   const others = identify(pasted, schemes, calls, { near: !told.length });
   const kept = others.matches.length ? told.filter(({ likely }) => likely) : told;
   const longer = kept.length || others.matches.length ? [] : part().map(asTold);
@@ -74,7 +74,7 @@ const list = (items) => element("ul", {}, ...items.map((parts) => element("li", 
 
 const link = (path, text) => element("a", { href: page(path) }, text);
 
-/** What was recognised, with the models that have it and the page of its mistake. */
+/** A recognised rotary table or list, with the models that use it and the page of its mistake. */
 function recognised({ what, scheme, mistake, models }, schemes) {
   const title = schemes.find(({ id }) => id === scheme)?.title ?? scheme;
   const some = models.slice(0, NAMED).join("; ");
@@ -87,7 +87,7 @@ function recognised({ what, scheme, mistake, models }, schemes) {
   ];
 }
 
-/** A match in words, with a link to the page of its scheme. */
+/** The text of a match, with a link to the page of its scheme. */
 function described({ scheme, call, combination, where, mistake, residual, others }) {
   return [
     link(`schemes/${scheme.id}/`, scheme.title),

@@ -1,6 +1,6 @@
-/** Refusing bad arguments, in words that say which one and what would be right. */
+/** Validation of arguments, with messages that name the argument and its valid values. */
 
-/** Positions up to here are whole numbers that a float64 tells apart. */
+/** Largest position up to which a float64 tells integers apart. */
 export const LARGEST_POSITION = 2 ** 53;
 
 /**
@@ -16,7 +16,7 @@ export function choice(name, value, allowed) {
 }
 
 /**
- * Refuse what is no whole number of at least `least`.
+ * Refuse a value that is not an integer of at least `least`.
  * @param {string} name
  * @param {unknown} value
  * @param {number} [least]
@@ -31,7 +31,7 @@ export function whole(name, value, least = -LARGEST_POSITION) {
 }
 
 /**
- * Refuse what is no even number of at least `least`.
+ * Refuse a value that is not an even integer of at least `least`.
  * @param {string} name
  * @param {unknown} value
  * @param {number} [least]
@@ -44,7 +44,7 @@ export function even(name, value, least = 2) {
 }
 
 /**
- * Refuse what is no finite number above `bound`.
+ * Refuse a value that is not a finite number above `bound`.
  * @param {string} name
  * @param {unknown} value
  * @param {number} [bound]
@@ -56,7 +56,7 @@ export function above(name, value, bound = 0) {
 }
 
 /**
- * Refuse what is no finite number of at least `bound`.
+ * Refuse a value that is not a finite number of at least `bound`.
  * @param {string} name
  * @param {unknown} value
  * @param {number} bound
@@ -68,7 +68,7 @@ export function atLeast(name, value, bound) {
 }
 
 /**
- * Refuse positions that are no row of numbers, or not whole unless `real`.
+ * Refuse positions that are not a list of numbers, or, unless `real`, of integers.
  * @param {unknown} positions
  * @param {{real?: boolean}} [rules]
  */
@@ -86,7 +86,7 @@ export function rowOfPositions(positions, { real = false } = {}) {
 }
 
 /**
- * Refuse numbers of queries and keys that do not fit: queries are the last of the keys.
+ * Refuse more queries than keys: the queries are at the positions of the last keys.
  * @param {unknown} q_len
  * @param {unknown} k_len
  */

@@ -1,15 +1,15 @@
 /**
- * Parts of longer lists and rows: the first numbers that somebody prints, perhaps also the last. As
- * `posenc identify` finds them.
+ * Identification of parts of longer lists and rows (the first numbers, perhaps also the last), as
+ * in `posenc identify`.
  */
 import { shown } from "./rules.js";
 import { rotaryFrequencies } from "./waves.js";
 
-/** Bases that released models have, numbers of pairs, and widths of sinusoids; the usual ones first. */
+/** Bases of released models, numbers of pairs, and widths of sinusoids; the usual ones first. */
 export const USUAL = [10_000, 500_000, 1_000_000, 150_000, 5_000_000, 10_000_000];
 const PAIRS = [64, 32, 128, 48, 40];
 const DIMS = [512, 768, 1024, 256, 128, 64];
-/** Positions at which a row of a sinusoid is looked for. */
+/** Number of positions at which to look for a row of a sinusoid. */
 const ROWS = 2048;
 const LEAST = 3;
 const MOST = 5;
@@ -19,10 +19,10 @@ export const DOUBT =
   ". No released model here has this base: perhaps they are a part of a longer list";
 
 /**
- * Longer lists that a row may be a part of, those that most models have first.
+ * Longer lists of which a row may be a part, those of most models first.
  * @param {number[]} row
  * @param {number[]} unit the last printed place of each
- * @param {number} leftOut how many stand before those that were left out; 0 if none were
+ * @param {number} leftOut count of numbers before the ellipsis; 0 without an ellipsis
  * @param {any[]} models entries of models.json
  * @returns {{what: string, scheme: string, models: string[]}[]}
  */
@@ -41,7 +41,7 @@ export function partsOfFrequencies(row, unit, leftOut, models) {
   return found.sort((a, b) => b.models.length - a.models.length).slice(0, MOST);
 }
 
-/** What released models have, and plain frequencies of usual widths and bases that none has. */
+/** Frequencies of released models, and plain ones of other usual widths and bases. */
 function usual(models) {
   const has = (base, pairs) =>
     models.some((each) => each.scheme === "rope" && each.base === base && each.frequencies.length === pairs);
@@ -68,7 +68,7 @@ const fits = (row, unit, wanted) =>
   row.every((value, t) => Math.abs(value - wanted[t]) <= 1.0001 * unit[t] + 16 * FLOAT32 * wanted[t]);
 
 /**
- * Rows of usual widths whose first numbers these are.
+ * Rows of usual widths that begin with these numbers.
  * @param {number[]} row
  * @param {number[]} unit
  * @param {number} leftOut

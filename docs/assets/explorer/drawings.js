@@ -1,4 +1,4 @@
-/** The heat map and the curve. Colours are those of the site's theme, light or dark. */
+/** The heat map and the curve, in the colours of the site's light or dark theme. */
 import { brief, element, shape } from "./elements.js";
 
 const POSITIVE = [0, 137, 123];
@@ -76,7 +76,7 @@ export function heatMap(view, selected, select) {
   return element("figure", { className: "explorer-figure" }, map, legend);
 }
 
-/** Zero has the colour of the page, the largest magnitude a full one. */
+/** Zero has the page's background colour, the largest magnitude a saturated one. */
 function paint(canvas, rows, most) {
   const page = getComputedStyle(document.body)
     .backgroundColor.match(/\d+(\.\d+)?/g)
@@ -99,9 +99,9 @@ function paint(canvas, rows, most) {
 }
 
 /**
- * Curves of some values on common axes; logarithmic where they are positive and far apart.
+ * Curves on common axes; logarithmic if the values are positive and far apart.
  * @param {{name: string, values: number[], names: string[]}[]} curves
- * @param {string} axis what the values are for each of
+ * @param {string} axis name of the horizontal axis
  */
 export function curves(curves, axis) {
   const [least, largest] = extent(curves.flatMap(({ values }) => values));

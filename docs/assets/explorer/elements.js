@@ -1,4 +1,4 @@
-/** Making elements of the page without a framework. */
+/** Construction of page elements without a framework. */
 
 /**
  * An element with properties, attributes (those with a hyphen, and role) and children.
@@ -11,7 +11,7 @@ export function element(tag, properties = {}, ...children) {
   return fill(made, properties, children);
 }
 
-/** The same for a piece of a drawing, of which everything is an attribute. */
+/** An SVG element, all of whose properties are attributes. */
 export function shape(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {

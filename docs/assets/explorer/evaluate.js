@@ -1,10 +1,10 @@
-/** From a setting to the numbers that are shown. */
+/** The numbers to show for a setting. */
 import { axesOf } from "./settings.js";
 
-/** What is more is slow to compute or to draw, and of no use to look at. */
+/** Larger results are slow to compute or draw, and useless to look at. */
 const MOST = { numbers: 1_000_000, side: 16_384, num_buckets: 1024 };
 
-/** Axes of calls whose kind has other words for them. */
+/** Axis names of calls that differ from those of their kind. */
 const AXES = { relative_table_2d_rows: ["query", "key"] };
 
 /**
@@ -12,7 +12,7 @@ const AXES = { relative_table_2d_rows: ["query", "key"] };
  *   columnNames: string[]}} View
  */
 
-/** `count` numbers, one apart. */
+/** `count` numbers from `from` on, in steps of 1. */
 export function range(from, count) {
   return Array.from({ length: count }, (_, index) => from + index);
 }
@@ -67,7 +67,7 @@ const channels = (values) => count("head_dim" in values ? "head_dim" : "dim", va
 const between = (first, last, points) =>
   range(0, points).map((i) => [first + ((last - first) * i) / Math.max(points - 1, 1)]);
 
-/** Refuse what is too large to be shown, before it is computed. */
+/** Refuse results that are too large to show, before computing them. */
 function limited(values, taken, kind) {
   const size = (/** @type {string[]} */ ...names) =>
     names.reduce((product, name) => product * Math.max(Number(values[name] ?? 1), 1), 1);
@@ -176,7 +176,7 @@ function rowNames(kind, positional) {
 }
 
 /**
- * The largest difference of two views and where it is, or why they cannot be compared.
+ * The largest difference of two views and its place, or why they cannot be compared.
  * @param {View} a
  * @param {View} b
  */

@@ -3,7 +3,7 @@ import { element } from "./elements.js";
 import { callsOf, combinationsOf, combined, fieldsOf, initialSetting } from "./settings.js";
 
 /**
- * Fill a fieldset with the fields of a setting. Whatever is chosen is told to `changed`.
+ * Fill a fieldset with the fields of a setting. `changed` is called with every new setting.
  * @param {HTMLFieldSetElement} fieldset
  * @param {import("./settings.js").Setting} setting
  * @param {any[]} schemes
@@ -112,7 +112,7 @@ function select(choices, chosen, act) {
   return made;
 }
 
-/** A control with its label, and words on what it means. */
+/** A control with its label and description. */
 export function field(prefix, name, label, control, description) {
   const id = `${prefix}-${name}`;
   Object.assign(control, { id, name });

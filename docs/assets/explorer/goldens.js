@@ -1,11 +1,11 @@
-/** The goldens of the specification, computed again by this JavaScript. */
+/** The goldens of the specification, recomputed by this JavaScript. */
 import { range } from "./evaluate.js";
 
 const ROUNDOFF = 2 ** -53;
 
 /**
- * Which goldens the calls here reproduce, within what float64 allows. Between two the browser may do
- * what else it has to.
+ * Goldens that the calls here fail to reproduce within float64 accuracy. Control returns to the
+ * browser between two goldens.
  * @param {any[]} schemes
  * @param {Record<string, Function>} calls
  * @returns {Promise<{checked: number, wrong: string[]}>}
@@ -57,13 +57,13 @@ function reproduced(scheme, golden, calls) {
   });
 }
 
-/** The largest number that a frequency of at most 1 is multiplied with. */
+/** The largest factor of a frequency of at most 1. */
 function largestAngle({ scale, positions = [], num_frequencies = 0 }) {
   const times = (typeof scale === "number" ? scale : 1) * 2 ** num_frequencies;
   return times * Math.max(1, ...positions.map(Math.abs));
 }
 
-/** Arguments of a golden: numbers and lists as they are, ranges and lattices as the format says. */
+/** Arguments of a golden, with ranges and lattices expanded. */
 function materialised(raw) {
   return Object.fromEntries(
     Object.entries(raw).map(([name, value]) => {

@@ -1,27 +1,27 @@
 /**
- * What pasted numbers are: which call of which scheme gives them. As `posenc identify` does it, but
- * for numbers as they are printed, and for rows of any position.
+ * Identification of the scheme and call that give pasted numbers, as in `posenc identify`, but for
+ * printed numbers and rows at any position.
  */
 import { MISTAKES, SEARCHES } from "./searches.js";
 
 /** Numbers may have been computed in float32. */
 const ROUNDOFF = 2 ** -24;
-/** 1 + |ln w| of the least frequency that is met. */
+/** 1 + |ln w| for the lowest frequency in use. */
 const LOGARITHM = 20;
-/** Kinds of calls whose values lie between -1 and 1; of others each value is its own scale. */
+/** Calls whose values lie between -1 and 1; the error of other calls is relative to each value. */
 const WAVES = ["sinusoidal", "timestep", "sincos_2d"];
 
 /**
  * @typedef {import("./searches.js").Candidate & {scheme: any, call: string, combination: string,
  *   mistake: string | null, residual: number, others: number}} Found
- *   residual is the largest difference; others counts matches that differ in base or position alone
+ *   residual is the largest difference; others counts matches that differ only in base or position
  */
 
 /**
  * @param {import("./paste.js").Pasted} pasted
  * @param {any[]} schemes
  * @param {Record<string, Function>} calls
- * @param {{near?: boolean}} [wanted] whether mistakes and what is nearest are looked for, too
+ * @param {{near?: boolean}} [wanted] whether to look for mistakes and the nearest call, too
  * @returns {{matches: Found[], nearest: Found | null}} the best first; nearest if there is no match
  */
 export function identify(pasted, schemes, calls, { near = true } = {}) {
@@ -40,7 +40,7 @@ export function identify(pasted, schemes, calls, { near = true } = {}) {
   return { matches: [], nearest };
 }
 
-/** Candidates that are the pasted numbers as far as those are printed, or all if `near`. */
+/** Candidates that equal the pasted numbers to the printed precision, or all if `near`. */
 function* found(context, schemes) {
   for (const scheme of schemes) {
     for (const [call, search] of Object.entries(SEARCHES)) {
@@ -59,8 +59,9 @@ function* found(context, schemes) {
 }
 
 /**
- * The largest difference of a candidate's rows and those pasted. Null if they have another shape,
- * if there is no such call, or, unless `near`, if a difference is more than printing explains.
+ * The largest difference between a candidate's rows and the pasted ones. Null if their shapes
+ * differ, if the call refuses the arguments, or, unless `near`, if a difference is more than
+ * printing explains.
  */
 function compared({ place, result }, { rows, units, scheme, call, near }) {
   const expected = resultOf(result);
@@ -75,7 +76,7 @@ function compared({ place, result }, { rows, units, scheme, call, near }) {
       const apart = rows[i][j] === expected[i][j] ? 0 : Math.abs(rows[i][j] - expected[i][j]);
       const scale = wave ? 1 : Math.abs(expected[i][j]);
       const lost = scale * ROUNDOFF * (rounding + angle * (wave ? place + i : LOGARITHM));
-      // A whole unit: some cut numbers off instead of rounding them, as 0.8414 for sin 1.
+      // A whole unit, for numbers that are truncated, not rounded, such as 0.8414 for sin 1.
       if (!near && apart && !(apart <= 1.0001 * units[i][j] + lost)) {
         return null;
       }
@@ -96,7 +97,7 @@ function resultOf(result) {
   }
 }
 
-/** Of matches that differ in base, position or size alone, the simplest: the one tried first. */
+/** Of matches that differ only in base, position or size, the simplest: the one tried first. */
 function simplest(matches) {
   const kept = new Map();
   for (const match of matches) {

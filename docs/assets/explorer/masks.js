@@ -1,8 +1,8 @@
-/** What the masks share: where queries and keys stand. */
+/** Shared code of the masks: positions of queries and keys. */
 import { lengths, whole } from "./arguments.js";
 
 /**
- * Which keys each query may attend to. Query number i stands at position k_len - q_len + i, key j
+ * Which keys each query may attend to. Query number i is at position k_len - q_len + i, key j
  * at position j.
  * @param {number} q_len
  * @param {number} k_len
@@ -17,7 +17,7 @@ export function mask(q_len, k_len, allowed) {
 }
 
 /**
- * Keys that a window reaches to a side on which it lies, the query's own not counted.
+ * Number of keys that a window covers on one side, without the query's own.
  * @param {number} window
  * @param {string} reach
  */

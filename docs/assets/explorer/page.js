@@ -1,4 +1,4 @@
-/** The explorer's page: what is chosen, what is shown, and the address that keeps it. */
+/** The explorer's page: its settings, its views, and the address that stores them. */
 import { curves, heatMap } from "./drawings.js";
 import { brief, element } from "./elements.js";
 import { difference, evaluate } from "./evaluate.js";
@@ -7,7 +7,7 @@ import { check } from "./goldens.js";
 import * as calls from "./schemes/index.js";
 import { combinationsOf, fromAddress, notUnderstood, toAddress } from "./settings.js";
 
-/** Rows and columns of the table of numbers. */
+/** Size of the table of numbers. */
 const TABLE = { rows: 8, columns: 8 };
 const PREFIX = { a: "", b: "b." };
 
@@ -19,13 +19,13 @@ const fetched = async (/** @type {string} */ name) =>
 /** @type {{schemes: any[]}} */
 const { schemes } = await fetched("schemes.json");
 
-/** What the reader looks at; `settings.b` is shown if `comparing`. */
+/** The state of the page; `settings.b` is shown if `comparing`. */
 const state = readAddress();
 
 start();
 
 function readAddress() {
-  // Without "=" it is the anchor of a heading.
+  // A hash without "=" is the anchor of a heading.
   const address = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
   const whole = (/** @type {string} */ name) =>
     Math.max(Math.trunc(Number(address.get(name))) || 0, 0);
@@ -105,7 +105,7 @@ function changed() {
   tell("unknown", "");
 }
 
-/** What of the address is not shown, so that nobody takes another picture for the linked one. */
+/** Name the ignored parts of the address, as the picture may differ from the linked one. */
 function tellUnknown() {
   tell(
     "unknown",
@@ -186,13 +186,13 @@ function show() {
   tellDifference(views);
 }
 
-/** The number at a place, as the axes call it. */
+/** The name of a cell, by its row and column. */
 function placeOf({ rowAxis, columnAxis, rowNames, columnNames }, row, column) {
   const place = `${columnAxis} ${columnNames[column]}`;
   return rowAxis ? `${rowAxis} ${rowNames[row]}, ${place}` : place;
 }
 
-/** The numbers from the selected place on, as many as fit on a telephone. */
+/** The numbers from the selected cell on, as many as fit on a phone. */
 function table(view, { row, column }) {
   const { rows, rowAxis, columnAxis, rowNames, columnNames } = view;
   const top = Math.min(row, Math.max(rows.length - TABLE.rows, 0));
@@ -232,7 +232,7 @@ function table(view, { row, column }) {
   );
 }
 
-/** One channel over positions, or all numbers where there is a single row. */
+/** One channel over positions, or all numbers of a single row. */
 function curveOf(views, within) {
   const lines = views.map((view, i) => {
     const title = titleOf(shownNames()[i]);
@@ -251,7 +251,7 @@ function curveOf(views, within) {
   return curves(lines, rows.length === 1 ? columnAxis : rowAxis);
 }
 
-/** The numbers of the selected row, to be read or copied. */
+/** The numbers of the selected row, to read or copy. */
 function numbers(view, { row }) {
   const digits = at("digits").value;
   const printed = view.rows[row].map((value) =>
@@ -299,7 +299,7 @@ function tellDifference(views) {
   }
 }
 
-/** What identification needs is fetched when something is pasted. */
+/** Module and data of the identification, fetched when something is pasted. */
 const identification = { needed: null };
 
 async function tellPasted() {
@@ -323,7 +323,7 @@ async function tellGoldens() {
   );
 }
 
-/** What takes long and stands below waits until a reader comes near. */
+/** Call `act` when the reader scrolls near `place`. */
 function whenNear(place, act) {
   const near = new IntersectionObserver(
     (entries) => {

@@ -1,9 +1,8 @@
-/** Numbers out of pasted text. */
+/** Parser of numbers in pasted text. */
 import { range } from "./evaluate.js";
 
 /**
- * A number that is no part of a word, so that float32 is none; or minus infinity or a truth value,
- * for masks.
+ * A number outside words (so not the 32 of float32); or, for masks, minus infinity or a boolean.
  */
 const NUMBER =
   /(?<![\w.])(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-inf(?:inity)?|true|false)(?!\w|\.\w)/gi;
@@ -12,15 +11,15 @@ const NUMBER =
 const COMPLEX =
   /([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([-+])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[ij]\b/g;
 
-/** What begins as a number does, and its letters. */
+/** Anything that begins like a number, with the letters after it. */
 const BEGUN = /(?<![\w.])[-+]?\.?\d[\w.]*(?:(?<=e)[-+]\d+)?/gi;
 
-/** Characters of a text, and numbers in it, that are looked at. */
+/** Largest counts of characters and numbers to read. */
 const LONGEST = 2 ** 19;
 const MOST = 2 ** 14;
 const ELSEWHERE = "Paste fewer rows, or give a file to posenc identify.";
 
-/** What must not be skipped, because the rest would be taken for the whole; and what to do. */
+/** Patterns that must not be skipped, or the rest would pass for the whole; and their messages. */
 const ODD = [
   [/\d{400}/, () => "A number has more than 400 digits."],
   [/(?<![\w.])nan(?![\w.])/i, () => "NaN is among the numbers, which no encoding gives."],
@@ -28,7 +27,7 @@ const ODD = [
 ];
 
 /**
- * Why a text is not read; nothing if it is. What is odd in it is never left out in silence.
+ * Why a text is refused; empty if it is read. Nothing odd is skipped silently.
  * @param {string} pasted
  * @returns {string}
  */
@@ -55,7 +54,7 @@ export function refused(pasted) {
   return "";
 }
 
-/** Whether printing left out more than one stretch of numbers, or one at an end. */
+/** Whether the text has more than one ellipsis, or one at an end. */
 function isLeftOutElsewhere(/** @type {string} */ pasted) {
   const parts = pasted.split(/\.\.\.|…/);
   return parts.length > 2 || (parts.length === 2 && !parts.every((part) => /\d/.test(part)));
@@ -63,17 +62,18 @@ function isLeftOutElsewhere(/** @type {string} */ pasted) {
 
 const isNumber = (/** @type {string} */ text) => text.trim() !== "" && Number.isFinite(decimal(text));
 
-/** A decimal number; what Number reads besides, such as 0x1F, is none. */
+/** The value of a decimal number; NaN for others that Number reads, such as 0x1F. */
 const decimal = (/** @type {string} */ text) => (/^[-+.\de]+$/i.test(text) ? Number(text) : NaN);
 
 /**
  * @typedef {{rows: number[][], units: number[][], complex: boolean, leftOut: number}} Pasted
- *   leftOut is how many numbers stand before those that printing left out of a single row; units are those of the last printed place, and so the most that printing can have changed
+ *   leftOut counts the numbers before the ellipsis of a single row; units are those of the last
+ *   printed place, and so the largest error of printing
  */
 
 /**
- * The rows of a text: what innermost brackets hold, or else its lines. Lines of one number each, or
- * of different lengths, make a single row.
+ * The rows of a text: the contents of the innermost brackets, or else its lines. Lines of one
+ * number each, or of different lengths, make a single row.
  * @param {string} pasted
  * @returns {Pasted | null} null if there are no numbers, or rows of different lengths
  */
@@ -102,10 +102,10 @@ export function parse(pasted) {
   }
   const rows = even && width > 1 ? pieces : [pieces.flat()];
   const printed = width === 2 ? joined(text, rows) : rows;
-  // Printers drop zeros at the end: 0.5 among numbers of eight decimals has eight, too.
+  // Printing drops trailing zeros: 0.5 among numbers of eight decimals has eight, too.
   const most = Math.max(...printed.flat().filter(isPlain).map(decimals), 0);
   const longest = Math.max(...printed.flat().map(significant), 0);
-  // Whole numbers are exact. Others are printed with so many decimals, or with so many digits.
+  // Integers are exact. Others are printed with `most` decimals, or with `longest` digits.
   const unit = (/** @type {string} */ text) =>
     most === 0 ? 0 : Math.max(10 ** -most, 10 ** (1 + magnitude(value(text)) - longest));
   return {
@@ -116,7 +116,7 @@ export function parse(pasted) {
   };
 }
 
-/** Pairs of numbers that are the last axis of three: a row for each of the first. */
+/** Rows of a three-axis array whose last axis holds pairs: one for each index of the first axis. */
 function joined(text, rows) {
   const groups = text.split(/\][\s,]*\]/).length - 1;
   const size = rows.length / groups;
@@ -131,7 +131,7 @@ const ownUnit = (/** @type {string} */ text) =>
 const significant = (/** @type {string} */ text) =>
   text.replace(/e.*|[-+.]/gi, "").replace(/^0+/, "").length;
 
-/** The place of the first digit; of 0 so far behind that it does not count. */
+/** The decimal exponent of a number; of 0, one that is too low to count. */
 const magnitude = (/** @type {number} */ number) =>
   number ? Math.floor(Math.log10(Math.abs(number))) : -99;
 
@@ -141,6 +141,6 @@ const decimals = (/** @type {string} */ text) => /\.(\d*)/.exec(text)?.[1].lengt
 
 const value = (/** @type {string} */ text) => (/inf/i.test(text) ? -Infinity : Number(text));
 
-/** Truth values as numbers. */
+/** Booleans as numbers. */
 const digits = (/** @type {string} */ text) =>
   text.replace(/^true$/i, "1").replace(/^false$/i, "0");

@@ -1,21 +1,21 @@
 /**
- * What people save of rotary embeddings: frequencies, and tables of their cosines and sines, as
- * libraries keep them. Where a released model has them, it is named.
+ * Recognition of saved data of rotary embeddings: frequencies, and tables of cosines and sines in
+ * the formats of libraries, with the released models that use them.
  */
 import { DOUBT, USUAL, partsOfFrequencies } from "./beginnings.js";
 import { estimated, shown, solved, stretchedFrom } from "./rules.js";
 import { rotaryFrequencies } from "./waves.js";
 
-/** Positions at which a single row of a table is looked for. */
+/** Number of positions at which to look for a single row of a table. */
 const POSITIONS = 131_072;
-/** Bases that are tried where the numbers do not say which it is. */
+/** Bases to try if the numbers don't determine the base. */
 const BASES = USUAL;
-/** Of fewer numbers than this, a position beyond `FAR` may be found by chance. */
+/** With fewer numbers than this, a match at a position beyond `FAR` may be chance. */
 const FEW = 6;
 const FAR = 4096;
 const FLOAT32 = 2 ** -23;
 
-/** What frequencies may have been rounded to: significant bits of each. */
+/** Dtypes to which frequencies may be rounded, with their significant bits. */
 const ROUNDED = { float16: 11, bfloat16: 8 };
 
 /** Known mistakes of a progression of N frequencies. */
@@ -29,14 +29,14 @@ const progression = (N, of) => Array.from({ length: N }, (_, t) => of(t));
 
 /**
  * @typedef {{what: string, scheme: string, mistake: string, models: string[], table: boolean, likely: boolean}} Told
- *   table is whether an encoding that is added may have the same numbers; likely is false where the
- *   parameters are read off the numbers, so that any named call is likelier
+ *   table is whether an additive encoding may have the same numbers; likely is false if the
+ *   parameters are estimated from the numbers, so that any named call is likelier
  */
 
 /**
  * @param {import("./paste.js").Pasted} pasted
  * @param {any[]} models entries of models.json
- * @returns {Told[]} the likeliest first; none if these are no such numbers
+ * @returns {Told[]} the likeliest first; empty if the numbers are of another kind
  */
 export function recognise({ rows, units, complex, leftOut }, models) {
   if (leftOut) {
@@ -60,7 +60,7 @@ export function recognise({ rows, units, complex, leftOut }, models) {
 
 const column = (rows) => (rows.every((row) => row.length === 1) ? rows.map(([x]) => x) : null);
 
-/** Whether numbers can be frequencies: from at most 1 down, the last ones perhaps 0. */
+/** Whether numbers can be frequencies: falling from at most 1, the last ones perhaps 0. */
 function falling(row) {
   return (
     row[0] > 0 && row[0] <= 1.001 && row.every((value, t) => value >= 0 && !(value > row[t - 1]))
@@ -68,8 +68,8 @@ function falling(row) {
 }
 
 /**
- * In the order in which one would believe it: a model or a usual base, a known mistake, such numbers
- * rounded, and at last any base at all.
+ * Explanations of frequencies, the most plausible first: a model or a usual base, a known mistake,
+ * rounded frequencies, and finally any base.
  */
 function frequencies(row, unit, models) {
   const usual = BASES.map((base) => [base, rotaryFrequencies(2 * row.length, base)]);
@@ -94,7 +94,7 @@ function frequencies(row, unit, models) {
   return [];
 }
 
-/** Longer lists that these are the first numbers of, and last what they are by themselves. */
+/** Longer lists that begin with these numbers, then explanations of the numbers by themselves. */
 function parts(row, unit, models) {
   const found = partsOfFrequencies(row, unit, 0, models).map((each) => told(each.what, each));
   if (!found.length) {
@@ -104,7 +104,7 @@ function parts(row, unit, models) {
   return [...found, ...mistaken(row, unit), ...alone.map((each) => ({ ...each, what: each.what + DOUBT }))];
 }
 
-/** Released models that have a row of frequencies, after rounding to a dtype. */
+/** Released models with these frequencies, after rounding to a dtype. */
 function modelled(row, unit, models, dtype) {
   const found = [];
   for (const model of models.filter((each) => each.frequencies.length === row.length)) {
@@ -121,7 +121,7 @@ function modelled(row, unit, models, dtype) {
   return found;
 }
 
-/** RoPE of some base, or all of its frequencies divided by one factor. */
+/** RoPE frequencies of one of the bases, perhaps all divided by one factor. */
 function plain(row, unit, bases, dtype) {
   for (const [base, w] of bases) {
     if (fitsAll(row, unit, w, dtype)) {
@@ -141,7 +141,7 @@ function plain(row, unit, bases, dtype) {
   return [];
 }
 
-/** Frequencies of a rule that the numbers themselves suggest. */
+/** A scaling rule whose parameters are estimated from the frequencies. */
 function ruled(row, unit) {
   for (const { scheme, base, words, frequencies: w } of solved(row)) {
     if (fitsAll(row, unit, w, "")) {
@@ -164,7 +164,7 @@ function mistaken(row, unit) {
 
 const as = (dtype) => (dtype ? `, rounded to ${dtype}` : "");
 
-/** Bases that a row itself suggests, with their frequencies; none if its first pair is not RoPE's. */
+/** Bases estimated from a row, with their frequencies; none if its first pair is not RoPE's. */
 function guesses(row) {
   const N = row.length;
   const last = row.findLastIndex((value) => value > 0);
@@ -178,7 +178,7 @@ function guesses(row) {
   });
 }
 
-/** Cosines, sines or both, at positions that follow one another. */
+/** Explanations of cosines, sines or both at consecutive positions. */
 function table(rows, units, complex, models) {
   if (!rows.flat().every((value) => Math.abs(value) <= 2) || rows[0].length < 2) {
     return [];
@@ -196,7 +196,7 @@ function table(rows, units, complex, models) {
     }
     const found = [...placed(shownAs, models, known)];
     const answers = (found.length ? found : [...calculated(shownAs)]).filter(
-      ({ place }) => place !== 0 || values.length > 1, // at position 0 all are alike
+      ({ place }) => place !== 0 || values.length > 1, // at position 0 all rows are equal
     );
     if (answers.length) {
       const of = shownAs.map(({ wave }) => wave).join(" and ");
@@ -220,7 +220,7 @@ function table(rows, units, complex, models) {
   return [];
 }
 
-/** Released models and usual bases that give a table, with the position of its first row. */
+/** Released models and usual bases that match a table, with the position of its first row. */
 function* placed(parts, models, known) {
   for (const rule of candidates(parts[0].values[0].length, models)) {
     const place = fitting(parts, rule, known);
@@ -230,7 +230,7 @@ function* placed(parts, models, known) {
   }
 }
 
-/** The first rule that is read off a table and gives it. */
+/** The first rule estimated from a table that reproduces it. */
 function* calculated(parts) {
   const found = estimated(Object.fromEntries(parts.map(({ wave, values }) => [wave, values])));
   if (!found) {
@@ -255,7 +255,7 @@ const evens = (row) => row.filter((_, c) => c % 2 === 0);
 const odds = (row) => row.filter((_, c) => c % 2 === 1);
 const same = (a, b) => a.length === b.length && a.every((value, i) => value === b[i]);
 
-/** Ways to read the values of a row's pairs, each of which may be written twice. */
+/** Ways to read one value for each pair from a row that may hold each value twice. */
 function* onceEach(row) {
   if (row.length % 2 === 0 && row.length > 2) {
     if (same(left(row), right(row))) {
@@ -268,10 +268,10 @@ function* onceEach(row) {
   yield ["", (/** @type {number[]} */ each) => each];
 }
 
-/** Readings of a table: where its cosines and its sines are, and in which form. */
+/** Possible layouts of a table: where its cosines and sines are. */
 function* forms(rows, complex) {
   const each = (pick) => (/** @type {number[][]} */ all) => all.map(pick);
-  const middle = rows.at(-1); // not at position 0, where too much is alike
+  const middle = rows.at(-1); // not at position 0, where too many values are equal
   if (complex) {
     yield ["", { cosines: each(evens), sines: each(odds) }];
     return;
@@ -329,7 +329,7 @@ function fitting(parts, rule, known) {
   return known.get(name).find((place) => fits(parts, rule, place)) ?? null;
 }
 
-/** Whether frequencies give every value of a table whose first row is at a place. */
+/** Whether frequencies reproduce every value of a table whose first row is at `place`. */
 function fits(parts, { frequencies: w, amplitude, sign = 1 }, place) {
   return parts.every(({ wave, values, grain }) =>
     values.every((row, i) =>
@@ -342,7 +342,7 @@ function fits(parts, { frequencies: w, amplitude, sign = 1 }, place) {
   );
 }
 
-/** Positions at which the first channel fits: of sixty candidates most have the same one. */
+/** Positions at which the first channel fits; most of the sixty candidates share it. */
 function places(value, unit, frequency, amplitude, of) {
   const found = [];
   for (let p = 0; p < POSITIONS; p++) {
@@ -354,11 +354,11 @@ function places(value, unit, frequency, amplitude, of) {
   return found;
 }
 
-/** A printed unit, and what float32 loses of an angle. */
+/** A printed unit plus the float32 error of an angle. */
 const allowed = (unit, scale, angle) =>
   1.0001 * unit + scale * FLOAT32 * (4 + 8 * Math.abs(angle));
 
-/** Whether printing, and rounding to a dtype, explain every difference. */
+/** Whether printing and rounding to a dtype explain every difference. */
 function fitsAll(row, unit, wanted, dtype) {
   const loss = dtype ? 2 ** -ROUNDED[dtype] : 8 * FLOAT32;
   return row.every(

@@ -1,11 +1,11 @@
 /** Rows of queries, keys or embeddings, under any axes of batches and heads. */
 
 /**
- * Each row of x, made anew with its position.
+ * Map every row of x, with its position, by `make`.
  * @param {any[]} x nested lists of shape [..., n, channels]
  * @param {number[]} positions of the n rows
  * @param {(row: number[], position: number) => number[]} make
- * @returns {any[]} the same axes, with the rows that `make` gives
+ * @returns {any[]} the same axes, with the rows that `make` returns
  */
 export function withPositions(x, positions, make) {
   if (x.flat(Infinity).length === 0) {

@@ -1,16 +1,16 @@
-/** Rotary frequencies found from numbers where no released model and no usual base has them. */
+/** Estimation of rotary frequencies that belong to no released model or usual base. */
 import { llama3_frequencies } from "./schemes/rotary/llama3.js";
 import { yarn_frequencies } from "./schemes/rotary/yarn.js";
 import { rotaryFrequencies } from "./waves.js";
 
-/** Bases that are tried first where an estimate is not far, and those that scaling starts from. */
+/** Bases to try first if they are near an estimate, and original bases of scaled ones. */
 const COMMON = [1e4, 5e5, 1e6, 1e5, 1e3, 1e2];
 const STRETCHED = [1e4, 5e5, 1e6, 1e5];
-/** How far, as a part of it. */
+/** The largest relative distance of a base from its estimate. */
 const FAR = 0.3;
-/** Pairs below which nothing is solved for: two numbers fit any two. */
+/** Least number of pairs to solve for parameters: two parameters fit any two numbers. */
 const FEW = 4;
-/** Original lengths that are tried. */
+/** Original lengths to try. */
 const LENGTHS = [2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512];
 
 /**
@@ -30,10 +30,10 @@ export function* solved(estimate) {
   }
 }
 
-/** One geometric progression from 1 on, or the same slower. */
+/** One geometric progression from 1, or the same divided by a factor. */
 function* plain(estimate) {
   const N = estimate.length;
-  // The last that is not yet lost in rounding tells the base best.
+  // The last one that is still well above rounding determines the base best.
   const last = estimate.findLastIndex((w) => w > 0.2 * estimate[0]) || 1;
   const base = (estimate[0] / estimate[last]) ** (N / last);
   if (!(estimate[1] > 0 && base > 1 && base < 1e15)) {
@@ -51,7 +51,7 @@ function* plain(estimate) {
   }
 }
 
-/** Llama 3's and YaRN's rules: fast pairs as they are, slow ones slower, a ramp between. */
+/** Llama 3's and YaRN's rules: fast pairs unchanged, slow ones divided, a ramp between. */
 function* scaled(estimate) {
   const N = estimate.length;
   if (estimate.some((w, t) => t && !(w < estimate[t - 1]))) {
@@ -106,7 +106,7 @@ function* ramps(base, factor, usual, kept) {
   }
 }
 
-/** A rule of a call, unless the call refuses its arguments. */
+/** The rule of a call, unless the call refuses the arguments. */
 function* made(scheme, { base, ...given }, call) {
   try {
     const frequencies = call();
@@ -119,7 +119,7 @@ function* made(scheme, { base, ...given }, call) {
   }
 }
 
-/** The first pairs turn, as many as a share of the head says; the others stay. */
+/** p-RoPE's rule: the first pairs rotate, the others have the frequency 0. */
 function* partial(estimate) {
   const N = estimate.length;
   const turning = estimate.filter((w) => w !== 0).length;
@@ -137,7 +137,7 @@ function* partial(estimate) {
   }
 }
 
-/** What a base that nobody would choose may come from; empty if nothing is known. */
+/** The scaling that explains an unusual base; empty if none does. */
 export function stretchedFrom(base, N) {
   const found = STRETCHED.flatMap((smaller) => {
     const factor = (base / smaller) ** ((N - 1) / N);
@@ -150,13 +150,13 @@ export function stretchedFrom(base, N) {
 
 const near = (base) => COMMON.filter((each) => Math.abs(each - base) < FAR * base);
 
-/** Round numbers nearby, and the number itself. */
+/** Nearby round numbers, and the number itself. */
 function round(number) {
   const rounded = [1, 2, 3, 4, 5, 6].map((digits) => Number(number.toPrecision(digits)));
   return [...new Set([...rounded.filter((each) => Math.abs(each - number) < FAR * number), number])];
 }
 
-/** The straight line nearest to some points, or null if there are too few. */
+/** The least-squares line through some points, or null if there are too few. */
 function fitted(x, y) {
   if (x.length < 2) {
     return null;
@@ -174,8 +174,8 @@ export const shown = (number) =>
     : String(number);
 
 /**
- * Frequencies of rows at positions that follow one another, as far as they can be read off:
- * from both waves at any positions, from one of them at positions from 0 on.
+ * Estimate the frequencies of rows at consecutive positions: from cosines and sines at any
+ * positions, from one of the two only at positions from 0 on.
  * @param {{cosines?: number[][], sines?: number[][]}} parts
  * @returns {{estimate: number[], first: number, longer: number} | null}
  */
@@ -214,7 +214,7 @@ function ofBoth(cosines, sines) {
 
 const whole = (turns) => 2 * Math.PI * Math.round(turns);
 
-/** How much longer than 1 a pair is; null if that cannot be. */
+/** The amplitude of a pair, 1 if it is near 1; null if it is implausible. */
 const lengthOf = (length) =>
   length > 0.2 && length < 10 ? (Math.abs(length - 1) < 5e-3 ? 1 : length) : null;
 
@@ -235,13 +235,13 @@ function ofOne(name, rows) {
   return { estimate: steps, first: 0, longer };
 }
 
-/** A frequency that fits the angle at a place, nearest to what was found before. */
+/** The frequency that fits the angle at a place, nearest to the previous estimate. */
 function nearer(name, angle, step, place) {
   const guess = place * step;
   const [best] = [angle, name === "cos" ? -angle : Math.PI - angle]
     .map((each) => each + whole((guess - each) / (2 * Math.PI)))
     .sort((a, b) => Math.abs(a - guess) - Math.abs(b - guess));
-  // Where a wave is at its crest, its angle cannot be read off.
+  // At the crest of a wave its angle is ill-determined.
   const slope = Math.abs(name === "cos" ? Math.sin(angle) : Math.cos(angle));
   return slope > 0.1 || Math.abs(guess) < 0.1 ? best / place : step;
 }

@@ -1,33 +1,33 @@
-/** Where identification looks: for each call, the arguments that may have given some numbers. */
+/** The search space of identification: for each call, arguments that may give the numbers. */
 import { range } from "./evaluate.js";
 import { SCALES } from "./waves.js";
 
-/** Positions looked at, and those looked at for what is merely near. */
+/** Numbers of positions to try for exact and for near matches. */
 const POSITIONS = 131_072;
 const NEAR_POSITIONS = 128;
-/** More positions than this fit only where numbers say too little. */
+/** If more positions than this fit, the numbers are too few to identify. */
 const MOST = 300;
-/** Numbers beyond which fewer positions are looked at, so that nobody waits, but so many at least. */
+/** Count of numbers beyond which fewer positions are tried for speed, and their least count. */
 const LONG = 512;
 const LEAST = 24;
-/** Channels of a cell beyond which nobody has one. */
+/** Largest number of channels of a cell. */
 const WIDEST = 2048;
-/** Side of the grid in which a single cell is looked for. */
+/** Side of the grid in which to look for a single cell. */
 const GRID = 32;
-/** Numbers of heads that a bias may belong to: powers of two first, as they share slopes. */
+/** Numbers of heads to try for a bias: powers of two first, as they share slopes. */
 const HEADS = [1, 2, 4, 8, 16, 32, 64, 128, 6, 12, 20, 24, 40, 48, 56, 71, 80, 96, 112];
-/** Distances at which a row of buckets may begin. */
+/** Largest distance at which a row of buckets may begin. */
 const DISTANCES = 512;
 
 /**
  * @typedef {{result: () => number[][], where: string, place: number, rule: string}} Candidate
- *   place is the position of the first row, where the error of angles grows with it
+ *   place is the position of the first row if the error of angles grows with the position, else 0
  * @typedef {{rows: number[][], units: number[][], calls: Record<string, Function>, scheme: any,
  *   call: string, combination: string, conventions: Record<string, any>, mistake: string | null, near: boolean,
  *   seen: Map<string, number[]>}} Context
  */
 
-/** Mistakes that amount to other positions. */
+/** Mistakes that are equivalent to other positions. */
 export const SHIFTED = {
   "angles taken for degrees": (/** @type {number} */ place) => (place * Math.PI) / 180,
   "angles of the opposite sign": (/** @type {number} */ place) => -place,
@@ -36,7 +36,7 @@ export const SHIFTED = {
 const INVERTED = "true and false exchanged";
 const BACKWARDS = "the heads in the opposite order";
 
-/** Mistakes that are looked for where no call gives the numbers as they are. */
+/** Mistakes to look for if no call matches the numbers. */
 export const MISTAKES = [...Object.keys(SHIFTED), INVERTED, BACKWARDS];
 
 /** @type {Record<string, (context: Context) => Iterable<Candidate>>} */
@@ -63,7 +63,7 @@ export const SEARCHES = {
   p_rope_frequencies: straight(frequencies),
 };
 
-/** A search that knows of no mistakes. */
+/** A search without mistakes. */
 function straight(search) {
   return (context) => (context.mistake === null ? search(context) : []);
 }
@@ -78,7 +78,7 @@ function bases(scheme, name) {
   return [...new Set([10000, ...given])];
 }
 
-/** Rows of sines and cosines, at positions that follow one another. */
+/** Rows of sines and cosines at consecutive positions. */
 function* waves(context, base) {
   const { rows, calls, scheme, call, conventions, mistake, near } = context;
   const dim = rows[0].length;
@@ -108,8 +108,8 @@ function atToken(token, count, first) {
 }
 
 /**
- * Positions at which the first pair fits. It has the frequency 1 in every convention, so that one
- * sine and one cosine rule nearly all positions out.
+ * Positions at which the first pair fits. Its frequency is 1 in every convention, so one sine and
+ * one cosine rule out nearly all positions.
  * @param {Context} context
  */
 function places({ rows, units, conventions, mistake, near, seen }) {
@@ -122,7 +122,7 @@ function places({ rows, units, conventions, mistake, near, seen }) {
   const factor = typeof scale === "string" ? SCALES[scale](dim) : 1;
   const arranged = layout ?? order;
   const waves = arranged === "cos-sin" ? [Math.cos, Math.sin] : [Math.sin, Math.cos];
-  // Where the second half begins depends on the rule for an odd dim: then the first channel alone.
+  // The start of the second half depends on the rule for an odd dim: use the first channel only.
   const second = arranged === "interleaved" ? 1 : dim / 2;
   const channels = dim % 2 ? [0] : [0, second];
   const moved = SHIFTED[mistake] ?? ((/** @type {number} */ place) => place);
@@ -191,7 +191,7 @@ function* lengths({ rows, calls, call }) {
   }
 }
 
-/** The position whose digits the first row holds. */
+/** The position whose binary digits are the first row. */
 function* digits({ rows, calls, call, conventions }) {
   const ones = rows[0].map((value) => Number(value === 1));
   const ordered = conventions.order === "msb-first" ? [...ones].reverse() : ones;
@@ -213,7 +213,7 @@ function* slopes({ rows, calls, call, conventions, mistake }) {
   }
 }
 
-/** Which keys each query may attend to, as truth values, ones and zeros, or what is added. */
+/** Masks as booleans, ones and zeros, or additive biases. */
 function* masks({ rows, calls, call, conventions, mistake, near }, size) {
   if (near || new Set(rows[0]).size > 2) {
     return;
@@ -230,7 +230,7 @@ function* masks({ rows, calls, call, conventions, mistake, near }, size) {
   const seen = rows.map((row) => row.filter((value) => value === open).length);
   const most = Math.max(...seen);
   if (size && seen[q_len - 1] === k_len) {
-    return; // the last query sees everything: nothing is cut off
+    return; // the last query sees every key: the window cuts nothing off
   }
   const sizes = size ? new Set([most, most - 1, 2 * (seen[q_len - 1] - 1)]) : [null];
   for (const n of sizes) {
@@ -251,7 +251,7 @@ function* biases({ rows, units, calls, call, conventions, near }) {
   if (q_len > k_len || k_len < 3 || finite.size < 2 || (near && q_len * k_len > LONG)) {
     return;
   }
-  // One head of slope 1, times each slope there is: biases of many heads would be large.
+  // One head of slope 1, times each slope: the biases of all heads would take much memory.
   const [plain] = calls[call](1, q_len, k_len, conventions);
   const unit = calls.alibi_slopes(1, conventions)[0];
   for (const heads of HEADS) {
@@ -268,10 +268,10 @@ function* biases({ rows, units, calls, call, conventions, near }) {
   }
 }
 
-/** Buckets of distances that follow one another, in a row or for queries and keys. */
+/** Buckets of consecutive distances, as a row or for queries and keys. */
 function* buckets({ rows, calls, scheme, call, combination, conventions }, longest, sign) {
   if (new Set(rows.flat()).size < 3 || !rows.flat().every(Number.isInteger)) {
-    return; // a few different ones, or they say nothing
+    return; // fewer than three different buckets identify nothing
   }
   const [q_len, k_len] = [rows.length, rows[0].length];
   for (const given of settings(scheme, call, combination, "relative_position")) {
@@ -293,7 +293,7 @@ function* buckets({ rows, calls, scheme, call, combination, conventions }, longe
   }
 }
 
-/** Rows of a table of offsets, for the patches of a window, with or without a class token. */
+/** Row indices of a table of offsets, for a window of patches, with or without a class token. */
 function* rowsOfTables({ rows, calls, call, conventions }) {
   const patches = rows.length - (conventions.class_token === "first" ? 1 : 0);
   for (const height of range(1, patches).filter((each) => patches % each === 0)) {
@@ -321,7 +321,7 @@ function* frequencies({ rows, calls, scheme, call, combination, conventions }) {
   }
 }
 
-/** Different parameters in the goldens of a combination, leaving one out. */
+/** The distinct parameters in the goldens of a combination, without one argument. */
 function settings(scheme, call, combination, without) {
   const all = scheme.goldens
     .filter((golden) => golden.call === call && golden.combination === combination)

@@ -1,10 +1,10 @@
 /**
- * What a reader can choose: the fields of each call, and settings to and from the page's address.
- * Everything comes from schemes.json, which the build writes from the specification; only what
- * fits on a screen is said here.
+ * The fields of each call, and conversion of settings to and from the page's address. Everything
+ * comes from schemes.json, which the build writes from the specification; only initial values that
+ * fit on a screen are defined here.
  */
 
-/** Sizes and positions to begin with, by name or by call and name. */
+/** Initial sizes and positions, by name or by call and name. */
 const INITIAL = {
   dim: 64,
   "binary.dim": 8,
@@ -53,7 +53,7 @@ const DERIVED = [
 const FROM = { name: "from", kind: "real", description: "The first of the rows shown." };
 const ROWS = { name: "rows", kind: "whole", description: "How many rows, one apart." };
 
-/** Fields that make up arguments which are lists, by name or by call and name. */
+/** Fields of list arguments, by name or by call and name. */
 const LISTS = {
   positions: [FROM, ROWS],
   relative_position: [FROM, ROWS],
@@ -71,7 +71,7 @@ const LISTS = {
     { name: "last", kind: "real", initial: 1, description: "The last of the points shown." },
     { ...ROWS, description: "How many points, at equal distances." },
   ],
-  table: [], // row b holds b: what is shown is the bucket of each pair
+  table: [], // row b holds b, so that the result is the bucket of each pair
   r1: [{ name: "r1", kind: "real", initial: 1, description: "A learned number above 0." }],
   r2: [{ name: "r2", kind: "real", initial: 0.5, description: "A learned number above 0." }],
   bias: [
@@ -99,7 +99,7 @@ const LISTS = {
  */
 
 /**
- * Calls of a scheme that there is JavaScript for.
+ * Calls of a scheme that exist in JavaScript.
  * @param {any} scheme
  * @param {Record<string, Function>} calls
  */
@@ -107,7 +107,7 @@ export function callsOf(scheme, calls) {
   return Object.keys(scheme.calls).filter((name) => name in calls);
 }
 
-/** Axes on which the combinations of a call differ, and the optional ones that it is told. */
+/** Axes that a call takes as arguments: those of its combinations, and the optional ones. */
 export function axesOf(scheme, call) {
   const { combinations, options } = scheme.calls[call];
   const fixed = Object.values(combinations).flatMap((each) => Object.keys(each.conventions));
@@ -168,7 +168,7 @@ function conventionField(scheme, axis) {
 }
 
 /**
- * A setting as the page begins with it: the conventions of the call's first combination.
+ * The initial setting of a call: the conventions of its first combination.
  * @param {any} scheme
  * @param {string} call
  * @returns {Setting}
@@ -182,7 +182,7 @@ export function initialSetting(scheme, call) {
 }
 
 /**
- * The setting with the conventions of a named combination.
+ * A setting with the conventions of a named combination.
  * @param {Setting} setting
  * @param {string} name
  * @returns {Setting}
@@ -195,7 +195,7 @@ export function combined({ scheme, call, values }, name) {
 }
 
 /**
- * Names of the combinations that a setting's conventions belong to.
+ * Names of the combinations that match a setting's conventions.
  * @param {Setting} setting
  */
 export function combinationsOf({ scheme, call, values }) {
@@ -207,7 +207,7 @@ export function combinationsOf({ scheme, call, values }) {
 }
 
 /**
- * The setting in the page's address.
+ * The setting as parameters of the page's address.
  * @param {Setting} setting
  * @param {string} prefix
  * @returns {string[][]} names with values
@@ -220,7 +220,7 @@ export function toAddress({ scheme, call, values }, prefix) {
 /**
  * Parts of an address that this page does not understand, as name=value.
  * @param {URLSearchParams} address
- * @param {Record<string, Setting>} settings what was made of the address, by prefix
+ * @param {Record<string, Setting>} settings the settings read from the address, by prefix
  */
 export function notUnderstood(address, settings) {
   const understood = (/** @type {string} */ whole, /** @type {string} */ value) => {
@@ -241,7 +241,7 @@ export function notUnderstood(address, settings) {
 }
 
 /**
- * The setting that an address names; what it leaves out or gets wrong is as at the beginning.
+ * The setting in an address; missing and invalid values are the initial ones.
  * @param {URLSearchParams} address
  * @param {string} prefix
  * @param {any[]} schemes

@@ -1,4 +1,4 @@
-/** Geometric progressions of frequencies, and rows of sines and cosines: what many schemes share. */
+/** Geometric progressions of frequencies, and rows of sines and cosines, for many schemes. */
 
 /**
  * `count` frequencies that fall from 1: base^(-t * step) for pair t = 0, 1, …
@@ -17,7 +17,7 @@ export const PAIR = {
   half: (/** @type {number} */ t, /** @type {number} */ r) => [t, t + r / 2],
 };
 
-/** The sinusoid's factor on every value, for d channels. */
+/** Scales of the sinusoid, for d channels. */
 export const SCALES = {
   1: () => 1,
   "d^-1/2": (/** @type {number} */ d) => 1 / Math.sqrt(d),
@@ -50,7 +50,7 @@ export function rotaryFrequencies(rotary_dim, base) {
 }
 
 /**
- * Rotary frequencies of a base that is larger by stretch^(d / (d-2)).
+ * Rotary frequencies of the base multiplied by stretch^(d / (d-2)).
  * @param {number} rotary_dim
  * @param {number} base
  * @param {number} stretch
@@ -61,7 +61,7 @@ export function stretched(rotary_dim, base, stretch) {
 }
 
 /**
- * Full turns of each pair over a stretch of positions.
+ * Full turns of each pair over a number of positions.
  * @param {number[]} frequencies
  * @param {number} positions
  */
@@ -69,7 +69,7 @@ export function turns(frequencies, positions) {
   return frequencies.map((w) => (w * positions) / (2 * Math.PI));
 }
 
-/** @param {number} value the same, but at least 0 and at most 1 */
+/** @param {number} value to clip to 0 … 1 */
 export function clipped(value) {
   return Math.min(Math.max(value, 0), 1);
 }

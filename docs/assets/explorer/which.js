@@ -1,4 +1,4 @@
-/** Identification on the page of mistakes: what it needs is fetched when something is pasted. */
+/** Identification on the page of mistakes; its data are fetched when something is pasted. */
 import { element } from "./elements.js";
 
 const EXAMPLES = {
@@ -37,7 +37,7 @@ async function tell() {
   }
 }
 
-/** The numbers of an example, from the same modules. */
+/** The numbers of an example, computed by the same modules. */
 async function example(kind) {
   const { calls, models } = await load();
   const print = (/** @type {number[]} */ row) => row.map((value) => value.toPrecision(7)).join(", ");

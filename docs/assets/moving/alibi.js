@@ -1,4 +1,4 @@
-/** How a head spreads its attention over keys that are all alike. */
+/** The attention weights of a head over identical keys. */
 import { alibi_bias, alibi_slopes } from "../explorer/schemes/bias/alibi.js";
 
 const KEYS = 64;

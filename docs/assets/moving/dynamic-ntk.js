@@ -1,4 +1,4 @@
-/** What becomes of each pair's frequency while a text grows. */
+/** Each pair's new frequency as a text grows. */
 import { dynamic_ntk_frequencies } from "../explorer/schemes/rotary/dynamic-ntk.js";
 import { ntk_aware_frequencies } from "../explorer/schemes/rotary/ntk-aware.js";
 import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";

@@ -1,4 +1,4 @@
-/** What becomes of each pair's frequency. */
+/** Each pair's new frequency. */
 import { llama3_frequencies } from "../explorer/schemes/rotary/llama3.js";
 import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 

@@ -1,4 +1,4 @@
-/** What a wrong base does to the score of a query and a key, by their distance. */
+/** The effect of a wrong base on the score of a query and a key, by their distance. */
 import { rope } from "../explorer/schemes/rotary/rope.js";
 
 const TRAINED = 500_000;

@@ -1,6 +1,6 @@
 /**
- * Figures that react. Each has a module beside this one, whose `shown` takes the values of the
- * sliders and says where everything stands and what that means in words.
+ * Interactive figures. Each has a module in this folder, whose `shown` takes the values of the
+ * sliders and returns the strokes and a sentence that explains them.
  */
 import { path } from "./path.js";
 
@@ -33,7 +33,7 @@ async function react(figure) {
 
 for (const figure of document.querySelectorAll("figure.moving")) {
   if (!("moves" in figure.dataset)) {
-    figure.dataset.moves = ""; // another figure of the page has the same script
+    figure.dataset.moves = ""; // another figure of the page loads the same script
     react(figure);
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Strokes as SVG draws them: lines through points, boxes by two corners, or single dots.
+ * Strokes as an SVG path: lines through points, boxes from two corners, or single dots.
  * @param {[number, number][][]} strokes
- * @param {{frame: number[], limits: number[], form: string}} drawing frame is where the axes lie
- *   (left, top, right, bottom), limits is what they reach from and to (x, then y)
- * @returns {string} what the attribute d of a path is
+ * @param {{frame: number[], limits: number[], form: string}} drawing frame is the rectangle
+ *   of the axes (left, top, right, bottom), limits their ranges (x, then y)
+ * @returns {string} the attribute d of a path
  */
 export function path(strokes, { frame, limits, form }) {
   const [left, top, right, bottom] = frame;

@@ -1,4 +1,4 @@
-/** Where the tokens of a text stand on a wave of which training has seen the beginning. */
+/** Tokens of a text on a wave whose beginning was seen in training. */
 import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const TRAINED = 16;

@@ -1,4 +1,4 @@
-/** Four pairs of a query and a key, each turned by its position. */
+/** Four pairs of a query and a key, each rotated by its position. */
 import { rope } from "../explorer/schemes/rotary/rope.js";
 
 const UP = [1, 0, 1, 0, 1, 0, 1, 0];

@@ -1,4 +1,4 @@
-/** The score of one pair at two bases, and how far rounding may move it. */
+/** The score of one pair at two bases, and its rounding error. */
 import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 
 const FARTHEST = 256;

@@ -1,4 +1,4 @@
-/** The waves of four pairs, and where a position meets them. */
+/** The waves of four pairs, and their values at a position. */
 import { sinusoidal } from "../explorer/schemes/absolute/sinusoidal.js";
 
 const PLACES = Array.from({ length: 129 }, (_, half) => half / 2);

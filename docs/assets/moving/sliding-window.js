@@ -1,4 +1,4 @@
-/** What a query sees, and what it can know of through several layers. */
+/** Keys that a query sees directly, and those that it reaches through several layers. */
 
 const TOKENS = 24;
 
@@ -20,7 +20,7 @@ export function shown({ window, layers }) {
   };
 }
 
-/** One box for each row; what a causal window lets through lies side by side. */
+/** One box for each row, as the keys of a causal window are adjacent. */
 const boxes = (mask) =>
   mask.map((row, query) => [
     [row.indexOf(true), query],

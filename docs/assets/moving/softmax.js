@@ -1,4 +1,4 @@
-/** What one word takes from three words, by a softmax of its scores. */
+/** The weights of three words for one word, by a softmax of its scores. */
 const WORDS = ["dog", "bites", "man"];
 
 /** @param {{score: number, divisor: number}} settings */

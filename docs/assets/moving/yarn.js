@@ -1,4 +1,4 @@
-/** What becomes of each pair's frequency. */
+/** Each pair's new frequency. */
 import { position_interpolation_frequencies } from "../explorer/schemes/rotary/position-interpolation.js";
 import { yarn_frequencies } from "../explorer/schemes/rotary/yarn.js";
 

@@ -1,25 +1,25 @@
 /**
- * The site's search: it speaks the messages of the theme's worker, and is named in its place. The
- * index is fetched when somebody searches, and not before.
+ * The site's search, which replaces the theme's worker and exchanges the same messages. The index
+ * is fetched on the first query.
  */
 const READY = 1;
 const QUERY = 2;
 const RESULT = 3;
-/** Letters of a text that a result shows. */
+/** Number of characters of a text in a result. */
 const SHOWN = 220;
-/** Shorter words are searched as they are. */
+/** Shorter words are not stemmed. */
 const STEM = 6;
-/** Telling words that make a sentence, of which not every one must be found. */
+/** Least number of telling words of a sentence, of which not every word must be found. */
 const SENTENCE = 3;
 const ENDINGS = /(?:ations?|ating|ated|ates?|ings?|ions?|ed|es|e|s)$/;
 
-/** What counts. A page that was named for a word comes before one that happens to have it. */
+/** Scores. A page whose keywords have a word precedes a page whose text happens to have it. */
 const WORTH = {
   keyword: 1000, title: 600, begins: 400, holds: 200, asked: 90, named: 30, word: 40, phrase: 20,
   text: 1,
 };
 
-/** Words of a sentence that say nothing of what somebody looks for. */
+/** Stop words. */
 const IDLE = new Set(
   ("a about after all also an and any are as at be because before between but by can cannot do does " +
     "each every for from get gets gives has have how i if in instead into is it its just me my need no not of off " +
@@ -44,17 +44,17 @@ async function fetched() {
   }));
 }
 
-/** A text as it is compared: small letters, hyphens and underscores as spaces, and C++ as a word. */
+/** A text in comparable form: lower case, hyphens and underscores as spaces, and C++ as a word. */
 function plain(text) {
   return text.toLowerCase().replaceAll("c++", "cpp").replace(/[^\p{L}\p{N}.]+/gu, " ").trim();
 }
 
-/** What a word begins with in all its forms. */
+/** The stem of a word. */
 function stem(word) {
   return word.length < STEM ? word : word.replace(ENDINGS, "");
 }
 
-/** The words of a text that say what it is about; all of them if none does. */
+/** The distinct words of a text without stop words; all of them if there are only stop words. */
 function telling(text) {
   const every = [...new Set(text.split(" "))].filter(Boolean);
   const some = every.filter((word) => !IDLE.has(word));
@@ -71,13 +71,13 @@ function search(pages, query) {
   const forms = words.map((word) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(stem(word))}`, "gu"));
   const all = pages.map((page) => found(page, phrase, words, forms)).filter(Boolean);
   const whole = all.filter((group) => group.missing === 0);
-  // A sentence has words that the right page has not: what is missing costs, and does not decide.
+  // The right page may lack words of a sentence: missing words lower the score, but don't exclude.
   const some = words.length < SENTENCE && whole.length ? whole : all;
   const worth = ({ missing, score }) => score * (1 - missing / words.length) ** 2;
   return { items: some.sort((a, b) => worth(b) - worth(a)).map((group) => group.items) };
 }
 
-/** A page and those of its sections that have something of the query; null if none has. */
+/** A page and those of its sections that match a part of the query; null if none does. */
 function found(page, phrase, words, forms) {
   const keyword = page.keywords.includes(phrase);
   const begun = phrase.length > 3 && page.keywords.some((each) => each.startsWith(phrase));
@@ -117,7 +117,7 @@ function found(page, phrase, words, forms) {
   };
 }
 
-/** A result in the form that the theme draws; its texts are HTML. */
+/** A result in the theme's format; its texts are HTML. */
 function shown(page, { section, score, terms }, forms) {
   return {
     location: section.anchor ? `${page.location}#${section.anchor}` : page.location,
@@ -128,7 +128,7 @@ function shown(page, { section, score, terms }, forms) {
   };
 }
 
-/** The part of a text in which the first of the words stands. */
+/** The excerpt of a text around the first match of the words. */
 function cut(text, forms) {
   const small = text.toLowerCase();
   const places = forms.map((form) => small.search(form)).filter((place) => place >= 0);
@@ -167,7 +167,7 @@ addEventListener("message", async ({ data: { type, data } }) => {
     try {
       postMessage({ type: RESULT, data: search(await index, data) });
     } catch (error) {
-      index = null; // the next letter tries again
+      index = null; // the next keystroke tries again
       throw error;
     }
   }

@@ -25,14 +25,14 @@ def nothing_new_is_asked() -> str:
 
 
 def seeds() -> None:
-    """The recorded seeds; each result of each scheme and task has one of them."""
+    """The recorded seeds are those of the results of each scheme and task."""
     found = length.read_results()["seeds"]
     for each in length.read_results()["summary"]:
         assert [r["seed"] for r in length.seeds(each["task"], each["scheme"])] == found
 
 
 def not_learned() -> None:
-    """Of all trained schemes just these stay below 90 % at trained positions."""
+    """Of all trained schemes, only these stay below 90 % at trained positions."""
     failed = {
         task: {
             each["scheme"]
@@ -45,7 +45,7 @@ def not_learned() -> None:
 
 
 def absolute() -> None:
-    """Both tables are near chance beyond in both tasks, and every model that learned lost 70 %."""
+    """Every model with either table loses more than 70 points beyond, in both tasks."""
     for task in ("recall", "back"):
         for name in ("learned", "sinusoidal"):
             for each in length.seeds(task, name):
@@ -58,13 +58,13 @@ def rope_alone() -> None:
 
 
 def slow_pairs() -> str:
-    """With 16 channels and the base 10000, pairs 0 to 2 turn once or more within 100 positions."""
+    """Pairs that turn less than once within 100 positions, with 16 channels and the base 10000."""
     waves = 2 * np.pi * 10000 ** (np.arange(8) / 8)
     return f"{int((waves > 100).sum())} of the 8 pairs"
 
 
 def rescaling() -> None:
-    """The accuracies of the rescaled rotations beyond, in the first task, seed by seed in order."""
+    """Pairs that turn less than once within 100 positions, for 16 channels and base 10000."""
     names = ("rope", "ntk-aware", "dynamic-ntk", "yarn")
     for worse, better in pairwise(names):
         of_worse, of_better = (_all_seeds("recall", name, "beyond") for name in (worse, better))
@@ -72,7 +72,7 @@ def rescaling() -> None:
 
 
 def interpolation_breaks() -> None:
-    """No model keeps half of what it could, and the second task is guessed, by its interval."""
+    """Accuracies of the rescaled rotations beyond, in the first task, in order for each seed."""
     for task in ("recall", "back"):
         assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5
         assert min(_all_seeds(task, "rope", "alone")) > 0.9
@@ -81,7 +81,7 @@ def interpolation_breaks() -> None:
 
 
 def half_the_distance() -> None:
-    """Rows 6 apart score, interpolated by 2, as rows 3 apart do under RoPE."""
+    """Rows 6 apart, interpolated by 2, score like rows 3 apart under RoPE."""
     q, k = np.random.default_rng(0).standard_normal((2, 1, 16))
 
     def score(rotate: Callable[..., Array], distance: int, **scaled: float) -> float:
@@ -94,7 +94,7 @@ def half_the_distance() -> None:
 
 
 def kept_frequencies() -> tuple[str, ...]:
-    """Frequencies over those of RoPE, for 16 channels and the factor 2."""
+    """Frequencies divided by those of RoPE, for 16 channels and the factor 2."""
     rope = 10000.0 ** (-np.arange(8) / 8)
     yarn = posenc.yarn_frequencies(16, factor=2.0, original_max_position_embeddings=100) / rope
     assert np.allclose(yarn[3:], 0.5)
@@ -112,7 +112,7 @@ def kept_frequencies() -> tuple[str, ...]:
 
 
 def untrained_bucket() -> tuple[str, str]:
-    """Where the last bucket begins, and the last that distances up to 99 reach."""
+    """The first distance of the last bucket, and the last bucket that distances up to 99 reach."""
     buckets = posenc.t5_bucket(-np.arange(200), direction="causal", max_distance=128)
     assert buckets[:100].max() == 30
     near = posenc.t5_bucket(-np.arange(200), direction="causal", max_distance=50)
@@ -121,7 +121,7 @@ def untrained_bucket() -> tuple[str, str]:
 
 
 def bucket_costs() -> None:
-    """Every model with the shorter table keeps more of the first task than every one without."""
+    """Every model with the shorter table keeps more of the first task than every other model."""
     far, near = (_all_seeds("recall", f"t5-bias-{most}", "beyond") for most in (128, 50))
     assert min(near) > max(far)
 

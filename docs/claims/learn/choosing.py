@@ -20,7 +20,7 @@ def t5_size() -> str:
 
 
 def never_wrong() -> None:
-    """The function of the page, asked of the configuration of every model of the site."""
+    """The page's function on the configuration of every model of the site."""
     (first, *_) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
     namespace: dict[str, Any] = {}
     exec(compile(first.partition("llama_3_1 = ")[0], str(PAGE), "exec"), namespace)

@@ -5,7 +5,7 @@ from posenc_conformance.models.file import load_all, model_named
 
 
 def who_learns() -> None:
-    """Schemes of GPT-2 and BERT, and of the models of images that look up places."""
+    """The schemes of GPT-2, BERT and the image models are learned tables."""
     scheme = {model.id: {group.scheme for group in model.meaning.groups} for model in load_all()}
     images = ("vit-base-patch16-224", "deit-base-distilled-patch16-224", "dinov2-base")
     for each in ("gpt2", "bert-base", *images, "siglip-base-patch16-224"):
@@ -19,7 +19,7 @@ def bert() -> None:
 
 
 def who_bites() -> None:
-    """With the numbers of the page, bites takes most from the word before it, both times."""
+    """With the page's numbers, "bites" gives most weight to the word before it, in both orders."""
     rows = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [2, 0, 0, 1]])
     bias = np.array([[0.0, -2, 0], [2, 0, -2], [0, 2, 0]])
     for order in ([0, 1, 2], [2, 1, 0]):
@@ -29,7 +29,7 @@ def who_bites() -> None:
 
 
 def first_slope() -> None:
-    """Slopes of 8 heads: one half, and each half of the one before."""
+    """Slopes of 8 heads: the first is one half, and each is half of the one before."""
     slopes = posenc.alibi_slopes(8)
     assert slopes[0] == 0.5
     assert (slopes[1:] == slopes[:-1] / 2).all()

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "learn" / "order.md"
 
 
 def any_numbers() -> None:
-    """For other tables of parameters too: reordered rows give reordered results, for each order."""
+    """With other parameters too, reordered rows give reordered results, for every order."""
     random = np.random.default_rng(5)
     rows, *tables = random.standard_normal((4, 4, 4))
 

@@ -11,14 +11,14 @@ PAGE = Path(__file__).parents[2] / "learn" / "rotation.md"
 
 
 def most() -> None:
-    """Models of which some layers rotate, in pairs of any kind, and all models."""
+    """More than half of all models have layers with rotary embedding."""
     models = load_all()
     turning = [each for each in models if any(group.turns for group in each.meaning.groups)]
     assert len(turning) > len(models) / 2
 
 
 def same_rotation() -> None:
-    """The function of the page beside posenc's, with neighbours as pairs."""
+    """The page's function against posenc's, with neighbours as pairs."""
     (first, *_) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
     namespace: dict[str, Any] = {}
     exec(compile(first.partition("rows = ")[0], str(PAGE), "exec"), namespace)

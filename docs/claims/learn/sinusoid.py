@@ -19,7 +19,7 @@ def _shown() -> dict[str, Any]:
 
 
 def same_rows() -> None:
-    """Both functions of the page beside posenc's, for 4 and for 512 channels."""
+    """Both functions of the page against posenc's, for 4 and for 512 channels."""
     shown = _shown()
     for name in ("with_a_loop", "vectorised"):
         for d in (4, 512):

@@ -20,14 +20,14 @@ def tied() -> None:
 
 
 def parameters() -> tuple[str, ...]:
-    """Entries of three matrices, what 64 more channels add, and factors of square matrices."""
+    """Entries of three matrices, those that 64 more channels add, and growth of square matrices."""
     d, e = 512, 64
     growth = [(d + wide) ** 2 / d**2 for wide in (e, d)]
     return f"{3 * d * e:,}", f"{3 * d * d:,}", f"by {growth[0]:.2f}", f"by {growth[1]:.0f} for 512"
 
 
 def collision() -> None:
-    """Two words at two places have one row, exactly and by the reference."""
+    """Two words at two positions have the same row, exactly and by the reference."""
     one = sympy.sin(1), sympy.cos(1) - 1
     assert [one[0] + sympy.sin(0), one[1] + sympy.cos(0)] == [sympy.sin(1), sympy.cos(1)]
     first = posenc.sinusoidal([0], 2)[0] + np.array(one, dtype=float)
@@ -35,7 +35,7 @@ def collision() -> None:
 
 
 def directions() -> tuple[str, ...]:
-    """How many principal directions hold 99 % of the squared length of the table."""
+    """The number of principal directions that hold 99 % of the table's squared length."""
 
     def count(positions: int) -> int:
         rows = posenc.sinusoidal(np.arange(positions), 512)
@@ -71,7 +71,7 @@ def wide_spread() -> tuple[str, ...]:
 
 
 def dropout() -> str:
-    """Expectations over all masks of rows of three numbers, in fractions, with r = 1/10."""
+    """Expectations over all masks for rows of three numbers, as fractions, with r = 1/10."""
     rate, x, y = Fraction(1, 10), (3, -1, 2), (1, 4, 5)
 
     def masks() -> list[tuple[Fraction, list[Fraction]]]:
@@ -111,13 +111,13 @@ def telescope() -> None:
 
 
 def cancelled() -> None:
-    """With f(h) = -h every row becomes 0, whatever its position."""
+    """With f(h) = -h, every row becomes 0 at any position."""
     rows = posenc.sinusoidal(np.arange(5), 4)
     assert not (rows + -rows).any()
 
 
 def four_terms() -> None:
-    """SymPy: the product of the sums has four terms with M; side by side, one block for each."""
+    """SymPy: the product of sums has four terms with one M; side by side, one block for each."""
     m = sympy.Matrix(2, 2, sympy.symbols("m:4"))
     x, p, y, q = (sympy.Matrix(sympy.symbols(f"{name}:2")) for name in "xpyq")
 

@@ -56,15 +56,15 @@ def _shaw(x: Any, at: Any) -> Any:
 
 
 def _relative(scores: Scores) -> bool:
-    """Whether nothing changes when the text moves by 20 positions."""
+    """Return whether scores stay the same when the text moves by 20 positions."""
     here, there = (scores(X, np.arange(start, start + N)) for start in (3, 23))
     return bool(np.allclose(here, there, atol=1e-10))
 
 
 def _before(scores: Scores) -> bool:
-    """Whether tokens are changed one by one.
+    """Return whether the scheme changes tokens one by one.
 
-    Then scores are products of two lists of rows of D channels, and their rank is D at most.
+    If so, scores are products of two lists of rows of D channels, and their rank is at most D.
     """
     x = np.random.default_rng(0).normal(size=(2 * D, D))
     return bool(np.linalg.matrix_rank(scores(x, np.arange(2 * D))) <= D)
@@ -86,14 +86,14 @@ def _refused(call: Callable[[], object]) -> bool:
 
 
 def beyond_the_table() -> None:
-    """Position N of a table of N rows is refused; sinusoid and RoPE answer at 2^40."""
+    """Position N of a table of N rows is refused; sinusoid and RoPE are defined at 2^40."""
     assert _refused(lambda: posenc.learned([40], TABLE))
     assert np.isfinite(posenc.sinusoidal([2**40], D)).all()
     assert np.isfinite(posenc.rope(X[:1], [2**40])).all()
 
 
 def moves() -> None:
-    """Scores of seven schemes with random weights, 20 positions further on."""
+    """Scores of seven schemes with random weights, moved by 20 positions."""
     assert all(_relative(each) for each in (_rope, _alibi, _t5, _shaw, _plain))
     assert not _relative(_sinusoid)
     assert not _relative(_learned)
@@ -109,7 +109,7 @@ def mirror() -> None:
 
 
 def stale_keys() -> None:
-    """A key at position 5, turned for texts of 4,000, 6,000 and 8,000 tokens."""
+    """A key at position 5, rotated for texts of 4,000, 6,000 and 8,000 tokens."""
     lengths = (4000, 6000, 8000)
     dynamic = [
         posenc.dynamic_ntk(
@@ -125,7 +125,7 @@ def stale_keys() -> None:
 
 
 def row_sinusoidal() -> str:
-    """Scores with added rows: when the text moves, far out, and their rank."""
+    """Scores with added rows: after moving the text, far away, and their rank."""
     return f"0 | {_says(_sinusoid, lambda: posenc.sinusoidal([2**40], D))}"
 
 
@@ -135,7 +135,7 @@ def row_learned() -> str:
 
 
 def row_shaw() -> str:
-    """Vectors of all clipped distances; far positions are clipped and not refused."""
+    """Vectors of all clipped distances; far positions are clipped, not refused."""
 
     def far() -> Any:
         scores = posenc.shaw_scores(np.ones((1, 50, D)), np.ones((1, 50, D)), VECTORS)
@@ -151,17 +151,17 @@ def row_t5() -> str:
 
 
 def row_alibi() -> str:
-    """Scores with the symmetric form, so that both directions are seen."""
+    """Scores with the symmetric form, which shows both directions."""
     return f"0 | {_says(_alibi, lambda: posenc.alibi_bias(12, 1, 100_000))}"
 
 
 def row_rope() -> str:
-    """Scores of rotated queries and keys: when the text moves, far out, and their rank."""
+    """Scores of rotated queries and keys: after moving the text, far away, and their rank."""
     return f"0 | {_says(_rope, lambda: posenc.rope(X[:1], [2**40]))}"
 
 
 def row_nope() -> str:
-    """Scores without any encoding; under a causal mask the second layer's tell place."""
+    """Scores without any encoding; under a causal mask, those of the second layer tell place."""
     relative, *others = _says(_plain, lambda: _plain(X, np.arange(N))).split(" | ")
     assert relative == "yes"
     x = np.concatenate([X[:1], np.repeat(X[1:2], 5, axis=0)])
@@ -173,20 +173,20 @@ def row_nope() -> str:
 
 
 def last_bucket() -> str:
-    """The first distance whose bucket is that of all larger ones."""
+    """The first distance that shares its bucket with all larger ones."""
     buckets = posenc.t5_bucket(np.arange(1, 5000))
     return f"tell {int(np.argmax(buckets == buckets[-1])) + 1} from"
 
 
 def lengths_kept() -> None:
-    """Lengths of rotated rows at positions of all sizes."""
+    """Rotated rows keep their lengths at positions of all sizes."""
     at = 2 ** np.arange(0, 48, 8)
     turned = posenc.rope(X, at)
     assert np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(X, axis=1), rtol=1e-14)
 
 
 def slowest_wavelength() -> tuple[str, str]:
-    """2 pi over the slowest frequency, as the reference's sine at position 1 gives it."""
+    """2 pi divided by the slowest frequency, from the reference's sine at position 1."""
     waves = [
         2 * math.pi / math.asin(posenc.sinusoidal([1], 128, base=base)[0, 126])
         for base in (1e4, 5e5)
@@ -195,7 +195,7 @@ def slowest_wavelength() -> tuple[str, str]:
 
 
 def alibi_fades() -> tuple[str, str]:
-    """Biases of the gentlest and the steepest of 8 heads at distance 2,048."""
+    """Biases of the flattest and the steepest of 8 heads at distance 2,048."""
     bias = posenc.alibi_bias(8, 1, 2049)[:, 0, 0]
     assert (bias[-1], bias[0]) == (-8, -1024)
     assert np.exp(np.float32(bias[0])) == 0
@@ -212,7 +212,7 @@ def short_unchanged() -> None:
 
 
 def no_new_angle() -> None:
-    """Under YaRN, pairs of more than 40 turns stay, and those of none turn no further."""
+    """Under YaRN, pairs of more than 40 turns stay, and pairs below one turn go no further."""
     factor, length = 8.0, 4096
     plain = 10000.0 ** -(np.arange(64) / 64)
     scaled = posenc.yarn_frequencies(128, factor=factor, original_max_position_embeddings=length)
@@ -225,7 +225,7 @@ def no_new_angle() -> None:
 
 
 def neighbours() -> None:
-    """The angle between neighbours, for factor 2."""
+    """The angle between neighbours is halved, for factor 2."""
     frequencies = posenc.position_interpolation_frequencies(128, factor=2.0)
     assert np.allclose(frequencies * 2, 10000.0 ** -(np.arange(64) / 64), rtol=1e-15)
 
@@ -244,7 +244,7 @@ def border() -> None:
 
 
 def m_rope_text() -> None:
-    """M-RoPE where time, height and width are the same number, against RoPE."""
+    """M-RoPE with equal time, height and width is RoPE."""
     positions = np.arange(N)
     x = RANDOM.normal(size=(N, D))
     turned = posenc.m_rope(x, np.stack([positions] * 3), sections=[2, 3, 3])
@@ -252,7 +252,7 @@ def m_rope_text() -> None:
 
 
 def timestep_orders() -> None:
-    """Both orders at real timesteps, sorted."""
+    """Both orders at real timesteps hold the same numbers."""
     one, other = (posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin"))
     assert not np.array_equal(one, other)
     assert np.array_equal(np.sort(one, axis=1), np.sort(other, axis=1))

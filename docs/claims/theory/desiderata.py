@@ -32,7 +32,7 @@ def digits_of_23() -> str:
 
 
 def digits_jump() -> tuple[str, ...]:
-    """Shared ones and changed digits of neighbours, by bit operations and by the reference."""
+    """Shared 1s and changed digits of neighbours, by bit operations and by the reference."""
     rows = posenc.binary(np.arange(18), 6)
     for p in range(17):
         assert rows[p] @ rows[p + 1] == (p & p + 1).bit_count()
@@ -53,7 +53,7 @@ def factor() -> str:
 
 
 def real_periods() -> tuple[str, ...]:
-    """With 50 digits, rows come back after these periods, and after none of their parts."""
+    """With 50 digits, rows repeat after these periods, and after no smaller number of turns."""
     said = []
     with mpmath.workdps(50):
         for dim, turns in ((2, 1), (4, 100), (8, 1000)):
@@ -70,7 +70,7 @@ def real_periods() -> tuple[str, ...]:
 
 
 def rational_powers() -> None:
-    """SymPy: 10^(8/d) is rational for d = 2, 4 and 8 alone among the even d up to 512."""
+    """SymPy: of the even d up to 512, 10^(8/d) is rational only for d = 2, 4 and 8."""
     powers = {d: sympy.Integer(10) ** sympy.Rational(8, d) for d in range(2, 513, 2)}
     assert [d for d, power in powers.items() if power.is_rational] == [2, 4, 8]
 
@@ -83,12 +83,12 @@ def distinct_rows() -> tuple[str, str]:
 
 
 def near_miss() -> str:
-    """710 radians less 113 turns."""
+    """710 radians minus 113 turns."""
     return mpmath.nstr(710 - 113 * 2 * mpmath.pi, 1, min_fixed=-6)
 
 
 def rounded_positions() -> tuple[str, ...]:
-    """The first whole number that each dtype rounds away, and how many of 2,000 remain."""
+    """The first integer that each dtype cannot represent, and how many of 2,000 stay distinct."""
     first = {}
     for name, dtype, tried in (
         ("bfloat16", ml_dtypes.bfloat16, range(300)),
@@ -109,7 +109,7 @@ def row_length() -> str:
 
 
 def direction() -> None:
-    """SymPy: with the quarter turn J the product of a pair is sin w(p - q)."""
+    """SymPy: with the quarter turn J, the product of a pair is sin w(p - q)."""
     p, q, w = sympy.symbols("p q w", real=True)
     one = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
     other = sympy.Matrix([sympy.sin(q * w), sympy.cos(q * w)])
@@ -128,7 +128,7 @@ def projected() -> tuple[str, str]:
 
 
 def wishes_fulfilled() -> tuple[str, str]:
-    """Counted in the scheme files: each wish is denied somewhere, and what three schemes lack."""
+    """Counts in the scheme files: each desideratum fails somewhere; what three schemes lack."""
     found = {each.id: {d.name: d.holds for d in each.desiderata} for each in load_all()}
     names = ("uniqueness", "consistency", "boundedness", "offset-only", "unlimited")
     for name in names:
@@ -141,11 +141,11 @@ def wishes_fulfilled() -> tuple[str, str]:
 
 
 WAYS_OF_ROPE = ("permute-qk", "qk-norm-rope", "rope-apply", "rope-cache", "rope-kernel")
-"""What is no encoding of its own: weights, tables and kernels for another one."""
+"""Schemes that are not encodings themselves: weights, tables and kernels for RoPE."""
 
 
 def all_five() -> None:
-    """Schemes of five families say yes or no to every wish."""
+    """Schemes of five families say yes or no to every desideratum."""
     for scheme in load_all():
         families = ("absolute", "rotary", "bias", "relative", "combination")
         if scheme.family in families and scheme.id not in WAYS_OF_ROPE:
@@ -153,7 +153,7 @@ def all_five() -> None:
 
 
 def one_uniqueness() -> None:
-    """One program's verdict on every scheme is what the scheme files say."""
+    """One program's verdicts on all schemes agree with the scheme files."""
     for scheme in load_all():
         if scheme.id in WAYS_OF_ROPE:
             continue
@@ -175,7 +175,7 @@ def table_size() -> str:
 
 
 def enough_digits() -> str:
-    """The least d with 2^d >= 4,096 is 12, and a strict inequality asks for 13."""
+    """The least d with 2^d >= 4,096 is 12; a strict inequality needs 13."""
     enough = next(d for d in range(20) if 2**d >= 4096)
     strict = next(d for d in range(20) if 2**d > 4096)
     assert posenc.binary([4095], enough).sum() == enough == strict - 1
@@ -190,7 +190,7 @@ def enough_digits() -> str:
 
 
 def commuting() -> None:
-    """SymPy solves R(k)' M R(k) = M, and gives the products of what is left."""
+    """SymPy solves R(k)' M R(k) = M, and gives the products for the remaining M."""
     a, b, c, e, k, p, q, w = sympy.symbols("a b c e k p q w", real=True)
     matrix = sympy.Matrix([[a, b], [c, e]])
     quarter = sympy.Matrix([[0, 1], [-1, 0]])

@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| ([A-Z][a-z]+) (\d{4}) \|.*?\[@([a-z]+\d{4})[^\]]*\]", re.
 
 
 def dates() -> str:
-    """Year and month of every row against the arXiv number of the paper that it cites."""
+    """Year and month of every row agree with the arXiv number of the paper that it cites."""
     rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
     assert len(rows) > 15
     for month, year, key in rows:
@@ -30,7 +30,7 @@ def table_size() -> str:
 
 
 def skew() -> str:
-    """Products with vectors of distances, shifted into place, against one vector per pair."""
+    """Products with vectors of distances, shifted into place, against a vector per pair."""
     random = np.random.default_rng(2)
     n, d = 7, 4
     q, vectors = random.normal(size=(n, d)), random.normal(size=(n, d))  # distance n-1 … 0
@@ -43,7 +43,7 @@ def skew() -> str:
 
 
 def skew_index() -> None:
-    """SymPy: the place in memory of column c of row i, before and after."""
+    """SymPy: the place in memory of column c of row i, before and after the shift."""
     n, i, c = sympy.symbols("n i c", integer=True)
     place = i * (n + 1) + c + 1 - n
     column = c - (n - 1 - i)
@@ -52,7 +52,7 @@ def skew_index() -> None:
 
 
 def t5_size() -> tuple[str, str, str]:
-    """Buckets times heads, for a stack of T5 base, beside a table of 512 rows of 768 channels."""
+    """Buckets times heads, for a stack of T5 base, and a table of 512 rows of 768 channels."""
     return f"{32} buckets", f"{32 * 12} numbers", f"{512 * 768:,}"
 
 
@@ -90,7 +90,7 @@ def fastest_and_slowest() -> None:
 
 
 def same_frequencies() -> None:
-    """Scores of rotated ones against the dot products of sinusoidal rows."""
+    """Scores of rotated vectors of ones are twice the dot products of sinusoidal rows."""
     positions = np.arange(50)
     turned = posenc.rope(np.ones((50, 32)), positions)
     rows = posenc.sinusoidal(positions, 32)
@@ -98,7 +98,7 @@ def same_frequencies() -> None:
 
 
 def told_apart() -> None:
-    """Scores of equal queries and keys under each of the four, along diagonals and distances."""
+    """Scores of equal queries and keys with each of the four, along diagonals and by distance."""
     n = 40
     ones = np.ones((n, 16))
     rope = posenc.rope(ones, np.arange(n)) @ posenc.rope(ones, np.arange(n)).T

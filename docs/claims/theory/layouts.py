@@ -27,7 +27,7 @@ def _rotated(rows: Array, heads: int, layout: str, rotary_dim: int | None = None
 
 
 def other_scores() -> None:
-    """Scores of the same queries and keys under both layouts: equal on the diagonal alone."""
+    """Scores of the same queries and keys under both layouts: equal only on the diagonal."""
     queries, keys = np.random.default_rng(1).standard_normal((2, 9, 16))
     here, there = (
         posenc.rope(queries, np.arange(9), layout=layout)
@@ -50,7 +50,7 @@ def biases() -> None:
 
 
 def norms() -> None:
-    """Queries normalised per head and weighted: the weight has to be moved like the rows."""
+    """Queries normalised per head and weighted: the weight must be permuted like the rows."""
     to_half = _converter()["to_half"]
     random = np.random.default_rng(2)
     rows, gain = random.standard_normal(8), random.standard_normal(8)
@@ -81,7 +81,7 @@ def partial() -> None:
 
 
 def seven_times() -> str:
-    """Count how often the rows of a head of 128 are moved until they are in order again."""
+    """The number of conversions after which the rows of a head of 128 are in order again."""
     to_half = _converter()["to_half"]
     first = np.arange(128)
     rows, times = to_half(first, 1), 1
@@ -100,7 +100,7 @@ def wrong_heads() -> None:
 
 
 def adapters() -> None:
-    """For W + B A, moving the rows of W and of B is moving those of the sum."""
+    """For W + B A, permuting the rows of W and of B permutes those of the sum."""
     to_half = _converter()["to_half"]
     random = np.random.default_rng(4)
     weight, b, a = (random.standard_normal(shape) for shape in ((16, 6), (16, 2), (2, 6)))

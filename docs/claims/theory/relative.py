@@ -30,7 +30,7 @@ def _softmax(logits: Array) -> Array:
 
 
 def four_terms() -> None:
-    """SymPy multiplies out the logit with matrices that do not commute: four terms, no others."""
+    """SymPy expands the logit with matrices that do not commute: exactly four terms."""
     x, p, y, r, w_q, w_k = sympy.symbols("x p y r w_q w_k", commutative=False)
     found = sympy.expand((x + p) * w_q * w_k * (y + r))
     terms = {each * w_q * w_k * asked for each in (x, p) for asked in (y, r)}
@@ -169,7 +169,7 @@ def row_rope() -> None:
 
 
 def toeplitz() -> str:
-    """Entries are compared along diagonals; those of FIRE agree up to its threshold only."""
+    """Entries compared along diagonals; those of FIRE agree only up to its threshold."""
     n = 64
 
     def constant(matrix: Array) -> bool:
@@ -211,7 +211,7 @@ def memory() -> tuple[str, str]:
 
 
 def shift_garbage() -> None:
-    """The two reshapes against relative_shift, and what stands where that has minus infinity."""
+    """The two reshapes against relative_shift, and their values where that has minus infinity."""
     for rows in range(1, 10):
         for columns in range(rows, 10):
             x = np.arange(1.0, rows * columns + 1).reshape(rows, columns)
@@ -242,7 +242,7 @@ def window_of_alibi() -> tuple[str, str]:
 
 
 def softmax_sees() -> None:
-    """Weights with one vector for all keys' positions, and with one for all queries'."""
+    """Weights with one position vector for all keys, and with one for all queries."""
     x, p, matrix, same = _drawn(5, DIM), _drawn(5, DIM), _drawn(DIM, DIM), _drawn(1, DIM)
 
     def weights(query: Array, key: Array) -> Array:
@@ -259,7 +259,7 @@ def softmax_sees() -> None:
 
 
 def bias_or_rotation() -> None:
-    """The bound holds for drawn contents, and a query of zeros has no preference under RoPE."""
+    """The bound holds for random contents, and a query of zeros has no preference under RoPE."""
     n, steep = 12, 20.0
     for _ in range(20):
         q, k = _drawn(n, DIM), _drawn(n, DIM)

@@ -11,7 +11,7 @@ Array = npt.NDArray[np.floating]
 
 
 def _frequencies(dim: int) -> Array:
-    """Compute the frequencies of RoPE, from the place that a unit vector is turned to."""
+    """Compute the frequencies of RoPE from rotated unit vectors."""
     pairs = np.zeros((dim // 2, dim))
     pairs[np.arange(dim // 2), 2 * np.arange(dim // 2)] = 1
     turned = posenc.rope(pairs, [1] * (dim // 2))
@@ -24,7 +24,7 @@ def _turn(angle: sympy.Expr) -> sympy.Matrix:
 
 
 def linear() -> None:
-    """SymPy expands the squared length of u for vectors of any three dot products: it is 0."""
+    """SymPy expands the squared length of u, for vectors with any three dot products: it is 0."""
     a, b, xx, xy, yy = sympy.symbols("a b xx xy yy", real=True)
     gram = sympy.Matrix([[xx, xy], [xy, yy]])
     in_terms_of_x_and_y = sympy.Matrix([[a, b], [1, 0], [0, 1]])
@@ -34,7 +34,7 @@ def linear() -> None:
 
 
 def planes_are_weights() -> None:
-    """With mpmath at 50 digits: turning in planes P is turning Pᵀq and Pᵀk in the coordinates'."""
+    """mpmath, 50 digits: rotating in planes P is rotating Pᵀq and Pᵀk in the coordinate planes."""
     with mpmath.workdps(50):
         generator = mpmath.matrix([[0, -1, 2, 3], [1, 0, -4, 1], [-2, 4, 0, 5], [-3, -1, -5, 0]])
         values, vectors = mpmath.eighe(1j * generator)
@@ -61,7 +61,7 @@ def planes_are_weights() -> None:
 
 
 def mirror() -> str:
-    """(-1)^m depends on m - n alone, and its determinant is -1; that of exp(mG) is exp(0) = 1."""
+    """(-1)^m depends only on m - n, and its determinant is -1; that of exp(mG) is exp(0) = 1."""
     for m in range(-3, 4):
         for n in range(-3, 4):
             assert (-1) ** abs(m) * (-1) ** abs(n) == (-1) ** abs(m - n)
@@ -74,7 +74,7 @@ def mirror() -> str:
 
 
 def sum_of_waves() -> None:
-    """SymPy: the dot product of two turned planes is |q||k| cos(w (m - n) + arg q - arg k)."""
+    """SymPy: the dot product of two rotated pairs is |q||k| cos(w (m - n) + arg q - arg k)."""
     m, n, w, r, s, alpha, beta = sympy.symbols("m n w r s alpha beta", real=True)
     q = r * sympy.Matrix([sympy.cos(alpha), sympy.sin(alpha)])
     k = s * sympy.Matrix([sympy.cos(beta), sympy.sin(beta)])
@@ -84,7 +84,7 @@ def sum_of_waves() -> None:
 
 
 def values() -> None:
-    """Shifting a text by 5 turns the output of turned values by A(5); turned back it stays."""
+    """Shifting a text by 5 rotates the output of rotated values by A(5); rotated back, it stays."""
     random = np.random.default_rng(0)
     weights = random.dirichlet(np.ones(6))
     v = random.standard_normal((6, 8))
@@ -140,7 +140,7 @@ def bound() -> tuple[str, ...]:
 
 
 def steps_up() -> str:
-    """Counted among the differences of the score curve of 64 equal waves."""
+    """The number of rising steps of the score curve of 64 equal waves."""
     curve = posenc.rope(np.tile([[1.0, 0.0]], (5001, 64)), np.arange(5001))[:, 0::2].sum(axis=1)
     rising = int((np.diff(curve) > 0).sum())
     return f"{rising:,} lead"
@@ -158,7 +158,7 @@ def linear_attention() -> tuple[str, ...]:
 
 
 def two_generators() -> None:
-    """SymPy: exp(-m Gᵀ)ᵀ exp(n G) = exp((n-m) G); posenc.xpos turns and scales by these."""
+    """SymPy: exp(-m Gᵀ)ᵀ exp(n G) = exp((n-m) G); posenc.xpos rotates and scales by these."""
     m, n, w, rate = sympy.symbols("m n w lambda", real=True)
     quarter = sympy.Matrix([[0, -1], [1, 0]])
     generator = w * quarter - rate * sympy.eye(2)

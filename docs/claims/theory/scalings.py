@@ -19,7 +19,7 @@ def _theta() -> Array:
 
 
 def _turns() -> Array:
-    """Compute the turns of each pair within L by the definition, so independently of posenc."""
+    """Compute the turns of each pair within L by the definition, independently of posenc."""
     with mpmath.workdps(30):
         found = [
             LENGTH * mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / DIM) / (2 * mpmath.pi)
@@ -39,7 +39,7 @@ def _llama3() -> Array:
 
 
 def fastest_pair() -> None:
-    """The first frequency under every scaling: divided by s in interpolation, else as it was."""
+    """The first frequency under every scaling: divided by s in interpolation, else unchanged."""
     scaled = {
         "interpolation": posenc.position_interpolation_frequencies(DIM, factor=FACTOR),
         "NTK-aware": posenc.ntk_aware_frequencies(DIM, factor=FACTOR),
@@ -69,7 +69,7 @@ def many_turns() -> tuple[str, ...]:
 
 
 def few_turns() -> tuple[str, ...]:
-    """The pairs below one turn, and the degrees of the last one within L and within sL."""
+    """The pairs below one turn, and the degrees that the last one turns within L and within sL."""
     slow = np.flatnonzero(_slow())
     assert len(slow) == 18
     degrees = 360 * _turns()[-1]
@@ -112,7 +112,7 @@ def out_of_bounds() -> tuple[str, ...]:
 
 
 def stretch_needed() -> str:
-    """With that stretch pair 46 is divided by 16 and no later pair by less; with 1% less it is."""
+    """With that stretch, pair 46 and all later ones are divided by at least 16; with less, not."""
     needed = FACTOR ** (63 / 46)
     for stretch, enough in ((needed, True), (0.99 * needed, False)):
         divided = _theta() / posenc.ntk_aware_frequencies(DIM, factor=stretch)
@@ -132,7 +132,7 @@ def dynamic_end() -> str:
 
 
 def by_parts() -> str:
-    """posenc's paper ramp divides exactly the slow pairs by s and keeps those of 32 turns."""
+    """posenc's paper ramp divides only the slow pairs by s and keeps those of 32 turns or more."""
     share = posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED) / _theta()
     assert np.array_equal(np.isclose(share, 1 / FACTOR, rtol=1e-12), _slow())
     kept = np.isclose(share, 1, rtol=1e-12)
@@ -141,7 +141,7 @@ def by_parts() -> str:
 
 
 def log_ramp() -> None:
-    """posenc's ramp with unrounded ends is the formula with logarithms; rounded, it is near it."""
+    """posenc's ramp with unrounded ends is the formula with logarithms; rounded, it is close."""
     formula = np.clip(np.log(_turns()) / math.log(32), 0, 1)
     for ramp, tolerance in (("untruncated", 1e-12), ("index", 0.05)):
         kept = posenc.yarn_frequencies(DIM, ramp=ramp, **SCALED) / _theta()
@@ -152,7 +152,7 @@ def log_ramp() -> None:
 
 
 def paper_code() -> str:
-    """The largest ratio of the two and where it is."""
+    """The largest ratio of the two, and its pair."""
     ratio = posenc.yarn_frequencies(DIM, **SCALED) / posenc.yarn_frequencies(
         DIM, ramp="rotations", **SCALED
     )
@@ -160,7 +160,7 @@ def paper_code() -> str:
 
 
 def llama3_kept() -> None:
-    """Pairs kept with bounds 1 and 4, less those kept with 1 and 32, are fifteen."""
+    """Fifteen more pairs are kept with bounds 1 and 4 than with 1 and 32."""
     kept = [
         int(np.isclose(found, _theta(), rtol=1e-12).sum())
         for found in (_llama3(), posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED))
@@ -174,7 +174,7 @@ def llama3_kept() -> None:
 
 
 def dilution() -> tuple[str, ...]:
-    """The two weights; and with ln s added the weight differs from the first by less than 1/n."""
+    """The two weights; with ln s added, the weight differs from the first by less than 1/n."""
 
     def weight(logit: float, keys: int) -> float:
         return math.exp(logit) / (math.exp(logit) + keys - 1)
@@ -190,7 +190,7 @@ def dilution() -> tuple[str, ...]:
 
 
 def temperature() -> tuple[str, ...]:
-    """m from the length of a turned vector of posenc.yarn; its square is the factor of logits."""
+    """m from the length of a vector rotated by posenc.yarn; its square is the factor of logits."""
     turned = posenc.yarn([[1.0, 0.0]], [7], **SCALED)
     m = math.hypot(*turned[0])
     assert math.isclose(m, 0.1 * math.log(FACTOR) + 1, rel_tol=1e-12)
@@ -223,7 +223,7 @@ def no_new_angle() -> None:
 
 
 def angles_between() -> str:
-    """Of the interpolated angles of pair 63 those that are no multiple of the trained step."""
+    """The share of the interpolated angles of pair 63 that are no multiples of the trained step."""
     frequency = posenc.position_interpolation_frequencies(DIM, factor=FACTOR)[63]
     steps = np.arange(FACTOR * LENGTH) * (frequency / _theta()[63])
     never = ~np.isclose(steps, np.round(steps), rtol=0, atol=1e-9)

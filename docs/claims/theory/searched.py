@@ -11,13 +11,13 @@ PAPER = 10000.0 ** -(np.arange(PAIRS) / PAIRS)
 
 
 def _cosines(frequencies: Any) -> Any:
-    """Cosine of two rows by their distance, for each set of frequencies [..., pairs]."""
+    """Compute the cosine of two rows by distance, for each set of frequencies [..., pairs]."""
     return np.cos(frequencies[..., None, :] * np.arange(POSITIONS)[:, None]).mean(axis=-1)
 
 
 @lru_cache(maxsize=1)
 def _drawn() -> tuple[Any, Any]:
-    """Random sets of frequencies, and their cosines."""
+    """Draw random sets of frequencies, and compute their cosines."""
     random = np.random.default_rng(0)
     sets = np.exp(random.uniform(math.log(1e-4), math.log(math.pi), size=(5000, PAIRS)))
     return sets, np.concatenate([_cosines(part) for part in np.split(sets, 50)])
@@ -66,7 +66,7 @@ def known_are_monotone() -> None:
 
 
 def convolution_tells_order() -> None:
-    """Attention to reversed tokens, with and without mixing each with the two before it."""
+    """Attention over reversed tokens, with and without mixing each token with the two before it."""
     random = np.random.default_rng(8)
     x, (wq, wk, wv) = random.normal(size=(6, 8)), random.normal(size=(3, 8, 8))
     taps = random.normal(size=(3, 8))
@@ -87,7 +87,7 @@ def convolution_tells_order() -> None:
 
 
 def kerple_contains_alibi() -> None:
-    """KERPLE's power form with exponent 1 against ALiBi, wherever a key is seen."""
+    """KERPLE's power form with exponent 1 equals ALiBi at all visible keys."""
     slopes = posenc.alibi_slopes(8)
     power = posenc.kerple_bias(slopes, np.ones(8), 12, 12, form="power")
     seen = np.tril(np.ones((12, 12), dtype=bool))
@@ -95,7 +95,7 @@ def kerple_contains_alibi() -> None:
 
 
 def distinct() -> tuple[str, ...]:
-    """Largest cosine of two positions: the paper's frequencies, the drawn sets, all bases."""
+    """Largest cosine of two positions: with the paper's frequencies, the random sets, all bases."""
     paper = _cosines(PAPER)[1:].max()
     best = _drawn()[1][_most_distinct(), 1:].max()
     bases = np.geomspace(1.0001, 1e6, 2000)
@@ -109,7 +109,7 @@ def distinct() -> tuple[str, ...]:
 
 
 def falling() -> str:
-    """The paper's cosines near by, and the fastest frequency and first cosine of the best set."""
+    """The paper's cosines nearby, and the fastest frequency and first cosine of the best set."""
     paper = _cosines(PAPER)
     assert not _falls(paper)
     sets, cosines = _drawn()

@@ -13,12 +13,12 @@ N = 64
 
 
 def _product(above: Mask, below: Mask) -> Mask:
-    """Boolean product; counts up to 2**24 are exact in float32."""
+    """Compute the boolean product; counts up to 2**24 are exact in float32."""
     return np.asarray(above.astype(np.float32) @ below.astype(np.float32) > 0)
 
 
 def _layers(mask: Mask, wanted: Mask) -> int | None:
-    """How many equal layers reach what is wanted; None if they stop growing before."""
+    """Count the equal layers that reach the wanted mask; None if they stop growing before."""
     reached, count = mask, 1
     while not np.array_equal(reached, wanted):
         more = _product(reached, mask)
@@ -34,7 +34,7 @@ def _row(mask: Mask, *, two_sided: bool = False) -> str:
 
 
 def product_of_masks() -> None:
-    """Two layers of attention with the last row's inputs changed one by one, for five patterns."""
+    """Two layers of attention with inputs changed one by one, last row, for five patterns."""
     n = 16
     values = np.random.default_rng(1).standard_normal((n, 3))
 
@@ -107,7 +107,7 @@ def window_reach() -> None:
 
 
 def _span(window: int, reach: str, layers: int) -> int:
-    """Count the keys that some layers reach, from what one layer of posenc's reaches."""
+    """Count the keys that ``layers`` layers reach, from the reach of one layer in posenc."""
     back = posenc.sliding_window(1, 2 * window + 2, window, reach=reach).sum() - 1
     return int(layers * back + 1)
 
@@ -153,7 +153,7 @@ def digits() -> str:
 
 
 def square_root() -> tuple[str, str]:
-    """Keys of the last query for every stride, from the rule; at the best one by the mask."""
+    """Keys of the last query for every stride, by the rule; for the best one also by the mask."""
     n = 1024
     keys = {stride: min(n, stride) + (n - 1) // stride for stride in range(1, n + 1)}
     best = min(keys, key=lambda stride: keys[stride])
@@ -163,7 +163,7 @@ def square_root() -> tuple[str, str]:
 
 
 def fewest_pairs() -> tuple[str, str, str]:
-    """All pairs for every stride, from the rule; at two strides by the mask."""
+    """All pairs for every stride, by the rule; for two strides also by the mask."""
     n = 1024
     place = np.arange(n)
     pairs = {
@@ -178,7 +178,7 @@ def fewest_pairs() -> tuple[str, str, str]:
 
 
 def two_steps() -> None:
-    """Squares of both patterns are the triangle; one is Toeplitz and the other is not."""
+    """Squares of both patterns are the triangle; one pattern is Toeplitz, the other is not."""
     for n in (1, 7, 24, 50):
         for size in (1, 2, 5, 8):
             triangle = posenc.causal_mask(n, n)
@@ -193,7 +193,7 @@ def two_steps() -> None:
 
 
 def chunk_square() -> None:
-    """The mask is its own square, and a causal layer above, below or between connects it."""
+    """The mask is its own square; a causal layer above, below or in between connects all pairs."""
     mask, full = posenc.chunked_mask(16, 16, 4), posenc.causal_mask(16, 16)
     assert np.array_equal(_product(mask, mask), mask)
     assert not mask[4:8, :4].any()
@@ -207,7 +207,7 @@ def chunk_square() -> None:
 
 
 def _blocks() -> tuple[Mask, Mask]:
-    """Make the mask of a window of three among 64 blocks, and the mask that is wanted."""
+    """Make the mask of a window of three among 64 blocks, and the wanted full mask."""
     block = np.arange(64)
     return np.abs(block[:, None] - block) <= 1, np.ones((64, 64), dtype=bool)
 
@@ -218,7 +218,7 @@ def window_alone() -> str:
 
 
 def with_hubs() -> str:
-    """Powers of the whole pattern, and with blocks of one token that is the pattern of blocks."""
+    """Powers of the whole pattern; with blocks of one token it is the pattern of blocks."""
     return f"it takes {_layers(posenc.bigbird_mask(64, 64, 1), _blocks()[1])}:"
 
 

@@ -19,7 +19,7 @@ def _weights(rows: np.ndarray) -> np.ndarray:
 
 
 def scores_move_along() -> str:
-    """S(PX) = P S(X) P^T in whole numbers, for every order of four rows; S(PX) = S(X) for one."""
+    """S(PX) = P S(X) P^T in integers for every order of four rows; S(PX) = S(X) for only one."""
     rows = _matrix(4, 4, 3, 13)
 
     def scores(x: np.ndarray) -> np.ndarray:
@@ -49,7 +49,7 @@ def outputs_move_along() -> None:
 
 
 def not_invariant() -> str:
-    """Weights of both sentences hold the same numbers, in other places but for the middle one."""
+    """Weights of both sentences are the same numbers, in different places except the middle one."""
     one, other = _weights(EMBEDDINGS / 2), _weights(EMBEDDINGS[::-1] / 2)
     assert sorted(one.ravel()) == sorted(other.ravel())
     assert (one[::-1, ::-1] == other).all()
@@ -57,7 +57,7 @@ def not_invariant() -> str:
 
 
 def running_means() -> tuple[str, ...]:
-    """Two causal layers of plain means, in fractions; one layer's last row weighs all alike."""
+    """Two causal layers of plain means, as fractions; one layer's last row weights all equally."""
     means = sympy.Matrix(3, 3, lambda i, j: sympy.Rational(1 if j <= i else 0, i + 1))
     assert set(means[2, :]) == {sympy.Rational(1, 3)}
     twice = list((means * means)[2, :])
@@ -89,7 +89,7 @@ def cost() -> tuple[str, ...]:
 
 
 def sixty_sentences() -> str:
-    """All orders of five words give one mean of outputs; a word less gives another."""
+    """All orders of five words give the same mean of outputs; omitting a word gives another."""
     the, dog, saw, man = _matrix(4, 4, 2, 7) / 2
     rows = np.array([the, dog, saw, the, man])
 
@@ -105,7 +105,7 @@ def sixty_sentences() -> str:
 
 
 def class_token() -> None:
-    """The first output row is the same for all orders of the others, and the others move."""
+    """The first output row is the same for all orders of the other rows, which move with them."""
     rows = _matrix(4, 4, 3, 13) / 4
 
     def output(x: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from pictures.animations import Axis, Moving, Series, Shown, Slider
 
 WORDS = ("dog", "bites", "man")
 SCORES = (4.0, 1.0, 5.0)
-"""Of the query of *bites* with each word."""
+"""Scores of the query of *bites* with each word."""
 
 
 def shares() -> Moving:

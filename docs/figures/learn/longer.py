@@ -3,6 +3,6 @@ from pictures.animations import Moving
 
 
 def squeezed() -> Moving:
-    """Where the tokens of a text stand on a wave of which training has seen the beginning"""
+    """Tokens of a text on a wave whose beginning was seen in training"""
     found: Moving = figures_of("schemes/position-interpolation.md").squeezed()
     return found

@@ -41,7 +41,7 @@ def paths() -> Picture:
         figure,
         "Three drawings above the words dog, bites and man. In the recurrent network each word has "
         "an arrow up to a memory, and the memories are joined from word to word. In the "
-        "convolution each place has arrows from its word and from the neighbours alone. In the "
+        "convolution each place has arrows only from its word and the neighbours. In the "
         "transformer each place has arrows from all three words.",
         "A recurrent network hands its memory on from word to word. A convolution sees the "
         "neighbours. A transformer sees all words at once, and every arrow is alike.",

@@ -27,6 +27,6 @@ def likeness() -> Picture:
         " the lower right corner. The digits show blocks with jumps at 8, 16 and 24. The sines "
         "and cosines show stripes along the diagonal, the same at every position.",
         "How alike are two positions? Only the last map is made of stripes along the diagonal: "
-        "there the dot product depends on the distance alone. Yellow is the largest value of "
+        "there the dot product depends only on the distance. Yellow is the largest value of "
         "each map.",
     )

@@ -69,6 +69,6 @@ def shifted() -> Picture:
         "zero and a struck-out 4 in the second row's colour. The second row holds 3, 2, 1, 0 and a "
         "struck-out zero. The third is as before.",
         "Numbers are distances, colours the query that was multiplied. After the shift each row "
-        "ends with distance 0 at the query's own key. What is struck out stands behind it: a zero "
-        "of the padding, then what belongs to the next query.",
+        "ends with distance 0 at the query's own key. The struck-out entries after it are a zero "
+        "of the padding, then distances of the next query.",
     )

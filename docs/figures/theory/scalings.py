@@ -41,7 +41,7 @@ def turns() -> Picture:
 
 
 def divisors() -> Picture:
-    """What each scaling divides the frequency of each pair by"""
+    """The divisor of each pair's frequency under each scaling"""
     figure, plot = axes(height=4.6)
     kept = int(0.75 * DIM // 2)
     llama3 = posenc.llama3_frequencies(

@@ -1,1 +1,1 @@
-"""A package per family, one module per scheme; ``__all__`` of each names what ``posenc`` offers."""
+"""A package per family, a module per scheme; ``posenc`` exports the names in each ``__all__``."""

@@ -41,7 +41,7 @@ def half_width() -> str:
 
 
 def magnified() -> tuple[str, str]:
-    """Half a unit of float16 below 1, alone and at frequency 512."""
+    """Half a unit of float16 below 1, and the same at frequency 512."""
     off = float(np.spacing(np.float16(0.75))) / 2
     points = np.linspace(0.5, 1, 4001)
     assert np.abs(points.astype(np.float16) - points).max() <= off

@@ -56,7 +56,7 @@ def normalised_away() -> None:
 
 
 def small_steps() -> tuple[str, str]:
-    """The distance of bfloat16 numbers from 1/4 on, and the least place where a step is lost."""
+    """The spacing of bfloat16 numbers above 1/4, and the first position where a step is lost."""
     gap = float(np.spacing(ml_dtypes.bfloat16(0.25)))
     steps = np.arange(1001) / 1000
     rounded = steps.astype(ml_dtypes.bfloat16).astype(float)
@@ -67,7 +67,7 @@ def small_steps() -> tuple[str, str]:
 
 
 def whole_numbers() -> tuple[str, str]:
-    """The largest whole number up to which every dtype holds all; 256 and 257 in bfloat16."""
+    """The largest integer up to which each dtype holds all integers; 256 and 257 in bfloat16."""
     ends = []
     for dtype, near in ((np.float32, 2**24), (np.float16, 2**11), (ml_dtypes.bfloat16, 2**8)):
         tried = np.arange(near - 20, near + 20)

@@ -4,7 +4,7 @@ import posenc
 
 
 def first() -> None:
-    """What three eigenvectors of four leave is made of the roots of degrees."""
+    """The eigenvector left out is proportional to the square roots of the degrees."""
     weights = np.array([[0, 2, 0, 1], [2, 0, 1, 0], [0, 1, 0, 4], [1, 0, 4, 0]], dtype=np.float64)
     rest = np.eye(4) - posenc.laplacian(weights, 3)
     degree = weights.sum(axis=1)

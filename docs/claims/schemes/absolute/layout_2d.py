@@ -4,7 +4,7 @@ import posenc
 
 
 def turned() -> None:
-    """Without sizes a box and the one turned around have equal sums; with them one is refused."""
+    """Without sizes, a box and its reverse have equal sums; with clipped sizes they do not."""
     box, around = [[1, 2, 3, 4]], [[3, 4, 1, 2]]
     x, y = (np.arange(10.0 * start, 10.0 * start + 10).reshape(5, 2) for start in (1, 3))
     none = np.zeros((5, 2))

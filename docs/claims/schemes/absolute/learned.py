@@ -28,7 +28,7 @@ def _weights(s: sympy.Expr, a: sympy.Expr) -> list[sympy.Expr]:
 
 
 def overshoot() -> tuple[str, ...]:
-    """Weights half way for a = -3/4 in fractions; nowhere is the sum of magnitudes larger."""
+    """Weights halfway for a = -3/4 as fractions; the sum of magnitudes is largest there."""
     half = _weights(sympy.Rational(1, 2), sympy.Rational(-3, 4))
     assert half == [sympy.Rational(k, 32) for k in (-3, 19, 19, -3)]
     total = sum(map(abs, half))

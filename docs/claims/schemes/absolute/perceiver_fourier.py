@@ -7,7 +7,7 @@ import posenc
 
 
 def nyquist() -> str:
-    """What turns the last band from a place to the next on an axis of 224 places."""
+    """The angle of the last band from one point to the next, on an axis of 224 points."""
     places = posenc.perceiver_positions([224])
     sine, cosine = posenc.perceiver_fourier(places, [224], 2, position="none")[:, 1::2].T
     angle = np.unwrap(np.arctan2(sine, cosine)[:2], period=2 * math.pi)
@@ -17,7 +17,7 @@ def nyquist() -> str:
 
 
 def even() -> tuple[str, str]:
-    """Bands above half of the highest, spread evenly and in geometric progression."""
+    """Bands above half of the highest, evenly spaced and in geometric progression."""
     even, geometric = np.linspace(1, 112, 64), np.geomspace(1, 112, 64)
     return f"{np.count_nonzero(even > 57)} of", f"{np.count_nonzero(geometric > 57)} of"
 
@@ -31,7 +31,7 @@ def channels() -> tuple[str, ...]:
 
 
 def narrow() -> tuple[str, str]:
-    """The highest angle of 224 places, and the largest error of rounding it to bfloat16."""
+    """The largest angle for 224 points, and the largest error of rounding angles to bfloat16."""
     highest = math.pi * 112
     angles = np.linspace(256, highest, 100001)
     return f"{highest:.0f}", f"{np.abs(angles.astype(bfloat16).astype(float) - angles).max():.0f}"

@@ -15,7 +15,7 @@ def similar() -> None:
 
 
 def two_steps() -> None:
-    """The second column in a graph of six nodes without an edge from a node to itself."""
+    """The second column for a graph of six nodes without self-loops."""
     weights = (graph(6, "plain") > 0) & ~np.eye(6, dtype=bool)
     degrees = weights.sum(axis=1)
     expected = (weights / degrees).sum(axis=1) / degrees

@@ -7,7 +7,7 @@ import posenc
 
 
 def slow_half() -> tuple[str, str]:
-    """Longest waves of 64 channels, over 2 pi, from the table and for the wrong exponent."""
+    """Longest wavelengths of 64 channels over 2 pi, from the table and for the wrong exponent."""
     column = posenc.sincos_2d(1, 2, 64)[1]
     right = 1 / math.asin(column[15])
     assert math.isclose(right, 10000 ** (15 / 16), rel_tol=1e-9)
@@ -44,7 +44,7 @@ def middle() -> None:
 
 
 def almost_a_turn() -> None:
-    """The last cell of grids of three sizes is within 1e-5 of a full turn in pair 0, below it."""
+    """In pair 0, the last cell of grids of three sizes is less than 1e-5 short of a full turn."""
     for height, width in ((2, 3), (10, 20), (40, 7)):
         row = posenc.sincos_2d(
             height, width, 8, first_axis="row", layout="interleaved", coordinates="normalized"
@@ -64,7 +64,7 @@ def angles_in_bfloat16() -> tuple[str, str]:
 
 
 def idle_pairs() -> tuple[str, str]:
-    """Pairs of one axis that turn by less than 1/10 from column 0 to column 15, counted."""
+    """The number of pairs of one axis that turn by less than 1/10 from column 0 to column 15."""
     row = posenc.sincos_2d(1, 16, 1024)[15]
     angles = [math.atan2(row[t], row[256 + t]) % (2 * math.pi) for t in range(100, 256)]
     idle = sum(angle < 0.1 for angle in angles)

@@ -68,7 +68,7 @@ def clockwise() -> None:
 
 
 def position_one() -> tuple[str, str]:
-    """The first and the last pairs of position 1, with 50 digits and by the reference."""
+    """The first and last pairs of position 1, with 50 digits and by the reference."""
     with mpmath.workdps(50):
         slow = mpmath.mpf(10000) ** (-mpmath.mpf(255) / 256)
         fast = mpmath.mpf(10000) ** (-mpmath.mpf(1) / 256)
@@ -80,7 +80,7 @@ def position_one() -> tuple[str, str]:
 
 
 def still_channels() -> tuple[str, str]:
-    """The angle at position 127 of the pair at channel 400, the largest from there on."""
+    """The angle at position 127 of the pair at channel 400; those of later pairs are smaller."""
     angles = 127 * 10000.0 ** (-np.arange(256) / 256)
     assert (np.diff(angles) < 0).all()
     rows = posenc.sinusoidal([127], 512)[0]
@@ -89,7 +89,7 @@ def still_channels() -> tuple[str, str]:
 
 
 def generator() -> None:
-    """SymPy: f' = G f; and R' = G R with R(0) = I, which e^(kG) alone fulfils."""
+    """SymPy: f' = G f; and R' = G R with R(0) = I, whose only solution is e^(kG)."""
     p, k, w = sympy.symbols("p k w", real=True)
     point = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
     g = w * sympy.Matrix([[0, 1], [-1, 0]])
@@ -109,7 +109,7 @@ def printed_exponent() -> tuple[str, str]:
 
 
 def transpose() -> None:
-    """Exchanging sine and cosine turns R(k) into its transpose, which is RoPE's rotation."""
+    """Exchanging sine and cosine transposes R(k), which gives RoPE's rotation."""
     k = 3
     sine, cosine = math.sin(k), math.cos(k)
     turn = np.array([[cosine, sine], [-sine, cosine]])
@@ -141,7 +141,7 @@ def signs() -> tuple[str, str]:
 
 
 def cancelling() -> tuple[str, str, str]:
-    """Errors of frequencies whose logarithms cancel, and where 2**-8 is lost; by one power too."""
+    """Errors of frequencies by cancelling logarithms and by one power; where they cost 2**-8."""
     right, single = 10000.0 ** (-np.arange(64) / 63), np.float32
     whole, exponents = single(np.log(10000)), np.arange(64, dtype=single) / single(63)
     cancelled = rounded(np.exp, (single(1) - exponents) * whole - whole)

@@ -6,7 +6,7 @@ import posenc
 
 
 def week() -> str:
-    """The frequency of a week with time in days, which posenc's wave repeats after."""
+    """The frequency of a week with time in days; posenc's wave repeats after seven."""
     frequency = 2 * math.pi / 7
     times = np.arange(15.0)[:, None]
     waves = posenc.time2vec(times, [[0.0, frequency]], [0.0, 0.3])[:, 1]
@@ -15,7 +15,7 @@ def week() -> str:
 
 
 def same_at_examples() -> None:
-    """Two waves, a period more between examples: equal at every example, and not between."""
+    """Two waves, one with a period more between examples: equal at all examples, not in between."""
     times = 0.25 * np.arange(12.0)[:, None]
     one, other = [0.0, 1.3], [0.0, 1.3 + 2 * math.pi / 0.25]
 
@@ -28,5 +28,5 @@ def same_at_examples() -> None:
 
 
 def stamps() -> str:
-    """The distance of neighbouring numbers of float32 at 1.8 billion."""
+    """The spacing of float32 numbers at 1.8 billion."""
     return f"{np.spacing(np.float32(1.8e9)):.0f}"

@@ -27,7 +27,7 @@ def times_in_bfloat16() -> str:
 
 
 def real_times() -> tuple[str, str]:
-    """Periods of the slowest wave, and from which width on it exceeds 55,000 with shift 0."""
+    """Periods of the slowest wave, and the width from which it exceeds 55,000 with shift 0."""
 
     def period(dim: int, shift: int) -> float:
         pairs = dim // 2
@@ -40,7 +40,7 @@ def real_times() -> tuple[str, str]:
 
 
 def every_fourth() -> str:
-    """Whole times from 512 to 1,000 that bfloat16 holds."""
+    """Integer times from 512 to 1,000 that bfloat16 can represent."""
     times = np.arange(512, 1001)
     kept = times[times.astype(BFLOAT16).astype(float) == times]
     assert (np.diff(kept) == 4).all()
@@ -48,7 +48,7 @@ def every_fourth() -> str:
 
 
 def clock_in_bfloat16() -> tuple[str, str]:
-    """The slowest sine at 617.25 and the step of bfloat16 there, as a time."""
+    """The slowest sine at 617.25, and bfloat16's step there converted to time."""
     sine = posenc.timestep([617.25], 128)[0, 63]
     step = float(np.spacing(BFLOAT16(sine))) * 10000
     return f"{sine:.2f}", f"jumps by {step:.2f}"

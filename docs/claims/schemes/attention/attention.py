@@ -64,13 +64,13 @@ def causal_man() -> str:
 
 
 def last_digit() -> None:
-    """Both sentences' outputs are bit-equal once put into one order."""
+    """Both sentences' outputs are bitwise equal when put into the same order."""
     first, second = _outputs("none")
     assert np.array_equal(first, second[::-1])
 
 
 def equivariance() -> None:
-    """Weights and outputs of 20 permuted texts; they are not those of the text as it was."""
+    """Weights and outputs of 20 permuted texts are permuted, and differ from the original ones."""
     q, k, v = _drawn(7, 4), _drawn(7, 4), _drawn(7, 3)
     weights, out = posenc.attention_weights(q, k), posenc.attention(q, k, v)
     for _ in range(20):
@@ -83,7 +83,7 @@ def equivariance() -> None:
 
 
 def parts_of_a_whole() -> None:
-    """Sums of rows, signs, and bounds of the outputs, for drawn inputs."""
+    """Row sums and signs of weights, and bounds of outputs, for random inputs."""
     q, k, v = _drawn(9, 4), _drawn(9, 4), _drawn(9, 3)
     weights, out = posenc.attention_weights(q, k), posenc.attention(q, k, v)
     assert (weights > 0).all()
@@ -93,7 +93,7 @@ def parts_of_a_whole() -> None:
 
 
 def same_for_every_key() -> None:
-    """Outputs with a number added to a row of the bias, and with a vector added to every key."""
+    """Outputs stay if a number is added to a row of the bias, or a vector to every key."""
     q, k, v, bias = _drawn(6, 4), _drawn(6, 4), _drawn(6, 3), _drawn(6, 6)
     out = posenc.attention_with_bias(q, k, v, bias)
     assert np.allclose(posenc.attention_with_bias(q, k, v, bias + _drawn(6, 1)), out, rtol=1e-12)
@@ -102,7 +102,7 @@ def same_for_every_key() -> None:
 
 
 def needless_epsilon() -> None:
-    """A sum of at least 1 with 1e-12 added, in both dtypes, and the least such sum."""
+    """Adding 1e-12 to 1 in both dtypes; the sum is never below 1."""
     assert np.float32(1) + np.float32(1e-12) == 1
     assert np.float64(1) + 1e-12 > 1
     logits = 5 * _drawn(200, 9)
@@ -110,7 +110,7 @@ def needless_epsilon() -> None:
 
 
 def error_of_a_weight() -> None:
-    """The quotient and its bound, for drawn logits and errors; both sides meet where all is 0."""
+    """The quotient and its bound, for random logits and errors."""
     for scale in (0.0, 0.01, 1.0, 5.0):
         logits, errors = _drawn(50, 8), scale * _drawn(50, 8)
         weights, wrong = (
@@ -124,7 +124,7 @@ def error_of_a_weight() -> None:
 
 
 def bfloat16_logit() -> str:
-    """Half of the distance of neighbours at 100, and what it does to an exponential."""
+    """Half of bfloat16's spacing at 100, and its effect on an exponential."""
     neighbour = np.nextafter(ml_dtypes.bfloat16(100), ml_dtypes.bfloat16(101))
     half = (float(neighbour) - 100) / 2
     assert 1 / 4 < np.exp(half) - 1 < 1 / 3
@@ -132,7 +132,7 @@ def bfloat16_logit() -> str:
 
 
 def equal_tokens() -> None:
-    """Two layers on a text with one word three times: its rows are equal, the others differ."""
+    """Two layers on a text with one word three times: its rows are equal, other rows differ."""
     word, other = _drawn(1, 4), _drawn(2, 4)
     x = np.concatenate([word, word, other[:1], word, other[1:]])
     for _ in range(2):

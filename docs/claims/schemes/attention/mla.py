@@ -5,7 +5,7 @@ from posenc_conformance.models import file as models
 
 
 def alike() -> None:
-    """Both fields in the configurations of all models of DeepSeek here with MLA and YaRN."""
+    """Both fields are equal in the configurations of all DeepSeek models here with MLA and YaRN."""
     found = {
         each.title: each.config["rope_scaling"]
         for each in models.load_all()
@@ -17,7 +17,7 @@ def alike() -> None:
 
 
 def factor() -> str:
-    """What posenc makes of ones under DeepSeek-V3's YaRN, over what it makes of them without."""
+    """posenc's logit of ones with DeepSeek-V3's YaRN, divided by the one without."""
     q, k, position = np.ones((1, 1, 192)), np.ones((1, 1, 128)), np.ones((1, 64))
     plain = posenc.mla_scores(q, k, position)[0, 0, 0]
     longer = posenc.mla_scores(q, k, position, factor=40.0, original_max_position_embeddings=4096)
@@ -25,7 +25,7 @@ def factor() -> str:
 
 
 def absorbed() -> str:
-    """The root of 576 channels over that of the 192 that posenc divides ones by."""
+    """The root of 576 channels divided by the root of 192, which posenc divides logits by."""
     logit = posenc.mla_scores(np.ones((1, 1, 192)), np.ones((1, 1, 128)), np.ones((1, 64)))
     assert abs(192 / logit[0, 0, 0] - 192**0.5) < 1e-12
     return f"{(576 / 192) ** 0.5:.2f}"

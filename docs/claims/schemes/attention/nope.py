@@ -20,7 +20,7 @@ def _text() -> Array:
 
 
 def no_future() -> None:
-    """Rows before a changed one are the same bits."""
+    """Rows before a changed row stay bitwise equal."""
     x, weights = _text(), _weights()
     out = posenc.nope_layer(x, *weights)
     for row in range(N):
@@ -32,7 +32,7 @@ def no_future() -> None:
 
 
 def bag_of_words() -> None:
-    """The last row for permuted rows before it; the rows before do change."""
+    """The last row stays if the rows before it are permuted; those rows change."""
     x, weights = _text(), _weights()
     out, permuted = posenc.nope_layer(x, *weights), posenc.nope_layer(x[ORDER], *weights)
     assert np.allclose(permuted[-1], out[-1], rtol=1e-13)
@@ -40,14 +40,14 @@ def bag_of_words() -> None:
 
 
 def two_layers() -> None:
-    """The last row of a second layer, for drawn inputs, is another one."""
+    """The last row of a second layer changes, for random inputs."""
     x, weights = _text(), _weights()
     twice = [posenc.nope_layer(posenc.nope_layer(t, *weights), *weights) for t in (x, x[ORDER])]
     assert not np.allclose(twice[0][-1], twice[1][-1], atol=1e-3)
 
 
 def equal_tokens() -> None:
-    """All rows of the result for equal rows, and after a second layer."""
+    """Equal rows give equal results, also after a second layer."""
     row, weights = RANDOM.standard_normal((1, DIM)), _weights()
     once = posenc.nope_layer(np.repeat(row, N, axis=0), *weights)
     assert np.allclose(once, row @ weights[2], rtol=1e-13)
@@ -56,7 +56,7 @@ def equal_tokens() -> None:
 
 
 def one_over_position() -> None:
-    """A first token with value 1 among values of 0, equal logits, 200 positions."""
+    """A first token with value 1, all others 0, and equal logits, for 200 positions."""
     x = np.zeros((200, 1))
     x[0] = 1
     nothing = np.zeros((1, 1))
@@ -65,7 +65,7 @@ def one_over_position() -> None:
 
 
 def first_row() -> None:
-    """The first row for drawn inputs."""
+    """The first row is its own value, for random inputs."""
     x, weights = _text(), _weights()
     assert np.allclose(posenc.nope_layer(x, *weights)[0], x[0] @ weights[2], rtol=1e-14)
 

@@ -64,7 +64,7 @@ def exact_products() -> None:
 
 
 def bfloat16_positions() -> str:
-    """The first whole number that bfloat16 cannot hold."""
+    """The first integer that bfloat16 cannot represent."""
     whole = np.arange(1, 1000)
     lost = whole[whole.astype(ml_dtypes.bfloat16).astype(int) != whole]
     return f"positions from {lost[0]} on"
@@ -80,7 +80,7 @@ def product_of_slopes() -> str:
 
 
 def half_of_the_weight() -> tuple[str, str]:
-    """Weights summed from the query on, in a text of 20,000 tokens."""
+    """Weights summed backwards from the query, in a text of 20,000 tokens."""
     counts = []
     for slope in posenc.alibi_slopes(8)[[0, -1]]:
         weights = np.exp(-slope * np.arange(20_000))

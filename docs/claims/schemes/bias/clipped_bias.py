@@ -24,7 +24,7 @@ def rotated_table() -> None:
 
 
 def constant_table() -> None:
-    """Attention with a constant table, with none, and with the difference of two tables."""
+    """A constant table changes nothing in attention, nor does a constant added to a table."""
     generator = np.random.default_rng(2)
     q, k, v = (generator.standard_normal((1, 12, 3)) for _ in range(3))
     table = generator.standard_normal((7, 1))
@@ -54,7 +54,7 @@ def other_sign() -> None:
 
 
 def entries_per_row() -> tuple[str, str]:
-    """Entries of each row, counted."""
+    """The number of entries of each row."""
     rows = posenc.clipped_bias(np.arange(257.0)[:, None], 512, 512)[0]
     first, middle, last = ((rows == row).sum() for row in (0, 128, 256))
     assert first == last

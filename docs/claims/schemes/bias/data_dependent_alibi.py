@@ -5,7 +5,7 @@ import posenc
 
 
 def alibi() -> str:
-    """The gate that gives posenc's first slope of eight heads, and both biases."""
+    """The gate that gives the first of posenc's eight slopes; both biases agree."""
     slope = posenc.alibi_slopes(8)[0]
     gate = np.exp(-slope)
     gates = np.full((1, 9), np.log(gate / (1 - gate)))
@@ -27,7 +27,7 @@ def apart() -> str:
 
 
 def kept() -> str:
-    """What posenc loses at a closed gate, and the most that is lost with a millionth added."""
+    """posenc's bias at a closed gate, and the largest loss with a millionth added."""
     gates = np.array([[0.0, -120.0]])
     assert abs(posenc.data_dependent_alibi_bias(gates, 2)[0, 1, 0] + 120) < 1e-9
     with np.errstate(over="ignore", divide="ignore"):
@@ -36,5 +36,5 @@ def kept() -> str:
 
 
 def begins() -> str:
-    """The gate of a projection that gives 5."""
+    """The gate for a projection of 5."""
     return f"{np.exp(posenc.data_dependent_alibi_bias(np.array([[0.0, 5.0]]), 2)[0, 1, 0]):.3f}"

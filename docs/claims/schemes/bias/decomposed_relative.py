@@ -13,19 +13,19 @@ def unscaled() -> None:
 
 
 def _places(count: int, rows: int) -> np.ndarray:
-    """Find where posenc's resized rows lie, read off a table that counts; the ends are cut."""
+    """Find the places of posenc's resized rows, from a table of consecutive numbers, clamped."""
     return posenc.resized_relative_table(np.arange(count)[:, None] * 1.0, rows=rows)[:, 0]
 
 
 def middle() -> None:
-    """The middle row for many odd numbers."""
+    """The middle row stays in the middle, for several odd numbers of rows."""
     for count in (3, 27, 127):
         for rows in (3, 13, 27, 255):
             assert abs(_places(count, rows)[rows // 2] - count // 2) < 1e-12
 
 
 def stretched() -> str:
-    """From one row of the resized table to the next."""
+    """The step from one row of the resized table to the next."""
     return f"{np.diff(_places(27, 127))[60]:.2f}"
 
 

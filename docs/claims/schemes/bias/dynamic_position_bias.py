@@ -2,7 +2,7 @@ import math
 
 
 def weights() -> tuple[str, str]:
-    """Numbers of a table for all offsets of 1,024 keys, and of a network of 32 units."""
+    """Parameters of a table for all offsets of 1,024 keys, and of a network of 32 units."""
     heads, hidden, layers = 8, 32, 1
     network = 2 * hidden + layers * (hidden**2 + hidden) + heads * (hidden + 1)
     return f"{(2 * 1024 - 1) * heads:,}", f"{network:,}"

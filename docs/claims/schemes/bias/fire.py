@@ -8,7 +8,7 @@ import posenc
 
 
 def _inputs(n: int, **options: Any) -> np.ndarray:
-    """Return what the network is given, read off a network that returns its input."""
+    """Return the network's input, by means of a network that returns its input."""
     one, none = np.ones(1), np.zeros(1)
     return posenc.fire_bias(one, none, one[None], none, n, n, **options)[0]
 
@@ -41,7 +41,7 @@ def between_0_and_1() -> None:
 
 
 def beyond_the_threshold() -> None:
-    """Rows from position 60 on with three thresholds are equal, and not constant by distance."""
+    """Rows from position 60 on are equal for three thresholds, but not a function of distance."""
     rows = [_inputs(100, threshold=end)[60:] for end in (5.0, 30.0, 60.0)]
     assert np.array_equal(rows[0], rows[1])
     assert np.array_equal(rows[0], rows[2])

@@ -15,7 +15,7 @@ def _losses(r1: float, r2: float, n: int, form: str) -> np.ndarray:
 
 
 def power_of_distance() -> None:
-    """Exponentials of the bias against the power; farther than some distance ALiBi's are less."""
+    """Exponentials of the bias are a power of distance; ALiBi's eventually fall below it."""
     distance = np.arange(200)
     for r1, r2 in ((0.5, 1.0), (2.0, 0.25), (1.5, 4.0)):
         weights = np.exp(_losses(r1, r2, 200, "log"))
@@ -73,7 +73,7 @@ def logarithm_from_cosines() -> None:
 
 
 def special_powers() -> None:
-    """The power form at exponents 1 and 2."""
+    """The power form at exponent 1 is ALiBi, at exponent 2 quadratic."""
     for slope in (0.5, 0.125, 2.0):
         distance = np.arange(50.0)
         assert np.array_equal(_losses(slope, 1.0, 50, "power"), -slope * distance)
@@ -92,7 +92,7 @@ def second_derivative() -> None:
 
 
 def powers_multiply() -> None:
-    """Each equation holds for its form and fails for the other one."""
+    """Each equation holds for its form and fails for the other."""
     power, log = _losses(0.7, 1.3, 101, "power"), _losses(0.7, 1.3, 101, "log")
     for m in range(1, 11):
         for n in range(1, 11):
@@ -111,7 +111,7 @@ def bfloat16_sum() -> tuple[str, str]:
 
 
 def three_points() -> None:
-    """The quadratic form by SymPy, and where it changes its sign."""
+    """The quadratic form by SymPy, and the exponent at which its sign changes."""
     r = sympy.symbols("r", positive=True)
     weights = (1, -2, 1)
     form = sum(
@@ -126,7 +126,7 @@ def three_points() -> None:
 
 
 def where_they_meet() -> tuple[str, str]:
-    """Losses of both forms by distance."""
+    """Penalties of both forms by distance."""
     log = -_losses(1.0, 1.0, 1000, "log")
     line = np.arange(1000) / 16
     dearer = np.flatnonzero(log > line)

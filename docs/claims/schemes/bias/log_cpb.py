@@ -4,12 +4,12 @@ import posenc
 
 
 def extrapolation() -> str:
-    """By how much the greatest offset grows from a window of 8 to one of 16."""
+    """The relative growth of the largest offset from a window of 8 to one of 16."""
     return f"{(15 - 7) / 7:.2f} times"
 
 
 def extrapolation_of_logarithms() -> None:
-    """The same of its logarithm, as the paper's coordinates have it."""
+    """The same growth for its logarithm, as in the paper's coordinates."""
     small, large = (
         posenc.log_cpb_coordinates(size, size, coordinates="plain")[-1, 0] for size in (8, 16)
     )
@@ -17,7 +17,7 @@ def extrapolation_of_logarithms() -> None:
 
 
 def corner() -> str:
-    """The coordinate of the greatest offset, for three windows."""
+    """The coordinate of the largest offset, for three windows."""
     for size in (2, 8, 24):
         greatest = posenc.log_cpb_coordinates(size, size).max()
         assert math.isclose(greatest, math.log2(9) / 3)
@@ -25,7 +25,7 @@ def corner() -> str:
 
 
 def pretrained() -> tuple[str, str]:
-    """The coordinate of the next patch in a window of 24, measured by 24 and by 12."""
+    """The coordinate of the next patch in a window of 24, relative to 24 and to 12."""
     itself, right = (
         posenc.log_cpb_coordinates(24, 24, pretrained_height=size, pretrained_width=size)
         for size in (24, 12)

@@ -11,7 +11,7 @@ def too_few() -> None:
 
 
 def nnformer() -> tuple[str, str]:
-    """Different sums of offsets in three dimensions with nnFormer's factors."""
+    """The number of different sums of offsets in three dimensions with nnFormer's factors."""
     offsets = list(product(range(7), repeat=3))
     rows = {a * (3 * 4 - 1) + b * (2 * 4 - 1) + c for a, b, c in offsets}
     return f"{len(offsets)} offsets", f"{len(rows)} rows"

@@ -19,5 +19,5 @@ def falling() -> tuple[str, ...]:
 
 
 def waves() -> str:
-    """How many of the first 100 steps away from the query raise the sum."""
+    """The number of the first 100 steps away from the query that increase the sum."""
     return f"in {np.count_nonzero(np.diff(_sums(101)) > 0)} of"

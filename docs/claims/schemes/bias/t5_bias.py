@@ -37,14 +37,14 @@ def last_buckets() -> tuple[str, str]:
 
 
 def unused_bucket() -> str:
-    """Buckets of all offsets from -200 to 200 are all but one."""
+    """Offsets from -200 to 200 use all buckets but one."""
     used = posenc.t5_bucket(np.arange(-200, 201))
     (unused,) = set(range(32)) - set(used.tolist())
     return f"bucket {unused} is never used"
 
 
 def bfloat16_edges() -> str:
-    """The formula with each step rounded to bfloat16, and to float32, which is right."""
+    """The formula with each step rounded to bfloat16, and to float32, where it is right."""
 
     def wrong(dtype: np.dtype) -> list[int]:
         n = np.arange(8, 128)
@@ -61,7 +61,7 @@ def bfloat16_edges() -> str:
 
 
 def edges_by_hand() -> tuple[str, str]:
-    """Squares of the edges in whole numbers, and the reference's first distances."""
+    """Bucket edges from integer squares, and the reference's first distances."""
     shown, starts = [], []
     for k in range(8):
         with mpmath.workdps(50):

@@ -6,7 +6,7 @@ import posenc
 
 
 def toeplitz() -> None:
-    """One word at 24 places: products are constant along diagonals here, and not for the sum."""
+    """One word at 24 positions: products are constant along diagonals here, but not for the sum."""
     x = np.tile((7 * np.arange(16) % 23 - 11) / 8, (24, 1))
 
     def spread(rows: np.ndarray) -> float:

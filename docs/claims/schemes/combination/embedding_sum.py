@@ -11,7 +11,7 @@ def lengths() -> tuple[str, ...]:
 
 
 def four_terms() -> None:
-    """The dot product of two sums is that of the four terms, with f = sqrt(d)."""
+    """The dot product of two sums is the sum of the four terms, with f = sqrt(d)."""
     x = (7 * np.arange(5 * 8).reshape(5, 8) % 23 - 11) / 8
     places = posenc.sinusoidal(np.arange(5), 8)
     y = posenc.embedding_sum(x, np.arange(5))
@@ -23,7 +23,7 @@ def four_terms() -> None:
 
 
 def factor_outside() -> None:
-    """Normalised, f (x + PE) is x + PE; and for x = 0 its circles have the radius f."""
+    """Normalised, f (x + PE) equals x + PE; for x = 0 its circles have radius f."""
     x = (7 * np.arange(5 * 8).reshape(5, 8) % 23 - 11) / 8
     plain = posenc.embedding_sum(x, np.arange(5), embedding_scale="1")
 

@@ -15,7 +15,7 @@ def own_logits() -> tuple[str, ...]:
 
 
 def symmetric() -> None:
-    """For x = 0 and equal matrices logits are symmetric; a table or another matrix breaks it."""
+    """For x = 0 and equal matrices, logits are symmetric; a table or another matrix breaks this."""
     w = (7 * np.arange(12).reshape(1, 4, 3) % 11 - 5) / 8
     x, none, table = np.zeros((6, 4)), np.zeros((3, 1)), np.array([[-1.0], [0.0], [1.0]])
 

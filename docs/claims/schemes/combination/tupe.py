@@ -15,7 +15,7 @@ def _given() -> list[Array]:
 
 
 def built_rows() -> None:
-    """Two numbers of each head put into rows 0 and 1 come out as the two scores of [CLS]."""
+    """Any two numbers per head, put into rows 0 and 1, become the two scores of [CLS]."""
     q, k, p_q, p_k = _given()
     first, second = RANDOM.standard_normal((2, HEADS))
     p_q[:, :2], p_k[:, :2] = 0, 0
@@ -55,7 +55,7 @@ def sum_of_parts() -> None:
 
 
 def exchanged() -> None:
-    """Exchanges of queries and keys: tied, untied, and untied with the two numbers' rows."""
+    """Exchanging queries and keys: tied, untied, and untied with rows 0 and 1 exchanged too."""
     q, k, p_q, p_k = _given()
     tied = posenc.tupe_scores(q, k, p_q[:, 1:], p_k[:, 1:], cls="tied")
     assert np.allclose(
@@ -95,7 +95,7 @@ def _layer(x: Array, p_q: Array, p_k: Array) -> Array:
 
 
 def cls_and_order() -> None:
-    """The output of [CLS] for a text and for one in another order, after one and two layers."""
+    """The output of [CLS] for a text and its permutation, after one and two layers."""
     x = RANDOM.standard_normal((N, DIM))
     p_q, p_k = RANDOM.standard_normal((2, 1, N + 1, DIM))
     texts = (x, x[[0, 3, 1, 5, 2, 4]])

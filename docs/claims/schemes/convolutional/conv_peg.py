@@ -15,7 +15,7 @@ def _layer(picture: Array, weight: Array, bias: Array) -> Array:
 
 
 def moves_along() -> None:
-    """A picture moved by one patch: the interior moves along, the column at the edge does not."""
+    """If a picture moves by one patch, the interior moves along, but the edge column does not."""
     wide, weight, bias = (RANDOM.standard_normal(shape) for shape in ((6, 9, 3), (3, 3, 3), (3,)))
     first, second = (_layer(part, weight, bias) for part in (wide[:, 1:], wide[:, :-1]))
     assert np.array_equal(first[:, 1:-2], second[:, 2:-1])
@@ -23,7 +23,7 @@ def moves_along() -> None:
 
 
 def nine_six_four() -> None:
-    """Equal patches, weights of one and no bias: the gain counts the weights that meet a patch."""
+    """With equal patches, weights of 1 and no bias, the gain counts the taps inside the picture."""
     gain = _layer(np.ones((5, 7, 1)), np.ones((1, 3, 3)), np.zeros(1))[..., 0] - 1
     assert gain[0, 0] == gain[0, -1] == gain[-1, 0] == gain[-1, -1] == 4
     assert set(gain[1:-1, 0]) == set(gain[0, 1:-1]) == {6}
@@ -31,7 +31,7 @@ def nine_six_four() -> None:
 
 
 def circular() -> None:
-    """Equal patches continued from the opposite side are equal after ten layers."""
+    """With circular padding, equal patches are still equal after ten layers."""
     picture = np.ones((5, 7, 1))
     weight = RANDOM.standard_normal((3, 3)) / 9
     for _ in range(10):
@@ -45,7 +45,7 @@ def circular() -> None:
 
 
 def kinds_of_patches() -> tuple[str, str]:
-    """Different values among 14 by 14 equal patches, layer by layer."""
+    """The number of different values among 14 by 14 equal patches, by layer."""
     picture = np.ones((14, 14, 1))
     weight = np.random.default_rng(0).standard_normal((1, 3, 3)) / 9
     kinds: list[int] = []
@@ -57,5 +57,5 @@ def kinds_of_patches() -> tuple[str, str]:
 
 
 def parameters() -> tuple[str, str]:
-    """Products of the sizes."""
+    """Numbers of parameters, from the sizes."""
     return f"= {9 * 768 + 768}\\) numbers", f"= {14 * 14 * 768}\\)"

@@ -16,7 +16,7 @@ def _weights(taps: int, dim: int = DIM, groups: int = GROUPS) -> list[Array]:
 
 
 def norm_of_a_tap() -> None:
-    """The definition with a norm per tap; with one per output channel it is something else."""
+    """The definition with a norm per tap holds; with one per output channel it does not."""
     x, (v, g, b) = RANDOM.standard_normal((N, DIM)), _weights(4)
 
     def layer(w: Array) -> Array:
@@ -39,10 +39,10 @@ def norm_of_a_tap() -> None:
 
 
 def lopsided() -> tuple[str, str]:
-    """Rows that one changed frame moves, with 128 taps."""
+    """Rows that change with one changed frame, with 128 taps."""
     n, frame = 300, 150
     v, g, b = _weights(128, 1, 1)
-    g = g / 50  # where GELU is far from flat
+    g = g / 50  # keeps inputs of GELU away from its flat part
     x = RANDOM.standard_normal((n, 1))
     changed = x.copy()
     changed[frame] += 1
@@ -54,13 +54,13 @@ def lopsided() -> tuple[str, str]:
 
 
 def nothing_from_nothing() -> None:
-    """Gains and biases of 0, to the last bit."""
+    """Gains and biases of 0 give x itself, bit for bit."""
     x, (v, g, b) = RANDOM.standard_normal((N, DIM)), _weights(5)
     assert np.array_equal(posenc.conv_wav2vec2(x, v, 0 * g, 0 * b, groups=GROUPS), x)
 
 
 def direction_only() -> None:
-    """Directions times 8, and times 3."""
+    """Multiplying the directions by 8 or by 3 changes nothing."""
     x, (v, g, b) = RANDOM.standard_normal((N, DIM)), _weights(5)
     got = posenc.conv_wav2vec2(x, v, g, b, groups=GROUPS)
     for by in (8, 3):
@@ -68,7 +68,7 @@ def direction_only() -> None:
 
 
 def moving_along() -> None:
-    """Frames moved by one: rows away from the ends are the same bits, some at the ends are not."""
+    """If frames move by one, rows away from the ends stay bitwise equal; some at ends do not."""
     v, g, b = _weights(6)
     long = RANDOM.standard_normal((N + 1, DIM))
     first, second = (posenc.conv_wav2vec2(x, v, g, b, groups=GROUPS) for x in (long[1:], long[:-1]))
@@ -77,7 +77,7 @@ def moving_along() -> None:
 
 
 def slope_of_gelu() -> str:
-    """The derivative by mpmath, its zero of the second one, and its largest value on a grid."""
+    """The derivative by mpmath: the zero of its derivative, and its largest value on a grid."""
     with mpmath.workdps(30):
         slope = [
             mpmath.diff(lambda z: z * mpmath.ncdf(z), mpmath.mpf(i) / 20) for i in range(-99, 100)
@@ -90,7 +90,7 @@ def slope_of_gelu() -> str:
 
 
 def tanh_formula() -> str:
-    """The largest difference of both formulas on a grid from -6 to 6."""
+    """The largest difference between both formulas on a grid from -6 to 6."""
     worst = 0.0
     for step in range(-600, 601):
         z = step / 100
@@ -113,7 +113,7 @@ def border_rows() -> tuple[str, str]:
 
 
 def folded() -> str:
-    """Rows in which weights and bias that have the norm in them give something else."""
+    """Rows that change if the norm is folded into weights and bias."""
     n, dim, taps = 300, 2, 128
     x, w = RANDOM.standard_normal((n, dim)), RANDOM.standard_normal((dim, dim, taps)) / 30
     b, mean, gain, shift = RANDOM.standard_normal((4, dim))
@@ -135,7 +135,7 @@ def _stack(layers: int, taps: int, dim: int, groups: int) -> list[Array]:
 
 
 def reach_of_a_stack() -> tuple[str, str]:
-    """Rows that one changed frame moves, with 5 layers of 19 taps."""
+    """Rows that change with one changed frame, with 5 layers of 19 taps."""
     n, frame = 200, 100
     w, b = _stack(5, 19, 4, 2)
     x = RANDOM.standard_normal((n, 4))
@@ -148,7 +148,7 @@ def reach_of_a_stack() -> tuple[str, str]:
 
 
 def bias_moved() -> None:
-    """The same number in all biases of a layer, and one in a single bias."""
+    """Adding a number to all biases of a layer changes nothing; to a single bias, it does."""
     w, b = _stack(3, 4, 6, 2)
     x = RANDOM.standard_normal((N, 6))
     got = posenc.conv_data2vec(x, w, b, groups=2)

@@ -7,7 +7,7 @@ RANDOM = np.random.default_rng(18)
 
 
 def padded() -> None:
-    """Drawn masks: every token has the number of tokens before it, padding a row of a table."""
+    """For random masks, every token has the number of tokens before it, and padding has 0."""
     mask = RANDOM.integers(0, 2, (50, 12))
     ids = posenc.padded_position_ids(mask)
     for row, numbers in zip(mask, ids, strict=True):
@@ -17,21 +17,21 @@ def padded() -> None:
 
 
 def fairseq_rows() -> str:
-    """The largest number for 512 tokens with the padding token's index 1, and one row more."""
+    """Rows needed for 512 tokens with padding index 1: the largest id plus one."""
     ids = posenc.fairseq_position_ids(np.ones((1, 512), dtype=int), 1)
     assert ids[0, 0] == 2
     return f"has {ids.max() + 1} rows for 512"
 
 
 def cached() -> None:
-    """New tokens behind a cache, of all lengths up to 12, are the end of the whole."""
+    """Ids of new tokens after a cache are the end of the whole, for all lengths up to 12."""
     whole = np.arange(12)
     for past in range(13):
         assert np.array_equal(posenc.cached_position_ids(past, 12 - past), whole[past:])
 
 
 def opt() -> None:
-    """Both formulas for drawn masks."""
+    """Both formulas agree for random masks."""
     mask = RANDOM.integers(0, 2, (50, 12))
     both = mask.cumsum(axis=1) * mask - 1 + 2
     assert np.array_equal(posenc.fairseq_position_ids(mask, 1), both)
@@ -39,7 +39,7 @@ def opt() -> None:
 
 
 def one_rule() -> None:
-    """Numbers of a text alone, padded on either side, packed, and cached."""
+    """Ids of a text are the same alone, padded on either side, packed, and cached."""
     for tokens in range(1, 8):
         alone = np.arange(tokens)
         for left in range(4):
@@ -51,7 +51,7 @@ def one_rule() -> None:
 
 
 def shifts() -> None:
-    """Scores under a shift of all, of queries only, and of some tokens; and rows of sinusoids."""
+    """Scores if all positions shift, only those of queries, or some; and rows of sinusoids."""
     x, ids = RANDOM.standard_normal((5, 8)), np.arange(5)
 
     def scores(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ def shifts() -> None:
 
 
 def narrow_types() -> tuple[str, str]:
-    """Running sums of ones in 8 bits, and whole numbers through bfloat16."""
+    """Cumulative sums of ones in 8 bits, and integers rounded to bfloat16."""
     sums = np.ones(600, dtype=np.uint8).cumsum(dtype=np.uint8)
     whole = np.arange(1, 600)
     lost = whole[whole.astype(ml_dtypes.bfloat16).astype(int) != whole]
@@ -74,7 +74,7 @@ def narrow_types() -> tuple[str, str]:
 
 
 def packed_pairs() -> tuple[str, str]:
-    """Pairs of a causal mask between the texts, and their distances."""
+    """Pairs between the texts under a causal mask, and their distances."""
     ids = posenc.packed_position_ids([3, 4])
     pairs = np.argwhere(posenc.causal_mask(7, 7))
     across = [ids[q] - ids[k] for q, k in pairs if q >= 3 > k]

@@ -6,7 +6,7 @@ import posenc
 
 
 def _mean_step(length: int, n: int) -> float:
-    """Average step between n drawn positions, as counted for ranges of a few."""
+    """Return the mean step between n drawn positions; checked by counting for small ranges."""
     for small in range(2, 8):
         for count in range(2, small + 1):
             every = []
@@ -21,10 +21,10 @@ def _mean_step(length: int, n: int) -> float:
 
 
 def apart() -> str:
-    """40 of 2,048."""
+    """The mean step between 40 positions drawn from 2,048."""
     return f"{_mean_step(2048, 40):.0f} apart"
 
 
 def closer() -> str:
-    """500 of 2,048."""
+    """The mean step between 500 positions drawn from 2,048."""
     return f"{_mean_step(2048, 500):.0f}."

@@ -6,7 +6,7 @@ RANDOM = np.random.default_rng(38)
 
 
 def work() -> None:
-    """Keys that the tokens of each rank look at, causally."""
+    """Keys that the tokens of each rank attend to, causally."""
     length, ranks = 1024, 8
     keys = {
         share: [
@@ -22,7 +22,7 @@ def work() -> None:
 
 
 def chain() -> None:
-    """Siblings, and drafts without branches behind caches of several lengths."""
+    """Siblings, and drafts without branches after caches of several lengths."""
     for past in (0, 3, 100):
         ids = posenc.tree_position_ids(past, np.arange(6) - 1)
         assert np.array_equal(ids, posenc.cached_position_ids(past, 6))
@@ -30,7 +30,7 @@ def chain() -> None:
 
 
 def three_counters() -> None:
-    """A token behind a gap: tokens that there were, that there are, and its position."""
+    """A token after a gap: its position is neither the number of past tokens nor of cached ones."""
     ids = posenc.session_position_ids([[0, 10, 0], [1, 6, 8], [2, 8, -1], [0, 1, 0]])
     were, are = 10, 8
     assert ids[-1] == 9
@@ -38,7 +38,7 @@ def three_counters() -> None:
 
 
 def deltas() -> None:
-    """Decoded tokens behind drawn prompts."""
+    """Ids of decoded tokens after random prompts."""
     for _ in range(20):
         text, height, width = RANDOM.integers(1, 6, 3)
         segments = [[text, 0, 0], [1, height, width], [2, 0, 0]]
@@ -49,7 +49,7 @@ def deltas() -> None:
 
 
 def local() -> None:
-    """Scores of a rank that counts from 0, among its own tokens and with those of another."""
+    """Scores of a rank that counts from 0: right among its own tokens, wrong with another's."""
     x = RANDOM.standard_normal((8, 16))
     first, second = (posenc.shard_position_ids(8, rank, 2) for rank in range(2))
     own = posenc.rope(x[4:], second), posenc.rope(x[4:], np.arange(4))

@@ -6,7 +6,7 @@ RANDOM = np.random.default_rng(39)
 
 
 def back() -> None:
-    """Rows that are sorted by windows, and sorted back."""
+    """Rows sorted by windows are restored by the inverse order."""
     grids = [[1, 6, 10], [2, 8, 4]]
     order = posenc.window_order(grids, 2, merge_size=2)
     x = RANDOM.standard_normal((len(order), 3))
@@ -15,7 +15,7 @@ def back() -> None:
 
 
 def one_window() -> None:
-    """Grids that are no larger than a window."""
+    """Grids no larger than a window keep their order."""
     for height in range(1, 5):
         for width in range(1, 5):
             order = posenc.window_order([[3, height, width]], 4)

@@ -12,7 +12,7 @@ N = 9
 
 
 def _positions(q: Array, k: Array, npos: int = N + 2) -> Array:
-    """Positions of the reference, from a table whose products with the query count."""
+    """Return the reference's positions, from a table whose row i gives the product i."""
     dim = q.shape[-1]
     table = np.arange(float(npos))[:, None] * np.eye(dim + 1)[dim]
     wide_q = np.concatenate([q, np.ones((*q.shape[:-1], 1))], axis=-1)
@@ -33,7 +33,7 @@ def _drawn() -> tuple[Array, Array]:
 
 
 def both_ends() -> None:
-    """Open gates: a query's own position is 1, and the farthest key of n stands at n."""
+    """With open gates, a query's own position is 1, and that of the farthest of n keys is n."""
     q, k = np.full((1, N, 3), 20.0), np.full((1, N, 3), 20.0)
     got = _positions(q, k)
     for i in range(N):
@@ -42,7 +42,7 @@ def both_ends() -> None:
 
 
 def positions_grow() -> None:
-    """Drawn queries and keys: bounds of the positions, and their order."""
+    """Bounds and order of the positions, for random queries and keys."""
     for _ in range(20):
         got = _positions(*_drawn())
         for i in range(N):
@@ -62,7 +62,7 @@ def gates_measured() -> None:
 
 
 def halves() -> None:
-    """Keys of zeros."""
+    """Keys of zeros open all gates halfway."""
     q, k = _drawn()
     got = _positions(q, 0 * k)
     for i in range(N):
@@ -70,7 +70,7 @@ def halves() -> None:
 
 
 def lost_shares() -> None:
-    """Shares of both kinds at whole positions and between, summed."""
+    """Both kinds of interpolation weights, summed, at integer positions and in between."""
     place = np.arange(0, 4, 0.25)
     low, high = np.floor(place), np.ceil(place)
     right = (1 - (place - low)) + (place - low)
@@ -89,14 +89,14 @@ def steepest_gate() -> None:
 
 
 def bfloat16_resolution() -> str:
-    """The next number above 10."""
+    """The spacing of bfloat16 above 10."""
     ten = np.array(10, dtype=ml_dtypes.bfloat16)
     step = float(np.nextafter(ten, np.array(11, dtype=ml_dtypes.bfloat16))) - 10
     return f"1/{1 / step:.0f}"
 
 
 def in_front_and_between() -> None:
-    """Positions of a text with two tokens in front, and with one in between, open and closed."""
+    """Positions with two more tokens in front, and with one in between, its gate open or closed."""
     q, k = _drawn()
     got = _positions(q, k)
     longer_q, longer_k = (
@@ -114,7 +114,7 @@ def in_front_and_between() -> None:
 
 
 def values_move_positions() -> None:
-    """Gates of the values: other values, the same queries and keys, other positional terms."""
+    """With gates from the values, other values change the positional terms of the same queries."""
     q, k = _drawn()
     values, table = RANDOM.standard_normal((1, N, 3)), RANDOM.standard_normal((5, 3))
     seen = np.tri(N, dtype=bool)

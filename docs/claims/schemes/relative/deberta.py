@@ -14,7 +14,7 @@ def _given(n: int = N) -> list[Array]:
 
 
 def two_ends() -> None:
-    """Rows read at each distance, found with one row of the table at a time."""
+    """The row read at each distance, found with one nonzero row at a time."""
     q = np.ones((1, 11, 1))
     read = {}
     for row in range(2 * SPAN):
@@ -30,7 +30,7 @@ def two_ends() -> None:
 
 
 def transposed() -> None:
-    """The index of released code, gathered by key, with its transposition and without."""
+    """The index of released code, gathered by key, with and without the final transposition."""
     q, k, q_r, k_r = _given()
     distance = np.arange(N)[:, None] - np.arange(N)
     to_position = np.clip(distance + SPAN, 0, 2 * SPAN - 1)
@@ -45,14 +45,14 @@ def transposed() -> None:
     last = gathered(k @ np.swapaxes(q_r, 1, 2), by_key)
     wanted = posenc.deberta_scores(q, k, q_r, k_r)
     assert np.allclose((first + np.swapaxes(last, 1, 2)) / np.sqrt(3 * DIM), wanted, atol=1e-12)
-    # Without it, the look-up is made for key j and query i as they stand: gathered by (j, i).
+    # Without the transposition, the look-up is at (j, i) for key j and query i.
     forgotten = np.swapaxes(gathered(k @ np.swapaxes(q_r, 1, 2), by_key.T), 1, 2)
     wanted = posenc.deberta_scores(q, k, q_r, k_r, p2c_index="key-minus-query")
     assert np.allclose((first + forgotten) / np.sqrt(3 * DIM), wanted, atol=1e-12)
 
 
 def edge_in_float32() -> tuple[str, str]:
-    """The formula as released code forms it in float32, against whole numbers, up to M - 1."""
+    """The formula of released code in float32, against the integer rule, up to M - 1."""
 
     def wrong(buckets: int, positions: int) -> list[int]:
         mid = np.float32(buckets // 2)
@@ -86,7 +86,7 @@ def row_zero() -> tuple[str, str]:
 
 
 def constant_row() -> None:
-    """A vector added to every row of k_r is the same for a whole row of logits."""
+    """A vector added to every row of k_r adds one number to each row of logits."""
     q, k, q_r, k_r = _given()
     c = RANDOM.standard_normal((HEADS, 1, DIM))
     added = posenc.deberta_scores(q, k, q_r, k_r + c) - posenc.deberta_scores(q, k, q_r, k_r)
@@ -107,7 +107,7 @@ def exchanged() -> None:
 
 
 def widths() -> tuple[str, str, str]:
-    """Distances counted by bucket."""
+    """The numbers of distances in each bucket."""
     n = np.arange(512)
     bucket = posenc.deberta_bucket(n)
     own = [int(each) for each in np.unique(bucket) if (bucket == each).sum() == 1 and each <= 128]

@@ -23,7 +23,7 @@ def _softmax(logits: Array) -> Array:
 
 
 def absolute_rows() -> None:
-    """Both readings for a text and for the same text with a token in front."""
+    """Both readings, for a text and for the text with a token in front."""
     q, k, table, front = (
         _drawn(N, DIM),
         np.zeros((N, DIM)),
@@ -39,7 +39,7 @@ def absolute_rows() -> None:
 
 
 def three_ways() -> None:
-    """A vector per pair, rows first, and under a causal mask skewing, for the clipped table."""
+    """A vector per pair, rows first, and, under a causal mask, skewing, for the clipped table."""
     q, k, table = _drawn(HEADS, N, DIM), _drawn(HEADS, N, DIM), _drawn(2 * CLIP + 1, DIM)
     wanted = posenc.shaw_scores(q, k, table)
     content = q @ np.swapaxes(k, 1, 2)
@@ -65,7 +65,7 @@ def diagonals() -> None:
 
 
 def one_row() -> None:
-    """Weights with a table of one row, and with a constant one, are those without a table."""
+    """Weights with a table of one row, or of equal rows, are those without a table."""
     q, k = _drawn(HEADS, N, DIM), _drawn(HEADS, N, DIM)
     plain = posenc.attention_weights(q, k)
     row = _drawn(1, DIM)

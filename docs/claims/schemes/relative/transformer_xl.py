@@ -21,7 +21,7 @@ def _given(queries: int = N) -> list[Array]:
 
 
 def first_row() -> None:
-    """Distances and owners of the first row, moved by the trick."""
+    """Distances and source rows of the first row after the reshaping trick."""
     x = 10 * np.arange(3)[:, None] + np.arange(4, -1, -1) + 100
     moved = np.pad(x, ((0, 0), (1, 0))).reshape(6, 3)[1:].reshape(3, 5)
     assert moved[0].tolist() == [102, 101, 100, 0, 114]
@@ -29,7 +29,7 @@ def first_row() -> None:
 
 
 def moved_biases() -> None:
-    """A vector added to the queries and taken from both biases; from one alone it shows."""
+    """A vector added to the queries cancels if subtracted from both biases, not from only one."""
     q, k, w, u, v = _given()
     c = _drawn(HEADS, 1, DIM)
     logits = posenc.transformer_xl_scores(q, k, w, u, v)
@@ -42,7 +42,7 @@ def moved_biases() -> None:
 
 
 def no_start() -> None:
-    """Logits without the first key are the others' logits; those of equal tokens are Toeplitz."""
+    """Removing the first key leaves the other logits; logits of equal tokens are Toeplitz."""
     q, k, w, u, v = _given()
     logits = posenc.transformer_xl_scores(q, k, w, u, v)
     assert np.array_equal(posenc.transformer_xl_scores(q, k[:, 1:], w, u, v), logits[..., 1:])
@@ -52,7 +52,7 @@ def no_start() -> None:
 
 
 def recurrence() -> None:
-    """SymPy reduces both sides' difference to zero."""
+    """SymPy reduces the difference of both sides to zero."""
     alpha, beta, w, x = sympy.symbols("alpha beta w x", real=True)
 
     def term(at: sympy.Expr) -> sympy.Expr:
@@ -63,7 +63,7 @@ def recurrence() -> None:
 
 
 def read_backwards() -> None:
-    """A reversed text's logits, and the logits with the sines' rows negated, reversed."""
+    """Logits of a reversed text are those with the rows of sines negated, reversed."""
     q, k, w, u, v = _given(KEYS)
     negated = w * np.repeat([-1, 1], WAVES // 2)[:, None]
     backwards = posenc.transformer_xl_scores(q[:, ::-1], k[:, ::-1], w, u, v, direction="two-sided")
@@ -72,7 +72,7 @@ def read_backwards() -> None:
 
 
 def narrow_distances() -> tuple[str, str]:
-    """The last whole number before the first that each dtype cannot hold."""
+    """The last integer before the first one that each dtype cannot represent."""
     whole = np.arange(5000)
 
     def last(dtype: Any) -> int:

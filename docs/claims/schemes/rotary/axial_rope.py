@@ -11,14 +11,14 @@ def two_rules() -> None:
 
 
 def thirds() -> tuple[str, str]:
-    """A third of 128 and of 64 channels, and posenc's width of the height."""
+    """A third of 128 and of 64 channels, and posenc's width for the height."""
     assert 128 // 3 == posenc.axial_rope_widths(128)[1] == 42
     assert (int(posenc.axial_rope_widths(64)[1]), 64 // 3) == (20, 21)
     return "both are 42", "20 and 21"
 
 
 def left_over() -> str:
-    """Channels of 64 that posenc returns as they came."""
+    """The number of channels of 64 that posenc leaves unchanged."""
     x = np.arange(1.0, 65.0)[None]
     turned = posenc.axial_rope_tiled(x, [[3], [5], [7]])
     still = int((turned == x).sum())
@@ -27,7 +27,7 @@ def left_over() -> str:
 
 
 def tiled_lengths() -> str:
-    """The least and the largest singular value of the pairs of the row, from posenc."""
+    """The smallest and the largest singular value of the row's pairs, from posenc."""
     first = np.zeros((1, 64))
     first[:, 0::2] = 1
     images = [

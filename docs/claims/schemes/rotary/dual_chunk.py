@@ -4,7 +4,7 @@ import posenc
 
 
 def local() -> None:
-    """Distances up to local_size have posenc's logits of plain rotary embedding, borders or not."""
+    """Up to local_size, logits are those of plain rotary embedding, even across borders."""
     rng = np.random.default_rng(0)
     q, k = rng.normal(size=(1, 60, 8)), rng.normal(size=(1, 60, 8))
     lag = np.arange(60)[:, None] - np.arange(60)

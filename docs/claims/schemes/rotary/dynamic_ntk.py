@@ -10,7 +10,7 @@ MODEL: dict[str, Any] = {"factor": 4, "original_max_position_embeddings": 2048}
 
 
 def _stretch(length: int) -> float:
-    """Compute what posenc divides the frequency of the slowest of 64 pairs by."""
+    """Compute posenc's divisor of the frequency of the slowest of 64 pairs."""
     plain = posenc.position_interpolation_frequencies(128, factor=1)
     return float(plain[-1] / posenc.dynamic_ntk_frequencies(128, length=length, **MODEL)[-1])
 
@@ -38,7 +38,7 @@ def doubling() -> None:
 
 
 def two_stretches() -> str:
-    """At four times L posenc's stretch is 13; with the factor 1 it is the paper's l/L."""
+    """At four times L, posenc's stretch is 13; with factor 1 it is the paper's l/L."""
     found = _stretch(4 * 2048)
     assert math.isclose(found, 4**2 - 4 + 1, rel_tol=1e-12)
     paper = posenc.dynamic_ntk_frequencies(128, length=4 * 2048, **{**MODEL, "factor": 1})

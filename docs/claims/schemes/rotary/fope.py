@@ -4,7 +4,7 @@ import posenc
 
 
 def remaining() -> str:
-    """How many rows of coefficients posenc asks for, with 128 channels and 512 positions."""
+    """The number of rows of coefficients in posenc for 128 channels and 512 positions."""
     found = []
     for rows in range(1, 65):
         matrix = np.ones((rows, 1))
@@ -20,7 +20,7 @@ def remaining() -> str:
 
 
 def moved() -> tuple[str, ...]:
-    """Logits of a query and the key before it, at two places."""
+    """Logits of a query and the key before it, at two positions."""
     coefficients = [[1.0], [0.5]]
     x = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0]])
     logits = []
@@ -33,7 +33,7 @@ def moved() -> tuple[str, ...]:
 
 
 def doubled() -> str:
-    """Logits of pairs beyond the columns, in the two forms."""
+    """Logits of pairs beyond the columns, in both forms."""
     none = np.zeros((3, 0))
     x = np.random.default_rng(5).normal(size=(2, 8))
     sums = []

@@ -20,7 +20,7 @@ def _plain() -> npt.NDArray[np.floating]:
 
 
 def continuous() -> None:
-    """SymPy: the ramp is 1 at r = h and 1/s at r = l, and in between it rises."""
+    """SymPy: the ramp is 1 at r = h and 1/s at r = l, and increases in between."""
     r, low, high, s = sympy.symbols("r l h s", positive=True)
     share = (r - low) / (high - low)
     multiplier = (1 - share) / s + share
@@ -42,7 +42,7 @@ def by_parts() -> None:
 
 
 def bands() -> tuple[str, str]:
-    """Counted among posenc's frequencies, and again from the turns of each pair."""
+    """Pairs of each band, counted from posenc's frequencies and from the turns of each pair."""
     share = posenc.llama3_frequencies(128, **MODEL) / _plain()
     kept = int(np.isclose(share, 1, rtol=1e-12).sum())
     divided = int(np.isclose(share, 1 / 8, rtol=1e-12).sum())
@@ -52,7 +52,7 @@ def bands() -> tuple[str, str]:
 
 
 def condition() -> tuple[str, ...]:
-    """SymPy differentiates; NumPy's float32 does the steps of transformers for a factor of 32."""
+    """SymPy differentiates; NumPy repeats the float32 steps of transformers for a factor of 32."""
     w, low, high, s, turn = sympy.symbols("w l h s c", positive=True)
     share = (turn * w - low) / (high - low)
     new = w * ((1 - share) / s + share)
@@ -76,7 +76,7 @@ def condition() -> tuple[str, ...]:
 
 
 def order() -> str:
-    """posenc's frequencies fall; with the multiplier turned round they do not."""
+    """posenc's frequencies decrease; with the multiplier inverted they do not."""
     plain, new = _plain(), posenc.llama3_frequencies(128, **MODEL)
     assert (np.diff(new) < 0).all()
     turned_round = plain * (1 / 8) / (new / plain)

@@ -7,7 +7,7 @@ import posenc
 
 
 def amplitude() -> tuple[str, str]:
-    """The exact fraction from powers of two, and the length of a vector of posenc.longrope."""
+    """The exact fraction from powers of two, and the length of a vector from posenc.longrope."""
     square = 1 + Fraction(5, 12)
     assert (2**12, 32 * 2**12) == (4096, 2**17)
     turned = posenc.longrope(

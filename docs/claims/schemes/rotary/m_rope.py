@@ -5,7 +5,7 @@ import posenc
 
 
 def _axes(sections: list[int], allocation: str) -> str:
-    """Find the letter of each pair, from what posenc turns when one position alone is 1."""
+    """Find the axis of each pair, from the pairs that posenc rotates if only its position is 1."""
     pairs = sum(sections)
     letters = [""] * pairs
     for axis, letter in enumerate("THW"):
@@ -20,13 +20,13 @@ def _axes(sections: list[int], allocation: str) -> str:
 
 
 def allocations() -> None:
-    """The letters of all 64 pairs, from posenc's turned vectors, in two allocations."""
+    """The axes of all 64 pairs, from vectors rotated by posenc, in two allocations."""
     assert _axes([16, 24, 24], "contiguous") == 16 * "T" + 24 * "H" + 24 * "W"
     assert _axes([24, 20, 20], "interleaved") == 20 * "THW" + "TTTT"
 
 
 def alternating() -> None:
-    """The letters of all 64 pairs of ERNIE 4.5 VL; text is turned as by rope."""
+    """The axes of all 64 pairs of ERNIE 4.5 VL; text is rotated as by rope."""
     assert _axes([20, 22, 22], "alternating") == 22 * "HW" + 20 * "T"
     x, here = np.ones((3, 128)), np.array([1, 70, 4000])
     text = np.stack([here] * 3)
@@ -58,14 +58,14 @@ def _ids(rule: str) -> npt.NDArray[np.int64]:
 
 
 def two_versions() -> tuple[str, str]:
-    """Where the last text starts under each rule, by posenc, and by counting."""
+    """The start of the last text under each rule, by posenc and by counting."""
     largest, spatial = (int(_ids(rule)[0, -3]) for rule in ("largest", "spatial"))
     assert (largest, spatial) == (2 + max(10, 2, 2), 2 + max(2, 2))
     return f"goes on at {largest}", f"at {spatial}, among"
 
 
 def apart() -> None:
-    """Ids of the video and of the words after it, axis by axis, under both rules."""
+    """Ids of the video and of the words after it, by axis, under both rules."""
     for rule, axes_apart in (("largest", [True, True, True]), ("spatial", [False, True, True])):
         ids = _ids(rule)
         video, words = ids[:, 2:-3], ids[:, -3:]

@@ -6,7 +6,7 @@ import posenc
 
 
 def new_base() -> str:
-    """The base from the formula; posenc's second frequency is its power -2/128."""
+    """The base by the formula; posenc's second frequency is its power -2/128."""
     base = 10000 * 16 ** (128 / 126)
     found = posenc.ntk_aware_frequencies(128, factor=16)
     assert math.isclose(found[1] ** -64, base, rel_tol=1e-9)

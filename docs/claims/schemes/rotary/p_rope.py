@@ -7,7 +7,7 @@ import posenc
 
 
 def slowest_turning() -> tuple[str, ...]:
-    """From posenc's frequencies of p-RoPE, and where posenc.rope turns the last rotated pair."""
+    """The slowest rotated pair, from posenc's frequencies of p-RoPE and from posenc.rope."""
     kept = posenc.p_rope_frequencies(64, proportion=0.25)
     assert int((kept > 0).sum()) == 8
     last = kept[kept > 0][-1]
@@ -20,7 +20,7 @@ def slowest_turning() -> tuple[str, ...]:
 
 
 def cut() -> tuple[str, ...]:
-    """The product in float64, its cut, and the pairs that posenc turns."""
+    """The product in float64, truncated, and the number of pairs that posenc rotates."""
     product = 0.7 * 180
     assert Fraction(0.7) < Fraction(7, 10)
     kept = int((posenc.p_rope_frequencies(180, proportion=0.7) > 0).sum())
@@ -28,7 +28,7 @@ def cut() -> tuple[str, ...]:
 
 
 def affected() -> tuple[str, ...]:
-    """Cutting product over two against the exact floor, over all shares and numbers of channels."""
+    """Half the product, truncated, against the exact floor, for all shares and channel numbers."""
     wrong = {
         (share, dim): int(share / 100 * dim // 2)
         for share in range(101)
@@ -44,7 +44,7 @@ def affected() -> tuple[str, ...]:
 
 
 def stretched() -> str:
-    """All channels at 8,192 with factor 8 against those at a position without one."""
+    """All channels at position 8,192 with factor 8 equal those at position 1,024 without."""
     x = np.random.default_rng(0).standard_normal((1, 512))
     place = 8192 // 8
     found = posenc.p_rope(x, [8192], base=1e6, layout="half", proportion=0.25, factor=8)
@@ -54,7 +54,7 @@ def stretched() -> str:
 
 
 def exact_shares() -> None:
-    """Fractions of the float64 numbers, and of their products with all dimensions up to 1,024."""
+    """Exact fractions of float64 shares and of their products with all dimensions up to 1,024."""
     assert Fraction(0.75) == Fraction(3, 4)
     assert all(Fraction(0.75 * dim) == Fraction(3 * dim, 4) for dim in range(1025))
     assert 3e-17 < Fraction(7, 10) - Fraction(0.7) < 5e-17

@@ -7,7 +7,7 @@ import posenc
 
 
 def every_fourth() -> None:
-    """Positions 0, 4, 8, … with factor 4 are turned as 0, 1, 2, … are without; 2 is between."""
+    """Positions 0, 4, 8, … with factor 4 rotate like 0, 1, 2, … without; 2 is in between."""
     x = np.random.default_rng(0).standard_normal((32, 64))
     squeezed = posenc.position_interpolation(x, 4 * np.arange(32), factor=4)
     assert np.allclose(squeezed, posenc.rope(x, np.arange(32)), atol=1e-13)
@@ -29,7 +29,7 @@ def _sums(dim: int = 128) -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
 
 
 def theorem() -> tuple[str, ...]:
-    """mpmath at 50 digits; the deviation again from posenc's turned vectors of whole distances."""
+    """mpmath at 50 digits; the deviation also from posenc's vectors at integer distances."""
     squares, deviation, above_tangent = _sums()
     assert above_tangent > 0
     replaced = 128 / (4 * mpmath.log(10000))
@@ -59,7 +59,7 @@ def corrected_bound() -> str:
 
 
 def renumbered() -> tuple[str, ...]:
-    """The shift from logarithms; posenc's frequencies are those of pairs t + shift."""
+    """The shift by logarithms; posenc's frequencies are those of pairs t + shift."""
     shift = 128 * math.log(16) / (2 * math.log(10000))
     found = posenc.position_interpolation_frequencies(128, factor=16)
     assert np.allclose(found, 10000.0 ** (-2 * (np.arange(64) + shift) / 128), rtol=1e-12)
@@ -67,7 +67,7 @@ def renumbered() -> tuple[str, ...]:
 
 
 def float32() -> None:
-    """NumPy's float32 in that order, for factors from 2 to 16, against posenc in float64."""
+    """NumPy's float32 in that order of operations, for factors from 2 to 16, against posenc."""
     single = np.float32
     power = single(10000) ** (np.arange(0, 128, 2).astype(single) / single(128))
     for factor in (2, 4, 8, 16):

@@ -6,7 +6,7 @@ RANDOM = np.random.default_rng(40)
 
 
 def commutes() -> None:
-    """The weight before and behind the rotation: drawn, and the same for both of a pair."""
+    """The weight before or after the rotation: equal only if both channels of a pair share it."""
     x, positions = RANDOM.standard_normal((1, 5, 8)), np.arange(3, 8)
     for weight, same in (
         (RANDOM.standard_normal(8), False),
@@ -19,7 +19,7 @@ def commutes() -> None:
 
 
 def four_times() -> None:
-    """Scores of weights near 0 taken for factors, and of weights near 1 added to 1."""
+    """Scores with weights near 0 used as factors, and with weights near 1 added to 1."""
     x, positions = RANDOM.standard_normal((1, 6, 16)), np.arange(6)
 
     def scores(weight: np.ndarray, rule: str) -> np.ndarray:

@@ -4,7 +4,7 @@ import posenc
 
 
 def both_ways() -> None:
-    """Keys turned by their distance from one query give what posenc gives, near and far."""
+    """Rotating keys by their distance from one query gives posenc's logits, near and far."""
     rng = np.random.default_rng(0)
     q, k = rng.normal(size=(1, 1, 8)), rng.normal(size=(1, 40, 8))
     lag = 39 - np.arange(40)
@@ -18,7 +18,7 @@ def both_ways() -> None:
 
 
 def reach() -> tuple[str, str]:
-    """The trained length, and the longest text by the formula, of whose ends posenc is asked."""
+    """The trained length, and the longest text by the formula; posenc's distance of its ends."""
     window, factor, largest = 512, 16, 4095
     length = window + factor * (largest - window) + 1
     q, k = np.zeros((1, 1, 2)), np.zeros((1, length, 2))

@@ -10,7 +10,7 @@ from posenc_conformance.schemes.rotary import rope
 
 
 def shared_mistakes() -> None:
-    """Scores of 8 x 8 tokens: with all positions 5 higher, all negated, and the keys' negated."""
+    """Scores of 8 x 8 tokens: all positions 5 higher, all negated, and only the keys' negated."""
     random = np.random.default_rng(0)
     q, k = random.standard_normal((2, 8, 16))
     here = np.arange(8)
@@ -38,7 +38,7 @@ def third_layout() -> None:
 
 
 def partial() -> tuple[str, str]:
-    """Read off where posenc turns a unit vector of the sixteenth pair; and 10000^(-30/128)."""
+    """The rotation of a unit vector of the sixteenth pair by posenc, and 10000^(-30/128)."""
     unit = np.zeros((1, 128))
     unit[0, 30] = 1
     turned = posenc.rope(unit, [1], rotary_dim=32)[0]
@@ -48,7 +48,7 @@ def partial() -> tuple[str, str]:
 
 
 def one_sign() -> None:
-    """SymPy: the score of a query turned by mw and a key turned by -nw is a function of m + n."""
+    """SymPy: the score of a query rotated by mw and a key rotated by -nw is a function of m + n."""
     m, n, c, w = sympy.symbols("m n c w", real=True)
     q1, q2, k1, k2 = sympy.symbols("q1 q2 k1 k2", real=True)
     query = (q1 + sympy.I * q2) * sympy.exp(sympy.I * (m + c) * w)
@@ -58,7 +58,7 @@ def one_sign() -> None:
 
 
 def _off_by(frequencies: np.ndarray[tuple[int], np.dtype[np.float32]]) -> tuple[float, float]:
-    """Largest relative and absolute error of frequencies, for base 10000 and 128 channels."""
+    """Return the largest relative and absolute error of frequencies, base 10000, 128 channels."""
     right = 10000.0 ** (-np.arange(64) / 64)
     wrong = frequencies.astype(np.float64) - right
     return float(np.abs(wrong / right).max()), float(np.abs(wrong).max())
@@ -75,7 +75,7 @@ def _iterated() -> tuple[float, float]:
 
 
 def iterated() -> tuple[str, str]:
-    """Relative errors of frequencies that are iterated, and of powers, in float32."""
+    """Relative errors of iterated frequencies and of powers, in float32."""
     assert _power()[0] <= 1e-7
     return f"{_iterated()[0]:.1e}".replace("e-0", "e-"), "1e-7"
 
@@ -86,7 +86,7 @@ def iterated_horizon() -> tuple[str, str]:
 
 
 def iterated_beyond() -> str:
-    """The worst error of iterated frequencies and angles in what the kit asks, in its bound."""
+    """The worst error of iterated frequencies and angles in the kit's calls, over its bound."""
     worst = max(
         compare(case, rope.ROTATION.turned(case, angles)).worst
         for case in _asked()
@@ -96,7 +96,7 @@ def iterated_beyond() -> str:
 
 
 def _asked() -> list[Case]:
-    """Goldens in float32, a sweep over positions, and the sizes at which implementations branch."""
+    """Return goldens in float32, a sweep over positions, and sizes where implementations branch."""
     scheme = next(each for each in load_all() if each.id == "rope")
     goldens = [each for each in scheme.goldens if each.call == "rope"]
     cases = [case_described_by(scheme, each, "float32") for each in goldens]
@@ -108,8 +108,8 @@ def _asked() -> list[Case]:
 def _iterated_angles(case: Case) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
     """Compute angles by repeated multiplication by a ratio, in float32.
 
-    In the first array each angle is the one before times the ratio. In the second each frequency
-    is, and angles are positions times frequencies.
+    In the first array each angle is the previous one times the ratio. In the second each frequency
+    is the previous one times the ratio, and angles are positions times frequencies.
     """
     omega = rope.ROTATION.frequencies(case)
     ratio = np.full(len(omega), omega[1:2].sum(), dtype=np.float32)

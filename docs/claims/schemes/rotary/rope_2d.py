@@ -5,7 +5,7 @@ import posenc
 
 
 def additive() -> None:
-    """For random queries and keys on an 8 x 8 grid of offsets: exact for axial, not for mixed."""
+    """Scores on an 8 x 8 grid of offsets are additive for axial rotation, but not for mixed."""
     random = np.random.default_rng(0)
     row, column = np.divmod(np.arange(64), 8)
     query, key = random.standard_normal((2, 1, 32))
@@ -22,7 +22,7 @@ def additive() -> None:
 
 
 def turns() -> tuple[str, str]:
-    """Counted among 16 frequencies that posenc.rope_2d turns unit pairs by."""
+    """Pairs with whole turns, counted among the 16 frequencies of posenc.rope_2d."""
     found = []
     for t in range(16):
         unit = np.zeros((1, 64))
@@ -35,7 +35,7 @@ def turns() -> tuple[str, str]:
 
 
 def neighbours() -> tuple[str, str]:
-    """The turn of the fastest pair from one patch to the next, for each number of patches."""
+    """The angle of the fastest pair from one patch to the next, for each number of patches."""
     more = []
     for count in range(2, 40):
         x = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
@@ -50,7 +50,7 @@ def neighbours() -> tuple[str, str]:
 
 
 def periods() -> str:
-    """Angles at coordinate 1 with periods in bfloat16, against those of exact ones."""
+    """Angles at coordinate 1 with periods in bfloat16, against those with exact periods."""
     period = 100.0 ** (np.arange(16) / 16)
     held = period.astype(ml_dtypes.bfloat16).astype(np.float64)
     return f"up to {np.abs(2 * np.pi * (1 / held - 1 / period)).max():.3f}"

@@ -5,7 +5,7 @@ import posenc
 
 
 def hidden() -> None:
-    """A float32 angle of 4,000 radians and a table in bfloat16, how far they may be off."""
+    """Errors of a float32 angle of 4,095 radians and of a table in bfloat16."""
     angle = 4095.0
     spacing = float(np.spacing(np.float32(angle)))
     assert 1e-4 < spacing < 1e-3
@@ -15,7 +15,7 @@ def hidden() -> None:
 
 
 def no_rotation() -> None:
-    """Determinants of the pairs, with tables tiled under neighbours."""
+    """Determinants of the pairs if tables are tiled but pairs are neighbours."""
     angles = 5 * 1e4 ** (-np.arange(4) / 4)
     every = np.tile(angles, 2)
     for first, second in zip(every[0::2], every[1::2], strict=True):
@@ -28,7 +28,7 @@ def no_rotation() -> None:
 
 
 def first_pair() -> str:
-    """Squared length of a first channel of 1, at position 1, with tables tiled under neighbours."""
+    """Squared length of a first channel of 1 at position 1, with tiled tables and neighbours."""
     angles = 1e4 ** (-np.arange(32) / 32)
     assert np.isclose(angles[1], 10000 ** (-1 / 32))
     a, b = np.tile(angles, 2)[:2]

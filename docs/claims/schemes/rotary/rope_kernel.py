@@ -4,7 +4,7 @@ import posenc
 
 
 def counted_through() -> None:
-    """Scores within a packed sequence, counted through or from its own start."""
+    """Scores within a packed sequence, with positions counted through or from its own start."""
     x = np.sin(np.arange(2 * 6 * 8).reshape(2, 6, 8))
     edges, starts = [0, 2, 6], [0, 0]
     right = posenc.rope_packed(x, edges, starts)
@@ -16,7 +16,7 @@ def counted_through() -> None:
 
 
 def strides() -> None:
-    """Where a kernel reads that takes the rows of queries to follow each other."""
+    """The places that a kernel reads if it assumes that rows of queries are contiguous."""
     heads, key_heads, width = 2, 1, 4
     qkv = np.arange(3 * (heads + 2 * key_heads) * width).reshape(3, -1)
     read = qkv.reshape(-1)[: 3 * heads * width].reshape(3, heads * width)
@@ -25,7 +25,7 @@ def strides() -> None:
 
 
 def overwritten() -> None:
-    """Determinant of a pair whose second member is made of the new first one."""
+    """Determinant of a pair whose second channel is computed from the overwritten first one."""
     for angle in np.linspace(0.1, 3, 7):
         cos, sin = np.cos(angle), np.sin(angle)
         matrix = np.array([[cos, -sin], [sin * cos, cos - sin * sin]])

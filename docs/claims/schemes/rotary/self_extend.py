@@ -4,7 +4,7 @@ import posenc
 
 
 def _distance(query: int, key: int, group: int, window: int) -> int:
-    """Find the distance by which posenc turns a query and a key, read off a slow pair."""
+    """Find posenc's distance between a query and a key, from a slow pair."""
     q, k = np.zeros((1, 1, 4)), np.zeros((1, query + 1, 4))
     q[0, 0, 1] = k[:, key, 1] = 1.0
     sine = k.copy()
@@ -27,7 +27,7 @@ def edge() -> None:
 
 
 def reach() -> tuple[str, str]:
-    """The longest text by the formula, and the distance of its first token from its last."""
+    """The longest text by the formula, and the distance between its first and last token."""
     length, window, group = 4096, 1024, 8
     longest = (length - window) * group + window
     assert _distance(longest, 0, group, window) == length

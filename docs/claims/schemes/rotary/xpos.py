@@ -7,7 +7,7 @@ import posenc
 
 
 def _rates(dim: int = 128) -> npt.NDArray[np.floating]:
-    """Compute the rates: what posenc makes of unit pairs at position 512."""
+    """Compute the rates: the lengths of unit pairs scaled by posenc at position 512."""
     units = np.zeros((dim // 2, dim))
     units[np.arange(dim // 2), np.arange(0, dim, 2)] = 1
     scaled = posenc.xpos(units, [512] * (dim // 2), scale_base=512)
@@ -24,14 +24,14 @@ def rates() -> str:
 
 
 def lost() -> None:
-    """The fastest rate is 1 - 0.71…, the slowest of 128 channels 1 - 0.011."""
+    """The fastest rate is about 1 - 0.7, the slowest of 128 channels about 1 - 0.01."""
     found = _rates()
     assert round(10 * (1 - found[0])) == 7
     assert round(100 * (1 - found[-1])) == 1
 
 
 def overflow() -> tuple[str, ...]:
-    """Logarithms of the largest numbers of the two types to the base 3.5, times 512."""
+    """Logarithms to base 3.5 of the largest numbers of two dtypes, times 512."""
     growth = 1 / float(_rates()[0])
     half, single = (
         512 * math.log(float(np.finfo(dtype).max)) / math.log(growth)

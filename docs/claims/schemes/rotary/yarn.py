@@ -10,7 +10,7 @@ MODEL: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
 
 
 def temperatures() -> tuple[str, ...]:
-    """Squared lengths of a unit vector turned by posenc.yarn, and of one without temperature."""
+    """Squared lengths of a unit vector rotated by posenc.yarn, with and without temperature."""
     found = []
     for factor in (4, 16, 32):
         model = MODEL | {"factor": factor}
@@ -23,7 +23,7 @@ def temperatures() -> tuple[str, ...]:
 
 
 def dynamic() -> str:
-    """Factor 1 against posenc.rope, and the length of a pair at factor 2."""
+    """posenc.yarn with factor 1 is posenc.rope; and the length of a pair with factor 2."""
     pair = [[1.0, 0.0, 0.0, 0.0]]
     length: dict[str, Any] = {"original_max_position_embeddings": 4096}
     plain = posenc.yarn(pair, [77], factor=max(1, 4000 / 4096), layout="half", **length)
@@ -33,7 +33,7 @@ def dynamic() -> str:
 
 
 def telechat3() -> str:
-    """Squared lengths by the two weights, from posenc."""
+    """Squared lengths with the two weights, from posenc."""
     squares = []
     for temperature in ("scaled", "seven-hundredths"):
         turned = posenc.yarn([[1.0, 0.0]], [5], temperature=temperature, **(MODEL | {"factor": 4}))[
@@ -47,8 +47,8 @@ def telechat3() -> str:
 def _row(pair: int) -> tuple[str, ...]:
     """Write the row of a pair in the table.
 
-    Turns and the frequencies of paper and code are computed from their definitions, with mpmath.
-    Those of posenc must agree with both.
+    Turns and the frequencies of paper and code are computed from their definitions, with mpmath;
+    posenc's must agree with both.
     """
     with mpmath.workdps(30):
         theta = mpmath.mpf(10000) ** (-mpmath.mpf(pair) / 64)
@@ -77,12 +77,12 @@ def _row(pair: int) -> tuple[str, ...]:
 
 
 def pair_20() -> tuple[str, ...]:
-    """The row of the first pair of the ramp, where everything is kept by both."""
+    """The row of the first pair of the ramp, where both keep the frequency."""
     return _row(20)
 
 
 def pair_21() -> tuple[str, ...]:
-    """The row of the pair after it, where the code keeps less."""
+    """The row of the next pair, where the code keeps less."""
     return _row(21)
 
 
@@ -92,7 +92,7 @@ def pair_30() -> tuple[str, ...]:
 
 
 def pair_38() -> tuple[str, ...]:
-    """The row of the pair where the two are furthest apart."""
+    """The row of the pair where the two differ most."""
     ratio = posenc.yarn_frequencies(128, **MODEL) / posenc.yarn_frequencies(
         128, ramp="rotations", **MODEL
     )
@@ -111,7 +111,7 @@ def pair_46() -> tuple[str, ...]:
 
 
 def two_weights() -> None:
-    """Lengths of vectors turned by posenc.yarn with two weights, equal and not."""
+    """Lengths of vectors rotated by posenc.yarn with two weights, equal or not."""
     for a, c in ((1.0, 1.0), (0.707, 0.707), (1.0, 0.5)):
         turned = posenc.yarn([[1.0, 0.0]], [5], mscale=a, mscale_all_dim=c, **MODEL)[0]
         wanted = (a * math.log(16) / 10 + 1) / (c * math.log(16) / 10 + 1)

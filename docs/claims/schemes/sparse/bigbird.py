@@ -4,7 +4,7 @@ import posenc
 
 
 def counted_again() -> str:
-    """Keys listed once more for each random block have that many times the weight more."""
+    """Keys listed once more for each of three random blocks get four times the weight."""
     random = np.random.default_rng(0)
     q, k, v = random.normal(size=(3, 1, 28, 4))
     row, random_blocks = 13, 3
@@ -31,7 +31,7 @@ def two_steps() -> None:
 
 
 def five_blocks() -> None:
-    """Keys of a token in the middle are five blocks, however long the text is."""
+    """A token in the middle sees five blocks, in texts of any length."""
     for blocks in (7, 11, 25):
         row = posenc.bigbird_mask(4 * blocks, 4 * blocks, 4)[2 * blocks]
         assert row.sum() == 5 * 4
@@ -44,7 +44,7 @@ def length_matters() -> None:
 
 
 def block_pairs() -> tuple[str, str]:
-    """Pairs of blocks counted from masks, and the first number of blocks with less than a tenth."""
+    """Pairs of blocks counted in masks, and the first number of blocks with less than a tenth."""
     counts = {n: int(posenc.bigbird_mask(n, n, 1).sum()) for n in range(5, 100)}
     assert all(count == 7 * n - 12 for n, count in counts.items())
     first = next(n for n, count in counts.items() if 10 * count < n * n)

@@ -52,7 +52,7 @@ def first_token() -> None:
 
 
 def narrow_positions() -> tuple[str, str]:
-    """300 in 8 bits, and the first whole number that bfloat16 cannot hold."""
+    """300 in 8 bits, and the first integer that bfloat16 cannot represent."""
     whole = np.arange(1, 1000)
     lost = whole[whole.astype(ml_dtypes.bfloat16).astype(int) != whole]
     eight_bits = np.array([300]).astype(np.uint8)[0]
@@ -60,7 +60,7 @@ def narrow_positions() -> tuple[str, str]:
 
 
 def one_too_late() -> str:
-    """The twelfth boolean power of the mask that lets one key too many through."""
+    """The twelfth boolean power of a mask that shows one key too many."""
     n = 30
     late = np.tri(n, n, 1, dtype=int)
     reached = np.eye(n, dtype=int)
@@ -71,7 +71,7 @@ def one_too_late() -> str:
 
 
 def tiles() -> tuple[str, str, str]:
-    """Pairs and tiles counted from the mask."""
+    """Pairs and tiles counted in the mask."""
     mask = posenc.causal_mask(2048, 2048)
     touched = mask.reshape(16, 128, 16, 128).any(axis=(1, 3)).sum()
     assert mask.sum() == 2048 * 2049 // 2

@@ -18,14 +18,14 @@ def own_square() -> None:
 
 
 def boundary() -> tuple[str, str]:
-    """Keys of single queries on both sides of a boundary."""
+    """Keys of the queries on both sides of a boundary."""
     before, after = (posenc.chunked_mask(1, n, 8192).sum() for n in (8192, 8193))
     assert after == 1
     return f"has {before:,} keys", "it has one"
 
 
 def average_keys() -> tuple[str, str]:
-    """Counted for a short chunk, by the rule for 8,192; a window's in the middle of a text."""
+    """Mean keys per query, counted for short chunks, by the rule for 8,192; those of a window."""
     for size in (1, 4, 9):
         counts = posenc.chunked_mask(10 * size, 10 * size, size).sum(axis=1)
         assert counts.mean() == (size + 1) / 2

@@ -6,7 +6,7 @@ REACHES = {"window-each-side": (1, 1), "window-before": (1, 0), "half-each-side"
 
 
 def keys_not_tokens() -> None:
-    """The keys of the middle query, for all three reaches: their number and the farthest ones."""
+    """The number of keys of the middle query and the farthest ones, for all three reaches."""
     for window in (2, 4, 6):
         for dilation in (1, 2, 3, 5):
             for reach, (before, after) in REACHES.items():
@@ -27,7 +27,7 @@ def no_dilation() -> None:
 
 
 def classes() -> None:
-    """Rows and columns of one remainder are a plain window; rows and columns of two are empty."""
+    """Rows and columns of equal remainder form a plain window; all others are empty."""
     for dilation in (2, 3, 5):
         mask = posenc.dilated_window(60, 60, 4, dilation)
         for query in range(dilation):
@@ -45,7 +45,7 @@ def negative_remainder() -> str:
 
 
 def nine_keys() -> tuple[str, str]:
-    """The row of the mask."""
+    """The keys of one query, counted in the mask."""
     mask = posenc.dilated_window(300, 300, 4, 16)
     keys = np.flatnonzero(mask[100])
     assert len(keys) == 9

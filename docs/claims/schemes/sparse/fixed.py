@@ -6,7 +6,7 @@ import posenc
 
 
 def c_columns() -> None:
-    """Keys of one block that all later queries see are c, for every c up to the block."""
+    """All later queries see c keys of a block, for every c up to the block size."""
     for size in range(1, 9):
         for summary in range(1, size + 1):
             columns = posenc.fixed_mask(4 * size, 4 * size, size, summary, part="columns")
@@ -17,7 +17,7 @@ def c_columns() -> None:
 
 
 def empty_rows() -> None:
-    """Rows without a key: the first l - c of the columns, none of the union."""
+    """Rows without a key: the first l - c with "columns", none with "union"."""
     for size in range(1, 9):
         for summary in range(1, size + 1):
             columns = posenc.fixed_mask(30, 30, size, summary, part="columns")
@@ -36,14 +36,14 @@ def two_steps() -> None:
 
 
 def blocks_stay() -> None:
-    """Moved by a block the mask is the same, by fewer positions it is not."""
+    """Moved by a block, the mask stays the same; moved by fewer positions, it does not."""
     mask = posenc.fixed_mask(40, 40, 5, 2)
     for by in range(1, 6):
         assert np.array_equal(mask[by:, by:], mask[:-by, :-by]) == (by == 5)
 
 
 def keys_of_a_query() -> tuple[str, str]:
-    """Rows of masks against the formula, and the best of all block sizes that divide 1,024."""
+    """Keys per query against the formula, and the best of all block sizes that divide 1,024."""
     for size in (1, 3, 5):
         for summary in range(1, size + 1):
             counts = posenc.fixed_mask(32, 32, size, summary).sum(axis=1)

@@ -15,7 +15,7 @@ def keys_of_a_window() -> None:
 
 
 def cache_and_prefill() -> None:
-    """The last W keys are what window-keys sees, and one less than window-before does."""
+    """The last W keys are those of "window-keys", and one fewer than those of "window-before"."""
     for window in range(1, 12):
         cached = np.arange(40) > 39 - window
         assert np.array_equal(posenc.sliding_window(1, 40, window)[0], cached)
@@ -24,7 +24,7 @@ def cache_and_prefill() -> None:
 
 
 def two_layers() -> None:
-    """Boolean squares of masks are masks of windows 2W - 1; with W keys before, of 2W before."""
+    """The boolean square of a mask has the window 2W - 1, or 2W with "window-before"."""
     for window in range(1, 12):
         for reach, wide in (("window-keys", 2 * window - 1), ("window-before", 2 * window)):
             mask = posenc.sliding_window(40, 40, window, reach=reach).astype(int)

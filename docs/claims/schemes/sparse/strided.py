@@ -38,7 +38,7 @@ def stride_too_large() -> None:
 
 
 def how_many() -> None:
-    """Rows of the union against the formula."""
+    """Keys per query of the union against the formula."""
     place = np.arange(40)
     for stride in range(1, 12):
         counts = _part("union", stride=stride).sum(axis=1)

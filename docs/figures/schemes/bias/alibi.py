@@ -23,9 +23,8 @@ def bias_maps() -> Picture:
         "Four lower triangles. With slope 1/2 only a narrow band along the diagonal is bright, and "
         "everything farther away is at the dark end of the scale. With 1/8 the band is wider, with "
         "1/32 most of the triangle is bright, and with 1/256 nearly all of it.",
-        "What is added to the logits of four of 8 heads, the future left out. A difference of 8 is "
-        "a factor of 3,000 in the weights: the steep head sees its neighbours, the flat one "
-        "everything.",
+        "The bias of four of 8 heads, without the future. A difference of 8 is a factor of 3,000 "
+        "in the weights: the steep head sees its neighbours, the flat one everything.",
     )
 
 

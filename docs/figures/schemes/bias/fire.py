@@ -5,7 +5,7 @@ from pictures.picture import COLOURS, Picture, axes
 
 
 def inputs() -> Picture:
-    """What the network is given, for queries at four positions"""
+    """The network's input, for queries at four positions"""
     one, none = np.ones(1), np.zeros(1)
     figure, plot = axes(7.0, 3.2)
     for query, colour in zip((256, 512, 2048, 8192), COLOURS, strict=False):

@@ -21,6 +21,6 @@ def dot_products() -> Picture:
     return Picture(
         figure,
         "Two square maps. The first, of the sum, is a tangle of stripes in all directions. "
-        "The second, of rows side by side, has stripes along the diagonal alone.",
+        "The second, of rows side by side, has stripes along the diagonal only.",
         "Side by side, likeness is that of the contents plus a function of the distance.",
     )

@@ -38,6 +38,6 @@ def numbering() -> Picture:
         "token, and padding has 0. For fairseq tokens begin at 2 and padding has 1. Three packed "
         "texts of 3, 2 and 4 tokens begin with 0 each. Behind four cached tokens 0 to 3 the new "
         "ones have 4, 5 and 6.",
-        "Colours are tokens, pale numbers padding, which nobody looks at. Each text begins at its "
+        "Colours are tokens, pale numbers padding, which is masked. Each text begins at its "
         "own 0, or at 2 for fairseq with padding token 1.",
     )

@@ -8,7 +8,7 @@ LENGTH = 2048
 
 
 def stretch() -> Picture:
-    """What the slowest pair is divided by, against the length of the text"""
+    """The divisor of the slowest pair, against the length of the text"""
     figure, plot = axes(height=3.2)
     lengths = np.arange(64, 4 * LENGTH + 1, 64)
     plain = posenc.position_interpolation_frequencies(128, factor=1)[-1]
@@ -36,7 +36,7 @@ def stretch() -> Picture:
 
 
 def growing() -> Moving:
-    """What becomes of each pair's frequency while a text grows"""
+    """Each pair's new frequency as a text grows"""
 
     def shown(length: int, factor: int) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, factor=1)

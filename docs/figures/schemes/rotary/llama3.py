@@ -6,7 +6,7 @@ from pictures.picture import COLOURS, Picture, axes
 
 
 def bands() -> Picture:
-    """What Llama 3 divides each frequency by, against the turns within 8,192 tokens"""
+    """Llama 3's divisor of each frequency, against the turns within 8,192 tokens"""
     figure, plot = axes(height=3.2)
     plain = posenc.position_interpolation_frequencies(128, base=500000.0, factor=1)
     turns = 8192 * plain / (2 * np.pi)
@@ -35,7 +35,7 @@ def bands() -> Picture:
 
 
 def parts() -> Moving:
-    """What becomes of each pair's frequency"""
+    """Each pair's new frequency"""
 
     def shown(factor: int, low: int, high: int, original: int) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, base=500000.0, factor=1)

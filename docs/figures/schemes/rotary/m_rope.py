@@ -6,7 +6,7 @@ from pictures.picture import COLOURS, Picture, axes, grid
 
 
 def allocation() -> Picture:
-    """Which position each of 64 pairs looks at"""
+    """The position that each of 64 pairs uses"""
     figure, plots = grid(2, 1, height=1.9, sharex=True)
     frequencies = ListedColormap(COLOURS[:3])
     for (plot,), sections, name in zip(

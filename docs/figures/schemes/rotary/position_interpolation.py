@@ -42,7 +42,7 @@ def between() -> Picture:
 
 
 def squeezed() -> Moving:
-    """Where the tokens of a text stand on a wave of which training has seen the beginning"""
+    """Tokens of a text on a wave whose beginning was seen in training"""
     trained = 16
 
     def shown(tokens: int, factor: int) -> Shown:
@@ -82,6 +82,6 @@ def squeezed() -> Moving:
         "as seen in training. 48 dots stand on it, one at each whole position up to 47,"
         " so most of them lie beyond that stretch.",
         caption="The pair of frequency 0.1, for a model that was trained on 16 tokens. Raise "
-        "the factor until no token stands beyond what training has seen. The price is "
+        "the factor until no token lies beyond what training has seen. The price is "
         "that neighbours move together.",
     )

@@ -28,5 +28,5 @@ def decay() -> Picture:
         "64 in about the same way, but RoPE's goes on swinging between about −2 and 15 where "
         "xPos's is a smooth line.",
         "Query and key with equal pairs, 128 channels, scale base 512. Fast pairs die down first; "
-        "what is left of the sum is smooth.",
+        "the rest of the sum is smooth.",
     )

@@ -8,7 +8,7 @@ from pictures.picture import COLOURS, Picture, axes, legend
 
 
 def ramps() -> Picture:
-    """What is kept of each pair's frequency by the paper and by the code"""
+    """The share of each pair's frequency kept by the paper and by the code"""
     figure, plot = axes(height=3.2)
     pairs = np.arange(64)
     model: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
@@ -35,7 +35,7 @@ def ramps() -> Picture:
 
 
 def parts() -> Moving:
-    """What becomes of each pair's frequency"""
+    """Each pair's new frequency"""
 
     def shown(factor: int, original: int, base: float) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, base=base, factor=1)

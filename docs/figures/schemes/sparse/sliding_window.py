@@ -30,7 +30,7 @@ def reaches() -> Picture:
 
 
 def layers() -> Moving:
-    """What a query sees, and what it can know of through several layers"""
+    """Keys that a query sees directly, and through several layers"""
     tokens = 24
 
     def boxes(mask: np.ndarray) -> list[list[tuple[float, float]]]:

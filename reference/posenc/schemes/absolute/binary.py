@@ -1,7 +1,7 @@
 """The binary digits of the position.
 
-Source: the attempt of many introductions that leads to the sinusoid, such as the SELENE notebook
-on positional encodings.
+Source: a step towards the sinusoid in many introductions, such as the SELENE notebook on positional
+encodings.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ __all__ = ["binary"]
 ORDERS = ("lsb-first", "msb-first")
 LEVELS = ("zero-one", "plus-minus-one")
 _MOST_DIGITS = 54
-"""Positions up to 2**53 have no more digits."""
+"""Number of binary digits of the largest position, 2**53."""
 
 
 def binary(
@@ -25,7 +25,7 @@ def binary(
     levels: str = "zero-one",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return a row for each position, with one of its binary digits in each channel.
+    """Return a row for each position, with one binary digit in each channel.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def binary(
     dim : int
         Channels d, at least 1.
     order : "lsb-first" or "msb-first"
-        Channel 0 holds the digit of 1, or that of 2**(d-1).
+        Whether channel 0 holds the digit of 1 or that of 2**(d-1).
     levels : "zero-one" or "plus-minus-one"
         Digits become 0 and 1, or -1 and +1.
     dtype : dtype
@@ -47,8 +47,7 @@ def binary(
     Raises
     ------
     TypeError, ValueError
-        If positions are not integers along one axis, or one has no row; or another argument is out
-        of its domain.
+        If positions are not integers along one axis, or an argument is out of its domain.
     """
     arguments.choice("order", order, ORDERS)
     arguments.choice("levels", levels, LEVELS)

@@ -44,18 +44,18 @@ def nerf(
     num_frequencies : int
         From 1 to 53.
     factor : "1", "pi" or "two-pi"
-        On the coordinates: as in the released code, as in the paper, or twice that.
+        c, the factor on the coordinates: as in the released code, as in the paper, or twice that.
     order : "by-frequency", "by-coordinate", "sines-by-frequency" or "sines-by-coordinate"
         For each frequency the sines of all coordinates, then their cosines; or for each coordinate
         its sine and its cosine at each frequency; or all sines before all cosines, and in each half
         frequency by frequency or coordinate by coordinate.
     include_input : "first" or "none"
-        Whether the coordinates themselves stand before everything else.
+        Whether the coordinates themselves come first.
 
     Returns
     -------
     array of shape [..., features] and the dtype of x
-        ``2 * num_frequencies * coords`` features, and coords more with the input.
+        ``2 * num_frequencies * coords`` features, plus ``coords`` with the input.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def gaussian_fourier(
     x : array of shape [..., coords]
         Points.
     b : array of shape [features, coords]
-        Frequencies, in turns per unit; drawn from a normal distribution, once, by whoever uses it.
+        Frequencies, in turns per unit; drawn once from a normal distribution, by the caller.
     waves : "cos-sin" or "sin-cos"
         All cosines before all sines, as in the paper, or the reverse, as in the released code.
 
@@ -126,7 +126,7 @@ def gaussian_fourier(
 
 
 def _points(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
-    """Return the array as it is, and as float64."""
+    """Return the array unchanged, and as float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")

@@ -1,7 +1,7 @@
 """The position itself in every channel.
 
 Source: the first attempt of many introductions, such as the SELENE notebook on positional
-encodings, p_ij = i. It is here as a counter-example.
+encodings, p_ij = i. Included as a counter-example.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ __all__ = ["integer"]
 def integer(
     positions: npt.ArrayLike, dim: int, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """Return a row for each position, all of whose channels are the position.
+    """Return a row for each position, with the position in every channel.
 
     Parameters
     ----------

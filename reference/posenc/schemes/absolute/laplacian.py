@@ -1,4 +1,4 @@
-"""Eigenvectors of a graph's Laplacian, through what does not depend on their signs and basis.
+"""Eigenvectors of a graph's Laplacian, as dot products independent of their signs and basis.
 
 Sources: Dwivedi and Bresson 2021, "A Generalization of Transformer Networks to Graphs", arXiv
 2012.09699, section 2.2. The refinement of eigenvectors is that of Ogita and Aishima 2018,
@@ -26,9 +26,9 @@ __all__ = ["laplacian"]
 
 LOOPS = ("dropped", "kept")
 TOGETHER = 1e-8
-"""Eigenvalues that are nearer than this belong to one eigenspace."""
+"""Eigenvalues closer than this belong to one eigenspace."""
 NOTHING = 2.0**-90
-"""A smaller number is what is left of a 0, and is not the same on every processor."""
+"""Smaller numbers are rounding errors of a 0, and differ between processors."""
 SLICES = 5
 """Number of slices, of 20 bits or more for up to 1,638 nodes: nearly all the bits of a pair."""
 
@@ -38,19 +38,19 @@ def laplacian(
 ) -> npt.NDArray[np.floating]:
     """Encode nodes by eigenvectors of the Laplacian, and return all dot products of encodings.
 
-    The Laplacian is ``I - D**-1/2 A D**-1/2``, D the sums of rows of A. A node's encoding has its
-    entries of the eigenvectors for the eigenvalues after the smallest, which is 0: as many as are
-    asked for, of length 1 and at right angles. An eigenvector's sign is free, and the basis of an
-    eigenspace is too; dot products of encodings do not depend on them.
+    The Laplacian is ``I - D**-1/2 A D**-1/2``, D the row sums of A. A node's encoding is its
+    entries of the ``count`` orthonormal eigenvectors with the smallest eigenvalues after the first,
+    which is 0. The sign of an eigenvector and the basis of an eigenspace are arbitrary; dot
+    products of encodings do not depend on them.
 
     Parameters
     ----------
     adjacency : floating array of shape [nodes, nodes]
         Weights of edges, symmetric, finite and at least 0. All nodes must be connected.
     count : int
-        From 1 to nodes - 1; it may not part eigenvalues that are equal.
+        From 1 to nodes - 1; it may not separate equal eigenvalues.
     loops : "dropped" or "kept"
-        What becomes of edges from a node to itself.
+        Whether edges from a node to itself are dropped or kept.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def laplacian(
     TypeError
         If adjacency is not floating, or count is not an integer.
     ValueError
-        If an argument is out of its domain, or eigenvectors are not determined by it.
+        If an argument is out of its domain, or does not determine the eigenvectors.
     """
     arguments.choice("loops", loops, LOOPS)
     weights = np.asarray(adjacency)
@@ -76,7 +76,7 @@ def laplacian(
     if loops == "dropped":
         exact = exact * (1 - np.eye(len(exact)))
     matrix = _normalized(exact)
-    # The largest eigenvalues of the one are the smallest of I minus it.
+    # The largest eigenvalues of this matrix are the smallest of I minus it.
     values, first = np.linalg.eigh(total(matrix))
     values, first = values[::-1], first[:, ::-1]
     if values[0] - values[1] < TOGETHER:
@@ -120,7 +120,7 @@ def _refined(matrix: Pair, vectors: Pair) -> Pair:
 def _product(a: Pair, b: Pair) -> Pair:
     """Multiply matrices, exact to 2**-100 of the largest of each row times that of each column.
 
-    Both are cut into slices of so few bits that a float holds every sum of products of them.
+    Both are split into slices of so few bits that every sum of their products is exact in float64.
     """
     bits = (53 - (SLICES * len(b.high)).bit_length()) // 2
     (rows, _), (columns, _) = (slices(each, bits, SLICES, 0.0) for each in (a, _turned(b)))

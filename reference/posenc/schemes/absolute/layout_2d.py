@@ -1,4 +1,4 @@
-"""Places of words on a page: embeddings of their boxes, and a bias by the distance of boxes.
+"""Positions of words on a page: embeddings of their boxes, and a bias by the distance of boxes.
 
 Sources: Xu et al. 2020, "LayoutLM", arXiv 1912.13318; Xu et al. 2021, "LayoutLMv2", arXiv
 2012.14740, sections 2.1 and 2.2; Huang et al. 2022, "LayoutLMv3", arXiv 2204.08387; and their
@@ -38,11 +38,11 @@ def layout_embedding(
     bbox : integer array of shape [n, 4]
         Left, upper, right and lower edge of each word, on a page of 1000 by 1000.
     x_table, y_table : floating arrays of shape [rows, coordinate_dim]
-        Of left and right edges, and of upper and lower ones.
+        Embeddings of left and right edges, and of upper and lower edges.
     h_table, w_table : floating arrays of shape [rows, size_dim]
-        Of heights and widths.
+        Embeddings of heights and widths.
     join : "sum" or "concatenate"
-        Whether the six are added, which needs equal widths, or stand side by side.
+        Whether the six embeddings are added, which needs equal widths, or concatenated.
     sizes : "exact" or "clipped"
         Whether a box that ends before it begins is refused, or has size 0.
 
@@ -94,7 +94,7 @@ def layout_bias(
     head_dim: int = 64,
     scaling: str = "none",
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the logits for every two boxes.
+    """Return the bias to add to the logits of every pair of boxes.
 
     Parameters
     ----------
@@ -103,11 +103,11 @@ def layout_bias(
     x_table, y_table : floating arrays of shape [num_buckets, heads]
         Biases by the bucket of the distance of left edges, and of lower edges: key minus query.
     max_distance : int
-        As in :func:`t5_bucket`, whose two-sided rule it is.
+        As in the two-sided rule of :func:`t5_bucket`.
     head_dim : int
-        Channels of a head; only with scaling "root" does it matter.
+        Channels of a head; used only with scaling "root".
     scaling : "none" or "root"
-        Whether the sum of both is divided by the square root of head_dim.
+        Whether the sum of both biases is divided by the square root of head_dim.
 
     Returns
     -------

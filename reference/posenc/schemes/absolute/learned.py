@@ -1,4 +1,4 @@
-"""Learned tables of positions, and fitting the table of a grid to another size.
+"""Learned tables of positions, and resampling the table of a grid to another size.
 
 Sources: Devlin et al. 2019, "BERT", arXiv 1810.04805; Dosovitskiy et al. 2021, "An Image is Worth
 16x16 Words", arXiv 2010.11929, section 3.2; Keys 1981, "Cubic Convolution Interpolation for
@@ -23,7 +23,7 @@ RESAMPLINGS = ("bicubic", "bicubic-offset", "bicubic-antialias", "linear-corners
 CLASS_TOKENS = (0, 1, 2)
 _OFFSET = Fraction(1, 10)
 Taps = tuple[npt.NDArray[np.intp], Pair]
-"""Which old cells each new one looks at, and their weights."""
+"""Indices of the old cells that each new cell reads, and their weights."""
 
 
 def learned(
@@ -38,13 +38,13 @@ def learned(
     Parameters
     ----------
     positions : integer array of shape [n]
-        From 0 to the number of rows less the offset less one.
+        From 0 to the number of rows minus the offset minus 1.
     table : floating array of shape [rows, dim]
-        With the rows that belong to no position.
+        Including the rows that belong to no position.
     offset : "none", "after-padding" or "two"
-        Rows before that of position 0: none, padding_idx + 1, or two.
+        Number of rows before the row of position 0: none, padding_idx + 1, or two.
     padding_idx : int
-        Needed with "after-padding", and with nothing else.
+        Required with "after-padding", and only with it.
 
     Returns
     -------
@@ -85,10 +85,10 @@ def learned_grid(
     source_height: int | None = None,
     source_width: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Read the table of a grid at another size.
+    """Resample the table of a grid to another size.
 
     Along each axis a new cell is a weighted sum of old ones. The weights are rational numbers
-    that depend on the sizes alone.
+    that depend only on the sizes.
 
     Parameters
     ----------
@@ -98,18 +98,19 @@ def learned_grid(
     height, width : int
         Of the new grid, at least 1.
     resampling : "bicubic", "bicubic-offset", "bicubic-antialias" or "linear-corners"
-        Keys' kernel with a = -3/4 at the centres of cells, the edge repeated; the same with
-        g / (size + 1/10) for g / size, unless the size stays; Keys' kernel with a = -1/2, stretched
-        where the grid shrinks and rescaled at edges; or straight lines between aligned corners.
+        Keys' kernel with a = -3/4 at the centres of cells, the edge repeated; the same with the
+        ratio g / (size + 1/10) instead of g / size, unless the size stays; Keys' kernel with
+        a = -1/2, stretched if the grid shrinks and renormalised at edges; or linear interpolation
+        between aligned corners.
     class_tokens : 0, 1 or 2
-        Rows at the beginning that are passed through.
+        Number of leading rows, which are copied unchanged.
     source_height, source_width : int, optional
-        Of the table's grid, both or neither; without them it is square.
+        Size of the table's grid, both or neither; without them the grid is square.
 
     Returns
     -------
     array of shape [class_tokens + height * width, dim] and the dtype of table
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def learned_grid(
 
 
 def _source(cells: int, height: int | None, width: int | None) -> tuple[int, int]:
-    """Return height and width of a grid of so many cells: as they are given, or of a square."""
+    """Return the height and width of a grid of ``cells`` cells: as given, or of a square."""
     if (height is None) != (width is None):
         raise ValueError("source_height and source_width belong together: give both or neither")
     if height is None or width is None:
@@ -168,7 +169,7 @@ def _table(table: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def _resampled(values: Pair, taps: Taps, axis: int) -> Pair:
-    """Compute weighted sums along an axis, which gets another length."""
+    """Compute weighted sums along ``axis``, whose length changes."""
     cells, weights = taps
     high, low = (np.moveaxis(part, axis, -1)[..., cells] for part in values)
     product = two_product(*np.broadcast_arrays(high, weights.high))
@@ -178,10 +179,9 @@ def _resampled(values: Pair, taps: Taps, axis: int) -> Pair:
 
 @lru_cache(maxsize=256)
 def _taps(grid: int, size: int, resampling: str) -> Taps:
-    """Return the old cells that each new one looks at along an axis, and their weights.
+    """Return the old cells that each new cell reads along an axis, and their weights.
 
-    Both have the shape [size, taps], the weights as two words. Where a cell looks at fewer, the
-    rest has the weight 0.
+    Both have shape [size, taps], the weights as two words. Unused taps have weight 0.
     """
     rows = [_row(grid, size, cell, resampling) for cell in range(size)]
     count = max(len(row) for row in rows)

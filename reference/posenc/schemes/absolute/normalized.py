@@ -1,7 +1,7 @@
-"""The position as a part of the length.
+"""The position as a fraction of the length.
 
 Source: the second attempt of many introductions, such as the SELENE notebook on positional
-encodings, p_ij = i/(L-1). It is here as a counter-example.
+encodings, p_ij = i/(L-1). Included as a counter-example.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ __all__ = ["normalized"]
 def normalized(
     length: int, dim: int, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """Return a row for each position p = 0 … L-1, all of whose channels are ``p / (L-1)``.
+    """Return a row for each position p = 0 … L-1, with ``p / (L-1)`` in every channel.
 
     Parameters
     ----------

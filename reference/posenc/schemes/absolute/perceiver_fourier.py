@@ -31,27 +31,27 @@ def perceiver_fourier(
     position: str = "first",
     waves: str = "both",
 ) -> npt.NDArray[np.floating]:
-    """Return sines and cosines of each coordinate, at frequencies that are spread evenly.
+    """Return sines and cosines of each coordinate at evenly spaced frequencies.
 
-    With band f this is ``sin(pi * f * x)`` and ``cos(pi * f * x)``. The bands of an axis go from 1,
-    in equal steps, to half of its resolution; a single one is 1.
+    A band f gives ``sin(pi * f * x)`` and ``cos(pi * f * x)``. The bands of an axis go from 1, in
+    equal steps, to half of its resolution; a single band is 1.
 
     Parameters
     ----------
     x : array of shape [..., coords]
         Positions, meant to be between -1 and 1.
     max_resolution : integers of shape [coords]
-        How many places each axis has, at least 2.
+        Number of grid points along each axis, at least 2.
     num_bands : int
         At least 1.
     order : "sines-first" or "by-coordinate"
         All sines before all cosines, and in each half coordinate by coordinate; or for each
         coordinate its sines, then its cosines.
     position : "first", "last-of-each" or "none"
-        Whether the coordinates stand before everything else, each behind its own sines and
-        cosines, or nowhere.
+        Whether the coordinates come first, last (with "by-coordinate": each after its own sines
+        and cosines), or are left out.
     waves : "both" or "sines"
-        Whether there are cosines.
+        Whether cosines are included.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def perceiver_fourier(
     Raises
     ------
     TypeError
-        If x does not hold real numbers, or numbers of places or bands are not integers.
+        If x does not hold real numbers, or max_resolution or num_bands are not integers.
     ValueError
         If an argument is out of its domain.
     """
@@ -98,26 +98,26 @@ def perceiver_fourier(
 def perceiver_positions(
     index_dims: npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[Any]:
-    """Return the positions of a grid's places: from -1 to 1 along each axis, in equal steps.
+    """Return the positions of a grid's points: from -1 to 1 along each axis, in equal steps.
 
     Parameters
     ----------
     index_dims : integers of shape [coords]
-        How many places each axis has, at least 1. A single one stands at -1.
+        Number of points along each axis, at least 1. A single point is at -1.
     dtype : data type
         Of the result.
 
     Returns
     -------
-    array of shape [places, coords]
-        The last axis fastest.
+    array of shape [points, coords]
+        The last axis varies fastest.
 
     Raises
     ------
     TypeError
         If index_dims are not integers.
     ValueError
-        If an axis has no places.
+        If an axis has no points.
     """
     places = _places("index_dims", index_dims, 1)
     index = np.indices(places).reshape(len(places), prod(places)).T

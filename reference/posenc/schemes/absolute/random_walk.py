@@ -1,4 +1,4 @@
-"""How likely a random walk on a graph is back where it began, after one step, two, and more.
+"""Return probabilities of a random walk on a graph after one step, two steps and more.
 
 Source: Dwivedi et al. 2022, "Graph Neural Networks with Learnable Structural and Positional
 Representations", arXiv 2110.07875, section 3.2, equation 8.
@@ -28,13 +28,13 @@ def random_walk(
     steps : int
         At least 1.
     degree : "out" or "in"
-        Whether an edge's weight is divided by the sum of its row, or of its column. Where adjacency
-        is symmetric it makes no difference.
+        Whether an edge's weight is divided by the sum of its row, or of its column. For a symmetric
+        adjacency it makes no difference.
 
     Returns
     -------
     array of shape [nodes, steps] and the dtype of adjacency
-        In column k - 1, the probability to be back after k steps; 0 for nodes without edges.
+        In column k - 1, the probability of being back after k steps; 0 for nodes without edges.
 
     Raises
     ------
@@ -47,13 +47,13 @@ def random_walk(
     count = arguments.integer("steps", steps, 1)
     weights = np.asarray(adjacency)
     exact = graphs.edges(weights)
-    # The other way round, a walk along turned edges is back as often.
+    # Dividing by columns is dividing the transpose by rows; powers keep their diagonals.
     step = _probabilities(exact if degree == "out" else exact.T)
     power, columns = step, [np.diagonal(step.high)]
     turned = Pair(*(each.T for each in step))
     for number in range(1, count):
         columns.append(total(dots(power, turned)))
-        if number < count - 1:  # of the last power the diagonal will do
+        if number < count - 1:  # the last power is needed only on its diagonal
             power = dots(expanded(power, 1), expanded(turned, 0))
     return np.stack(columns, axis=-1).astype(weights.dtype)
 

@@ -50,16 +50,16 @@ def sincos_2d(
     dim : int
         Channels d, divisible by 4.
     base : float
-        Of the geometric progression of frequencies ``base ** (-t / (d/4))``.
+        Base of the geometric progression of frequencies ``base ** (-t / (d/4))``.
     first_axis : "column" or "row"
-        What the first half of the channels encodes.
+        The coordinate that the first half of the channels encodes.
     layout : "sin-cos" or "interleaved"
         Within a half: all sines and then all cosines, or a sine and a cosine in turn.
     denominator : "d/4" or "d/4-1"
-        What divides t in the exponent. With "d/4-1" the last frequency is exactly ``1 / base``.
+        The divisor of t in the exponent. With "d/4-1" the last frequency is exactly ``1 / base``.
     coordinates : "index", "normalized" or "centred"
         Rows and columns counted from 0; or counted from 1, divided by their number plus 1e-6, and
-        multiplied by 2π; or the same with one half taken off before the division.
+        multiplied by 2π; or the same with one half subtracted before the division.
     dtype : dtype
         Of the result, rounded once.
 
@@ -71,8 +71,8 @@ def sincos_2d(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its domain; among others for dim 4 with denominator "d/4-1", where
-        the exponent would divide by zero.
+        If an argument is out of its domain; for example dim 4 with denominator "d/4-1", where the
+        exponent would divide by zero.
     """
     for name, value, allowed in (
         ("first_axis", first_axis, FIRST_AXES),
@@ -103,7 +103,7 @@ def sincos_2d(
 def _axis(count: int, base: float, steps: int, pairs: int, layout: str, coordinates: str) -> Array:
     """Encode each coordinate of one axis: half of the channels, shape [count, dim/2].
 
-    Callers must not write to it.
+    The result is cached: callers must not write to it.
     """
     turns = turns_per_position(base, Fraction(1, steps), pairs)
     waves = [part.high for part in sincos_of_pair(_places(count, coordinates), turns)]

@@ -49,16 +49,16 @@ def sinusoidal(
     layout : "interleaved", "sin-cos" or "cos-sin"
         Channels 2t and 2t+1 hold sine and cosine; or all sines then all cosines; or the reverse.
     denominator : "d/2" or "d/2-1"
-        What divides t in the exponent. With "d/2-1" the last frequency is exactly 1/base.
+        The divisor of t in the exponent. With "d/2-1" the last frequency is exactly 1/base.
     first_position : int
-        Position at which token index 0 stands (2 in fairseq with padding index 1).
+        Position of token index 0 (2 in fairseq with padding index 1).
     scale : "1", "d^-1/2" or "(2/d)^1/2"
         Factor on every value.
     single_pair : "unit" or "refuse"
         What "d/2-1" means for one pair, where it would divide by zero: frequency 1, or refused.
     odd_dim : "refuse", "zero", "cut" or "uneven"
         For odd d: refused; the even encoding of d-1 and a column of zeros; the encoding of d+1
-        with its last column cut; or exponents 2t/d with one cosine fewer than sines.
+        without its last column; or exponents 2t/d with one cosine fewer than sines.
     dtype : dtype
         Of the result. Everything is computed in float64 and rounded once.
 
@@ -120,9 +120,10 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
 
 
 def _write(out: npt.NDArray[np.floating], sin: Array, cos: Array, layout: str) -> None:
-    """Put sines and cosines in their channels.
+    """Write sines and cosines to their channels.
 
-    If the number of channels is odd, the last wave of the second kind is cut, or a column is left.
+    If the number of channels is odd, the last wave of the second kind or the last column is left
+    out.
     """
     dim, pairs = out.shape[-1], sin.shape[-1]
     if layout == "interleaved":

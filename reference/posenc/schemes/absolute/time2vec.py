@@ -29,9 +29,9 @@ def time2vec(
     linear: str = "first",
     wave: str = "sin",
 ) -> npt.NDArray[np.floating]:
-    """Return one linear channel of a time, and waves in all other channels.
+    """Return one channel linear in time, and waves in all other channels.
 
-    One channel of ``x @ w + b`` stays as it is; the wave is taken of all the others.
+    One channel of ``x @ w + b`` stays as it is; ``wave`` is applied to all others.
 
     Parameters
     ----------

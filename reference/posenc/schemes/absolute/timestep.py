@@ -47,7 +47,7 @@ def timestep(
     Parameters
     ----------
     positions : array of shape [n]
-        Timesteps, whole or real; at most 2**53 in magnitude, and so is ``scale * positions``.
+        Timesteps, integer or real; they and ``scale * positions`` are at most 2**53 in magnitude.
     dim : int
         Channels, at least 2. If odd, the last column is 0.
     order : "sin-cos" or "cos-sin"
@@ -55,7 +55,7 @@ def timestep(
     frequency_shift : 0 or 1
         With 1 the last frequency is exactly ``1 / max_period``.
     max_period : float
-        Ratio of the first frequency to the one that the progression ends at, or would reach next.
+        Ratio of the first frequency to the last, or with shift 0 to the one that would follow it.
     scale : float
         Factor on the timesteps, such as 1000 for timesteps between 0 and 1.
     dtype : dtype
@@ -70,7 +70,7 @@ def timestep(
     TypeError
         If positions are not numbers or dim is not an integer.
     ValueError
-        If an argument is out of its domain; among others for a single pair with frequency_shift 1,
+        If an argument is out of its domain; for example a single pair with frequency_shift 1,
         where the exponent would divide by zero.
     """
     arguments.choice("order", order, ORDERS)
@@ -91,8 +91,8 @@ def timestep(
 def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
     """Return the sine and cosine of every position, given as a pair, times every frequency.
 
-    As :func:`posenc.exact.sincos`, but for positions that one float64 does not hold. It uses the
-    addition theorem.
+    Like :func:`posenc.exact.sincos`, but for positions that do not fit one float64, by the addition
+    theorem.
     """
     if not np.any(place.low):
         return sincos(place.high, turns)

@@ -1,4 +1,4 @@
-"""Attention itself, which knows nothing of positions.
+"""Attention itself, without positions.
 
 Source: Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, section 3.2.1,
 equation 1.
@@ -22,7 +22,7 @@ SCALINGS = ("root", "unscaled")
 def attention_weights(
     q: npt.ArrayLike, k: npt.ArrayLike, *, mask: str = "none"
 ) -> npt.NDArray[np.floating]:
-    """Return how much each query takes of each key: ``softmax(q k^T / sqrt(head_dim))``.
+    """Return the weights of all keys for each query: ``softmax(q k^T / sqrt(head_dim))``.
 
     Parameters
     ----------
@@ -31,20 +31,20 @@ def attention_weights(
     k : floating array of shape [..., k_len, head_dim]
         Keys, with the leading axes of q.
     mask : "none" or "causal"
-        Every key for every query; or only keys up to the query, where query i stands at position
-        ``k_len - q_len + i``. A hidden key has weight 0.
+        Whether a query sees every key, or only keys up to its own position, ``k_len - q_len + i``
+        for query i. A masked key has weight 0.
 
     Returns
     -------
     array of shape [..., q_len, k_len] and the dtype of q
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
         If an array is not floating.
     ValueError
-        If shapes do not fit, there are no keys, or under a causal mask more queries than keys.
+        If shapes do not fit, there are no keys, or a causal mask has more queries than keys.
     """
     queries, keys = _floating("q", q), _floating("k", k)
     _check(queries, keys)
@@ -67,7 +67,7 @@ def attention(
     Returns
     -------
     array of shape [..., q_len, v_dim] and the dtype of q
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -90,21 +90,21 @@ def attention_with_bias(
     mask: str = "none",
     scaling: str = "root",
 ) -> npt.NDArray[np.floating]:
-    """Compute attention with a bias that is added to the logits after they are scaled.
+    """Compute attention with a bias added to the scaled logits.
 
     Parameters
     ----------
     q, k, v, mask
         As in :func:`attention`.
     bias : floating array of shape [..., q_len, k_len]
-        Its leading axes broadcast to those of q. Minus infinity hides a key.
+        Its leading axes broadcast to those of q. Minus infinity masks a key.
     scaling : "root" or "unscaled"
         Logits are ``q k^T / sqrt(head_dim) + bias``; or ``q k^T + bias``, as in T5.
 
     Returns
     -------
     array of shape [..., q_len, v_dim] and the dtype of q
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -133,10 +133,7 @@ def attention_with_bias(
 
 
 def weights_of(logits: Pair, mask: str) -> Pair:
-    """Return the softmax of logits over the keys that a mask shows.
-
-    Logits have shape [..., q_len, k_len].
-    """
+    """Return the softmax of logits of shape [..., q_len, k_len] over the unmasked keys."""
     arguments.choice("mask", mask, MASKS)
     q_len, k_len = logits.high.shape[-2:]
     if mask == "causal" and q_len > k_len:
@@ -154,7 +151,7 @@ def mean_of(weights: Pair, values: Pair) -> Pair:
 
 
 def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
-    """Multiply every query with every key, and divide by ``sqrt(head_dim)`` unless unscaled."""
+    """Multiply every query by every key, and divide by ``sqrt(head_dim)`` unless unscaled."""
     rows = Pair(q.high[..., :, None, :], q.low[..., :, None, :])
     columns = Pair(k.high[..., None, :, :], k.low[..., None, :, :])
     products = elementary.dots(rows, columns)

@@ -35,43 +35,43 @@ def mla_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute logits before mask and softmax: two dot products, one of rotated parts, scaled.
 
-    The last channels of a query, as many as k_rope has, are its rotary part; query i stands at
-    position ``k_len - q_len + i`` and key j at j. Both dot products are added and divided by
+    The last ``rope`` channels of a query are its rotary part; query i is at position
+    ``k_len - q_len + i`` and key j at position j. Both dot products are added and divided by
     ``sqrt(nope + rope)``, nope and rope being the channels of the two parts.
 
-    Under YaRN, which factor asks for, pairs turn at :func:`posenc.yarn_frequencies`, and all logits
-    are multiplied by the square of ``m = 0.1 * mscale_all_dim * ln(factor) + 1``. Rotary parts of
-    queries and keys are made longer by ``(0.1 * mscale * ln(factor) + 1) / m``, which is 1 where
-    the two are alike.
+    With ``factor`` (YaRN), pairs rotate at :func:`posenc.yarn_frequencies`, and all logits are
+    multiplied by the square of ``m = 0.1 * mscale_all_dim * ln(factor) + 1``. Rotary parts of
+    queries and keys are multiplied by ``(0.1 * mscale * ln(factor) + 1) / m``, which is 1 if
+    ``mscale`` equals ``mscale_all_dim``.
 
     Parameters
     ----------
     q : array of shape [heads, q_len, nope + rope]
         Queries; q_len is at most k_len.
     k_nope : array of shape [heads, k_len, nope]
-        Keys' content, expanded from the latent vector.
+        Content part of the keys, expanded from the latent vector.
     k_rope : array of shape [k_len, rope]
-        Keys' rotary part before the rotation, the same for all heads; rope is even.
+        Rotary part of the keys before the rotation, the same for all heads; rope is even.
     base : float
-        Of the geometric progression of frequencies of the rotary part.
+        Base of the geometric progression of frequencies of the rotary part.
     layout : "interleaved" or "half"
         Pairs of the rotary part are its channels (2t, 2t+1) or (t, t + rope/2).
     factor : float or None
-        By which texts grow longer under YaRN; None is without YaRN.
+        YaRN's ratio of the new length to the trained one; None means no YaRN.
     original_max_position_embeddings : int or None
-        The length that the model was trained on; together with factor.
+        The trained length of the model; given if and only if factor is.
     mscale, mscale_all_dim : float
-        Above 0; read under YaRN only.
+        Above 0; used only with YaRN.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """
@@ -112,6 +112,6 @@ def mla_scores(
 
 
 def _pair(value: Decimal) -> Pair:
-    """Return a decimal number as two float64."""
+    """Return a decimal number as two float64 words."""
     high, low = exact.words(value, 2)
     return Pair(np.asarray(high), np.asarray(low))

@@ -18,7 +18,7 @@ __all__ = ["nope_layer"]
 def nope_layer(
     x: npt.ArrayLike, w_q: npt.ArrayLike, w_k: npt.ArrayLike, w_v: npt.ArrayLike
 ) -> npt.NDArray[np.floating]:
-    """Compute a head of causal self-attention; only its mask tells the order of the rows.
+    """Compute a head of causal self-attention; only its mask depends on the order of the rows.
 
     Queries, keys and values are ``x w_q``, ``x w_k`` and ``x w_v``; logits are divided by
     ``sqrt(head_dim)``; row i sees the rows up to i.
@@ -35,7 +35,7 @@ def nope_layer(
     Returns
     -------
     array of the shape and dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------

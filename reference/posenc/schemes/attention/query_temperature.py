@@ -1,4 +1,4 @@
-"""Queries made longer with their position, so that attention over many keys stays sharp.
+"""Queries scaled by their position, so that attention over many keys stays sharp.
 
 Sources: the code of Llama 4 and Ministral 3 for factors that grow in steps; that of Qwen and Grok 2
 for the logarithm of the position to the base of the trained length.
@@ -23,27 +23,27 @@ def query_temperature(
     beta: float = 0.1,
     count: str = "from-1",
 ) -> npt.NDArray[np.floating]:
-    """Multiply each query by a factor that grows at every multiple of a length.
+    """Multiply each query by a factor that grows at every multiple of ``length``.
 
     The factor of the query with number n is ``1 + beta * ln(1 + n // length)``.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries of any batch and head axes.
+        Queries, with any batch and head axes.
     positions : integer array of shape [n]
         The same for all leading axes; from 0 to 2**53.
     length : int
         Queries between two steps, at least 1.
     beta : float
-        How much the factor grows; 0 or more.
+        Strength of the growth; 0 or more.
     count : "from-1" or "from-0"
         Whether the query at position 0 has the number 1 or 0.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -64,25 +64,25 @@ def query_temperature(
 def query_log_scale(
     x: npt.ArrayLike, positions: npt.ArrayLike, *, length: int = 2048, count: str = "from-1"
 ) -> npt.NDArray[np.floating]:
-    """Multiply each query by the logarithm of its number to the base of a length, at least by 1.
+    """Multiply each query by the logarithm of its number to the base ``length``, or 1 if larger.
 
     The factor of the query with number n is ``max(1, ln(n) / ln(length))``.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries of any batch and head axes.
+        Queries, with any batch and head axes.
     positions : integer array of shape [n]
         The same for all leading axes; from 0 to 2**53.
     length : int
-        The length that the model was trained for, at least 2.
+        The trained length of the model, at least 2.
     count : "from-1" or "from-0"
         Whether the query at position 0 has the number 1 or 0.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def query_log_scale(
 def _queries(
     x: npt.ArrayLike, positions: npt.ArrayLike, count: str
 ) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.int64]]:
-    """Return the values, and the number of each row."""
+    """Return x as an array, and the number of each row."""
     arguments.choice("count", count, COUNTS)
     values = rotation.queries_or_keys("x", x)
     where = arguments.positions(positions)

@@ -30,9 +30,9 @@ def alibi_slopes(
     heads : int
         At least 1.
     head_rule : "interpolated" or "uniform"
-        For other n: the slopes of the power of two P below n, followed by every second slope of 2P
-        from the first on, not sorted, as in the authors' code; or the same formula for any n, as
-        the paper words it.
+        For other n: the slopes of the largest power of two P below n, followed by every second
+        slope of 2P from the first on, unsorted, as in the authors' code; or the same formula for
+        any n, as in the paper's text.
     dtype : dtype
         Of the result, rounded once.
 
@@ -57,18 +57,18 @@ def alibi_bias(
     head_rule: str = "interpolated",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits after their division by sqrt(head_dim).
+    """Return the bias added to the attention logits after their division by sqrt(head_dim).
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
     heads, q_len, k_len : int
         q_len is at most k_len, which is at most 2**53.
     form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
-        ``-m * |i - j|`` for all keys if symmetric. The others are for a causal softmax, under which
-        they are equal, and minus infinity after the query: ``m * (j - i)``, ``m * j``,
-        ``m * (j - (k_len - 1))`` or ``m * (j + 1)`` up to it.
+        ``-m * |i - j|`` for all keys if symmetric. The others are equivalent under a causal
+        softmax: ``m * (j - i)``, ``m * j``, ``m * (j - (k_len - 1))`` or ``m * (j + 1)`` for keys
+        up to the query, and minus infinity for keys after it.
     head_rule : "interpolated" or "uniform"
         As in :func:`alibi_slopes`.
     dtype : dtype
@@ -96,8 +96,8 @@ def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDAr
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`alibi_bias` returned. In the causal form, what the
-        mask hides is not looked at; the others have the same distance for a key in every row.
+        Gradient with respect to the result of :func:`alibi_bias`. The causal form ignores masked
+        entries; the other forms sum over all entries.
     form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
         As in :func:`alibi_bias`.
 
@@ -149,7 +149,7 @@ def _slopes(heads: int, head_rule: str) -> Pair:
 
 
 def _times(slopes: Pair, distance: Array) -> Array:
-    """Compute one exact product for each distance, and put it wherever the distance occurs."""
+    """Compute the product with each distance once, and copy it to wherever the distance occurs."""
     least = distance.min(initial=0)
     each = np.arange(least, distance.max(initial=0) + 1)
     high, low = (part[:, None] for part in slopes)

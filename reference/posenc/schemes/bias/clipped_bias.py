@@ -14,9 +14,9 @@ __all__ = ["clipped_bias", "clipped_bias_vjp"]
 
 
 def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits: ``table[clip(j - i, -k, k) + k, h]``.
+    """Return the bias added to the attention logits: ``table[clip(j - i, -k, k) + k, h]``.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np
 def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the table, from that with respect to the bias.
 
-    Each row gathers one diagonal; the first and the last gather all that were clipped to them.
+    Each row sums one diagonal; the first and the last sum all diagonals clipped to them.
 
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`clipped_bias` returned; q_len is at most k_len.
+        Gradient with respect to the result of :func:`clipped_bias`; q_len is at most k_len.
     rows : int
         Rows of the table, 2k+1.
 
     Returns
     -------
     array of shape [2k+1, heads] and the dtype of gradient
-        Each entry the sum over the pairs of query and key that looked it up, rounded once.
+        Each entry is the sum over the pairs of query and key that read it, rounded once.
 
     Raises
     ------

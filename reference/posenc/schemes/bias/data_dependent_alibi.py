@@ -1,4 +1,4 @@
-"""Data-dependent ALiBi: forget gates between key and query, as logarithms added up.
+"""Data-dependent ALiBi: sums of the logarithms of forget gates between key and query.
 
 Source: Lin et al. 2025, "Forgetting Transformer: Softmax Attention with a Forget Gate", arXiv
 2503.02130, in the form of the authors' code, zhixuan-lin/forgetting-transformer.
@@ -21,25 +21,25 @@ SMALL = 2.0**-20
 def data_dependent_alibi_bias(gates: npt.ArrayLike, q_len: Any) -> npt.NDArray[np.floating]:
     """Sum ``ln(sigmoid(gates))`` of all tokens after the key, up to the query.
 
-    Query i stands at position ``k_len - q_len + i``. Its own key has a bias of 0, keys after it
+    Query i is at position ``k_len - q_len + i``. Its own key has a bias of 0, keys after it
     have ``-inf``.
 
     Parameters
     ----------
     gates : floating array of shape [heads, k_len]
-        What each token's forget gate is before the sigmoid: a learned projection of the token.
+        Forget gates of the tokens before the sigmoid: a learned projection of each token.
     q_len : int
-        Queries: the last of the keys.
+        Number of queries, which are the last positions.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of gates
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
-        If gates are not floating or q_len is no integer.
+        If gates are not floating or q_len is not an integer.
     ValueError
         If shapes do not fit, or gates are not finite.
     """
@@ -72,7 +72,7 @@ def _log_sigmoid(x: npt.NDArray[np.float64]) -> Pair:
 
 
 def _cumulative(values: Pair) -> Pair:
-    """Sum the values from the first to each."""
+    """Return the cumulative sums along the last axis."""
     sums = np.cumsum(values.high, axis=-1)
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
     lost = two_sum(before, values.high).low

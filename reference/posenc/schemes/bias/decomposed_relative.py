@@ -1,4 +1,4 @@
-"""Relative positions of images, one table for each axis, as MViTv2, ViTDet and SAM have them.
+"""Relative positions in images, one table for each axis, as in MViTv2, ViTDet and SAM.
 
 Source: Li et al. 2022, "MViTv2", arXiv 2112.01526, section 4.1, equations 3 and 4; the resizing of
 tables is that of the released code of ViTDet and SAM.
@@ -24,32 +24,32 @@ def decomposed_relative_bias(
     k_height: int,
     k_width: int,
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the logits: products of queries with two rows of tables.
+    """Return the bias added to the logits: dot products of queries with a row of each table.
 
-    ``q_i · (R^h + R^w)``, the query as it is, not scaled. With queries in Q rows and keys in K rows
-    of patches, the larger of the two a multiple of the other, the table of the height is resized to
-    ``2 max(Q, K) - 1`` rows, and query row i and key row j read number
-    ``i max(K/Q, 1) - j max(Q/K, 1) + (K - 1) max(Q/K, 1)`` of them. Columns work the same way.
+    It is ``q_i · (R^h + R^w)``, with unscaled queries. With queries in Q rows and keys in K rows of
+    patches, the larger of the two a multiple of the other, the table of the height is resized to
+    ``2 max(Q, K) - 1`` rows, and query row i and key row j read its row
+    ``i max(K/Q, 1) - j max(Q/K, 1) + (K - 1) max(Q/K, 1)``. Columns work the same way.
 
     Parameters
     ----------
     q : array of shape [heads, q_height * q_width, head_dim]
         Queries of patches, row by row.
     table_h, table_w : arrays of shape [rows, head_dim]
-        For the height and for the width, each of any number of rows, from the most negative offset
-        of query minus key to the most positive.
+        For the height and for the width, each with any number of rows, from the most negative
+        offset of query minus key to the most positive.
     q_height, q_width, k_height, k_width : int
         Patches of queries and keys along the axes, each at least 1.
 
     Returns
     -------
     array of shape [heads, q_height * q_width, k_height * k_width] and the dtype of q
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit, a table has no rows, or neither size of an axis is a multiple of the
         other.
@@ -80,7 +80,7 @@ def decomposed_relative_bias(
 
 
 def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pair:
-    """Multiply each patch with the row of each query and key: [heads, patches, queries, keys]."""
+    """Multiply each patch by the row of each query and key: [heads, patches, queries, keys]."""
     most = max(queries, arguments.integer(f"k_{name}", keys, 1))
     if most % min(queries, keys):
         raise ValueError(f"q_{name} is {queries} and k_{name} {keys}; one must divide the other")
@@ -100,20 +100,20 @@ def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pai
 def resized_relative_table(table: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.floating]:
     """Resize a table to another number of rows, by linear interpolation between centres.
 
-    Row r of the result lies at ``(r + 1/2) n / rows - 1/2`` of the n given ones, not before the
-    first and not behind the last.
+    Row r of the result is read at row ``(r + 1/2) n / rows - 1/2`` of the table, clamped to its
+    first and last row.
 
     Parameters
     ----------
     table : array of shape [n, head_dim]
         At least one row.
     rows : int
-        Of the result, at least 1.
+        Rows of the result, at least 1.
 
     Returns
     -------
     array of shape [rows, head_dim] and the dtype of the table
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -131,14 +131,14 @@ def resized_relative_table(table: npt.ArrayLike, *, rows: int) -> npt.NDArray[np
 
 
 def _resized(table: Array, rows: int) -> tuple[Pair, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find for each row of the result two given rows, and the share of the second one.
+    """Find the two rows of the table between which each row of the result lies.
 
-    Returns the shares, the numbers of the first rows and the numbers of the second rows.
+    Returns the weights of the second rows, the indices of the first and those of the second.
     """
     count = len(table)
     if count < 1:
         raise ValueError("a table has no rows")
-    # (r + 1/2) n / rows - 1/2 is a fraction over 2 rows, in whole numbers.
+    # (r + 1/2) n / rows - 1/2 is an integer divided by 2 * rows.
     above = np.maximum((2 * np.arange(rows) + 1) * count - rows, 0)
     near = above // (2 * rows)
     left = elementary.pair(above - near * 2 * rows)

@@ -1,4 +1,4 @@
-"""A bias that a small network makes of the distance.
+"""A bias that a small network computes from the distance.
 
 Sources: Wang et al. 2021, "CrossFormer", arXiv 2108.00154, section 3.3, for the idea; the network
 is that of x-transformers, DynamicPositionBias.
@@ -28,24 +28,24 @@ def dynamic_position_bias(
     *,
     distance: str = "linear",
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits: a small network's answer to a distance.
+    """Return the bias added to the attention logits: a small network's output for a distance.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j, and the network is given
-    the query's position minus the key's, d, or ``sign(d) * ln(abs(d) + 1)``. Each layer but the
-    last is followed by SiLU, ``x / (1 + exp(-x))``.
+    Query i is at position ``k_len - q_len + i``, key j at position j. The network's input is d, the
+    query's position minus the key's, or ``sign(d) * ln(abs(d) + 1)``. Each layer but the last is
+    followed by SiLU, ``x / (1 + exp(-x))``.
 
     Parameters
     ----------
     w_in, b_in : arrays of shape [hidden]
         Weights and biases of the first layer, which has one input.
     w_mid, b_mid : arrays of shape [layers, hidden, hidden] and [layers, hidden]
-        Weights and biases of the layers between, of which there may be none.
+        Weights and biases of the hidden layers between, of which there may be none.
     w_out, b_out : arrays of shape [heads, hidden] and [heads]
         Weights and biases of the last layer.
     q_len, k_len : int
         q_len is at most k_len.
     distance : "linear" or "log"
-        What the network is given.
+        The network's input.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def dynamic_position_bias(
 
 
 def _network(part: Pair, *weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Apply all layers to each number of an axis: [n] to [heads, n]."""
+    """Apply all layers to each number: [n] to [heads, n]."""
     w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(np.float64) for each in weights)
     wide = Pair(part.high[:, None], part.low[:, None])
     hidden = _silu(add(times(wide, pair(w_in)), pair(b_in)))

@@ -1,8 +1,8 @@
 """Functional interpolation of relative positions (FIRE).
 
 Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context
-Transformers", arXiv 2310.04418, section 3; the number in the denominator is that of the code listed
-in its appendix, as published by others.
+Transformers", arXiv 2310.04418, section 3; the epsilon in the denominator is that of the code
+listed in its appendix, as published by others.
 """
 
 import numpy as np
@@ -29,10 +29,11 @@ def fire_bias(
     c: float = 0.1,
     threshold: float = 512.0,
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits: a network's answer to a normalised distance.
+    """Return the bias added to the attention logits: a network's output for a normalised distance.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j, both counted from 0. With
-    ``psi(x) = ln(c * x + 1)``, the network is given ``psi(i - j) / psi(max(threshold, i))``.
+    Query i is at position ``k_len - q_len + i``, key j at position j, both counted from 0. With
+    ``psi(x) = ln(c * x + 1)``, the input of the network is
+    ``psi(i - j) / psi(max(threshold, i))``, with i the query's position.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def fire_bias(
     c : float
         Learned number above 0.
     threshold : float
-        Learned number above 0: up to this position distances are divided by the same number.
+        Learned number above 0: all queries up to this position have the same denominator.
 
     Returns
     -------
@@ -87,21 +88,20 @@ def fire_bias_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the second layer.
 
-    It follows from the gradient with respect to the bias.
+    It is computed from the gradient with respect to the bias.
 
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`fire_bias` returned; q_len is at most k_len. What the
-        mask hides is not looked at.
+        Gradient with respect to the result of :func:`fire_bias`; q_len is at most k_len. Masked
+        entries are ignored.
     w1, b1, normalizer, c, threshold
-        As :func:`fire_bias` was given them. The second layer itself does not matter: the bias is
-        linear in it.
+        As in :func:`fire_bias`. The second layer itself is not needed: the bias is linear in it.
 
     Returns
     -------
     array of shape [heads, hidden + 1] and the dtype of the arrays
-        Of w2, then, in the last column, of b2: the sums over queries and keys, rounded once.
+        Gradients of w2 and, in the last column, of b2: sums over queries and keys, rounded once.
 
     Raises
     ------

@@ -19,10 +19,10 @@ FORMS = ("log", "power")
 def kerple_bias(
     r1: npt.ArrayLike, r2: npt.ArrayLike, q_len: int, k_len: int, *, form: str = "log"
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits: a loss that grows with distance.
+    """Return the bias added to the attention logits: a penalty that grows with distance.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j. In the log form the loss
-    grows ever more slowly.
+    Query i is at position ``k_len - q_len + i``, key j at position j. In the log form the
+    penalty grows ever more slowly.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def kerple_bias_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the learned numbers.
 
-    It follows from the gradient with respect to the bias.
+    It is computed from the gradient with respect to the bias.
 
     At distance d the bias changes by ``-ln(1 + r2 * d)`` with r1 and by ``-r1 * d / (1 + r2 * d)``
     with r2; in the power form by ``-d**r2`` and by ``-r1 * d**r2 * ln(d)``, which is 0 at d = 0.
@@ -71,17 +71,17 @@ def kerple_bias_vjp(
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`kerple_bias` returned; q_len is at most k_len. What the
-        mask hides is not looked at.
+        Gradient with respect to the result of :func:`kerple_bias`; q_len is at most k_len. Masked
+        entries are ignored.
     r1, r2 : arrays of shape [heads]
-        As :func:`kerple_bias` was given them.
+        As in :func:`kerple_bias`.
     form : "log" or "power"
-        As :func:`kerple_bias` was given it.
+        As in :func:`kerple_bias`.
 
     Returns
     -------
     array of shape [2, heads] and the dtype of the arrays
-        Of r1, then of r2: the sums over queries and keys, rounded once.
+        Gradients of r1, then of r2: sums over queries and keys, rounded once.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _per_head(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def _loss(r2: Pair, distance: Array, form: str) -> Pair:
-    """Return what r1 multiplies at each distance: a pair of shape [heads, distances]."""
+    """Return the penalty at each distance for r1 = 1: a pair of shape [heads, distances]."""
     if form == "log":
         return log(add(pair(1.0), times(r2, pair(distance))))
     power = exp(times(r2, log(pair(np.maximum(distance, 1)))))
@@ -136,7 +136,7 @@ def _loss(r2: Pair, distance: Array, form: str) -> Pair:
 
 
 def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, Pair]:
-    """Return how much the loss at each distance grows with r1 and r2: [heads, distances]."""
+    """Return the derivatives of the penalty by r1 and r2 at each distance: [heads, distances]."""
     loss = _loss(r2, distance, form)
     if form == "log":
         inside = add(pair(1.0), times(r2, pair(distance)))
@@ -145,7 +145,7 @@ def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, 
 
 
 def _gathered(gradient: Array, by_distance: Pair, lag: npt.NDArray[np.int64]) -> Pair:
-    """Sum gradient times derivative over all queries and keys, head by head."""
+    """Sum gradient times derivative over all queries and keys, for each head."""
     at_each = Pair(by_distance.high[:, lag], by_distance.low[:, lag])
     products = times(pair(gradient), at_each)
     return sum_last(Pair(*(part.reshape(len(gradient), -1) for part in products)))

@@ -1,4 +1,4 @@
-"""Log-spaced continuous position bias: a small network's answer to the offset of two patches.
+"""Log-spaced continuous position bias: a small network's output for the offset of two patches.
 
 Sources: Liu et al. 2022, "Swin Transformer V2", arXiv 2111.09883, section 3.3, equations 3 and 4,
 and its released code, models/swin_transformer_v2.py of microsoft/Swin-Transformer.
@@ -32,19 +32,19 @@ def log_cpb(
     coordinates: str = "normalized",
     output: str = "sigmoid",
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the logits of a window of patches.
+    """Return the bias added to the logits of a window of patches.
 
     Parameters
     ----------
     w1, b1 : arrays of shape [hidden, 2] and [hidden]
-        Weights and biases of the first layer, which takes the coordinates of an offset, that along
-        the height first, and is followed by a ReLU.
+        Weights and biases of the first layer, which takes the coordinates of an offset, height
+        first, and is followed by a ReLU.
     w2 : array of shape [heads, hidden]
         Weights of the second layer, which has no biases.
     height, width, pretrained_height, pretrained_width, coordinates
         As in :func:`log_cpb_coordinates`.
     output : "sigmoid" or "plain"
-        Whether the bias is 16 times the sigmoid of what the network returns, or that itself.
+        Whether the bias is 16 times the sigmoid of the network's output, or the output itself.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def log_cpb_coordinates(
     coordinates: str = "normalized",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return what the network is given for every offset in a window.
+    """Return the network's input for every offset in a window.
 
     Along each axis, an offset of d patches is ``sign(d) log2(1 + 8 |d| / (size - 1)) / 3``, where
     size is that of the window in pre-training; plain, it is ``sign(d) ln(1 + |d|)``.
@@ -92,18 +92,18 @@ def log_cpb_coordinates(
     height, width : int
         Patches of the window along the axes, each at least 1.
     pretrained_height, pretrained_width : int
-        Those of the window in pre-training, each 0 for the window itself or at least 2. Plain
-        coordinates do not depend on it.
+        Those of the window in pre-training, each at least 2, or 0 if it is the same. Plain
+        coordinates do not depend on them.
     coordinates : "normalized" or "plain"
-        Whether offsets are measured by the window of pre-training.
+        Whether offsets are relative to the pre-training window.
     dtype : dtype
         Of the result: float64 or narrower.
 
     Returns
     -------
     array of shape [(2 height - 1) (2 width - 1), 2]
-        Along the height, then along the width; offsets of query minus key from the most negative
-        on, those along the width faster.
+        Coordinates along the height, then along the width, of increasing offsets of query minus
+        key; those along the width vary faster.
 
     Raises
     ------

@@ -17,7 +17,7 @@ CLASS_TOKENS = ("none", "first")
 def relative_table_2d(
     table: npt.ArrayLike, *, height: int, width: int, class_token: str = "none"
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the logits of a window: the row of the table for every offset.
+    """Return the bias added to the logits of a window: the table's row for every offset.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def relative_table_2d(
     height, width : int
         Patches of the window along the axes, each at least 1.
     class_token : "none" or "first"
-        Whether a token that stands nowhere comes before the patches.
+        Whether a token without a position comes before the patches.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def relative_table_2d_rows(
     """Return the row of the table for every query and key.
 
     Query (y, x) and key (v, u) read row ``(y - v + height - 1) (2 width - 1) + x - u + width - 1``.
-    Of the three rows behind these, the first is for the class token as query, the second for it as
+    Of the three rows after these, the first is for the class token as query, the second for it as
     key, the third for it as both.
 
     Parameters
@@ -68,7 +68,7 @@ def relative_table_2d_rows(
     height, width : int
         Patches of the window along the axes, each at least 1.
     class_token : "none" or "first"
-        Whether a token that stands nowhere comes before the patches.
+        Whether a token without a position comes before the patches.
 
     Returns
     -------

@@ -30,9 +30,9 @@ def sandwich_bias(
     own_key: str = "zero",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[Any]:
-    """Return what is added to the attention logits: a sum of cosines of the distance per head.
+    """Return the bias added to the attention logits: a sum of cosines of the distance per head.
 
-    Query i stands at position ``k_len - q_len + i``, and head n = 1 … heads divides by
+    Query i is at position ``k_len - q_len + i``, and head n = 1 … heads divides the sum by
     ``8 * n / heads``.
 
     Parameters
@@ -40,11 +40,11 @@ def sandwich_bias(
     heads, q_len, k_len : int
         q_len is at most k_len.
     dim : int
-        An even number: twice that of cosines.
+        Twice the number of cosines.
     exponents : "from-1" or "from-0"
         Frequencies ``10000 ** (-2 * i / dim)`` for i = 1 … dim/2 or for i = 0 … dim/2 - 1.
     own_key : "zero" or "largest"
-        Whether dim/2 is subtracted from the sum, so that it is 0 at distance 0.
+        Whether dim/2 is subtracted from the sum, which makes it 0 at distance 0.
     dtype : data type
         Of the result.
 

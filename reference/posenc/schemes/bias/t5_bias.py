@@ -26,11 +26,11 @@ def t5_bucket(
     num_buckets: int = 32,
     max_distance: int = 128,
 ) -> npt.NDArray[np.int64]:
-    """Return the bucket of each distance, by a rule in whole numbers.
+    """Return the bucket of each distance, by a rule in integers.
 
     N buckets serve one side: all of them when causal, half when bidirectional. The first E = N//2
     hold one distance each; bucket E+k begins at the least n with ``n^(N-E) * E^k >=
-    max_distance^k * E^(N-E)``, which is the paper's logarithm without logarithms.
+    max_distance^k * E^(N-E)``, which is the paper's rule without logarithms.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def t5_bucket(
     num_buckets : int
         Size of the table; even and at least 4 if bidirectional, at least 2 if causal.
     max_distance : int
-        Where the logarithm would reach the end of the table; above E.
+        Distance at which the logarithm would reach the end of the table; above E.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def t5_bias(
     direction: str = "bidirectional",
     max_distance: int = 128,
 ) -> npt.NDArray[np.floating]:
-    """Return what is added to the attention logits, which T5 does not divide by sqrt(head_dim).
+    """Return the bias added to the attention logits, which T5 does not divide by sqrt(head_dim).
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
@@ -114,16 +114,16 @@ def t5_bias_vjp(
     Parameters
     ----------
     gradient : floating array of shape [heads, q_len, k_len]
-        Gradient with respect to what :func:`t5_bias` returned.
+        Gradient with respect to the result of :func:`t5_bias`.
     num_buckets : int
         Rows of the table.
     direction, max_distance
-        As :func:`t5_bias` was given them.
+        As in :func:`t5_bias`.
 
     Returns
     -------
     array of shape [num_buckets, heads] and the dtype of gradient
-        Each entry the sum over the pairs of query and key that looked it up, rounded once.
+        Each entry is the sum over the pairs of query and key that read it, rounded once.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Embeddings and the sinusoid of their positions, side by side.
+"""Embeddings concatenated with the sinusoid of their positions.
 
 Source of the encoding: Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, section
 3.5, which adds it instead.
@@ -23,7 +23,7 @@ def concatenation(
     base: float = 10000.0,
     order: str = "content-first",
 ) -> npt.NDArray[np.floating]:
-    """Put the sinusoid of its position beside each row of x, in channels of its own.
+    """Append the sinusoid of its position to each row of x, in separate channels.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def concatenation(
     encoding_dim : int
         Channels of the encoding, an even number of at least 2.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     order : "content-first" or "encoding-first"
-        Which part stands in the first channels.
+        Which part takes the first channels.
 
     Returns
     -------
     array of shape [..., n, dim + encoding_dim] and the dtype of x
-        x bit by bit; the encoding computed in float64 and rounded once.
+        x unchanged; the encoding computed in float64 and rounded once.
 
     Raises
     ------

@@ -32,18 +32,18 @@ def embedding_sum(
     Parameters
     ----------
     x : floating array of shape [..., n, dim]
-        Token embeddings, of an even number of channels d.
+        Token embeddings with an even number of channels d.
     positions : integer array of shape [n]
         The same for all leading axes; at most 2**53 in magnitude.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     embedding_scale : "d^1/2" or "1"
         Factor on x.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed to more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------

@@ -29,24 +29,24 @@ def hybrid_scores(
     """Compute logits of embeddings with a sinusoid, plus a bias by clipped distance.
 
     Logits are ``(h_i W_q) . (h_j W_k) / sqrt(head_dim) + table[clip(j - i, -k, k) + k]``.
-    Here ``h = x + PE``, and PE is the sinusoidal encoding of positions 0 … n-1, sines and cosines
-    in turn. Nothing is masked.
+    Here ``h = x + PE``, and PE is the sinusoidal encoding of positions 0 … n-1, with sines and
+    cosines interleaved. Nothing is masked.
 
     Parameters
     ----------
     x : floating array of shape [n, dim]
-        Embeddings, as they are: nothing multiplies them. dim is even.
+        Embeddings, which are not scaled; dim is even.
     w_q, w_k : floating arrays of shape [heads, dim, head_dim]
         Projections to queries and keys.
     table : floating array of shape [2k+1, heads]
         Biases, added after the division.
     base : float
-        Of the encoding's geometric progression.
+        Base of the encoding's geometric progression.
 
     Returns
     -------
     array of shape [heads, n, n] and the dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Untied positional encoding (TUPE).
 
 Source: Ke, He and Liu 2021, "Rethinking Positional Encoding in Language Pre-training", arXiv
-2006.15595, equations 9 to 11; where [CLS] gets its scores from is as in its released code.
+2006.15595, equations 9 to 11; the scores of [CLS] are those of its released code.
 """
 
 import numpy as np
@@ -38,10 +38,10 @@ def tupe_scores(
     q, k : arrays of shape [heads, length, head_dim]
         Projected content.
     p_q, p_k : arrays of shape [heads, length, head_dim], or [heads, length + 1, head_dim] if untied
-        Projected positions. If untied, row 0 is there for θ1 alone, and the position of token i
-        is row i + 1.
+        Projected positions. If untied, row 0 serves only θ1, and the position of token i is row
+        i + 1.
     cls : "untied" or "tied"
-        Whether [CLS] has scores of its own in place of its position's.
+        Whether [CLS] has separate scores instead of those of its position.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def tupe_scores(
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or cls is unknown.
     """
@@ -73,7 +73,7 @@ def tupe_relative_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute logits of content, absolute and relative positions (TUPE-R), with [CLS] untied.
 
-    They are what :func:`tupe_scores` gives, plus a bias from T5's bidirectional buckets.
+    They are those of :func:`tupe_scores`, plus a bias from T5's bidirectional buckets.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def tupe_relative_scores(
     table : array of shape [num_buckets + 1, heads], or [num_buckets, heads] if together
         Learned biases by bucket; num_buckets is even and at least 4.
     reset : "apart" or "together"
-        What [CLS] has in place of relative biases: biases of its own, as in the released code,
+        What [CLS] has instead of relative biases: separate biases, as in the released code,
         ``table[num_buckets / 2]`` in its row and ``table[num_buckets]`` in the rest of its column;
         or none, as in the paper, where θ1 and θ2 replace the sum of both parts.
     max_distance : int
@@ -97,7 +97,7 @@ def tupe_relative_scores(
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """

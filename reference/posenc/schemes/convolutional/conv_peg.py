@@ -27,32 +27,32 @@ def conv_peg(
 ) -> npt.NDArray[np.floating]:
     """Add to each patch a convolution of its neighbours in the picture.
 
-    Patch (r, c) is row ``r * width + c``. Channel by channel, it gains bias plus the sum of
+    Patch (r, c) is row ``r * width + c``. To each of its channels is added the bias plus the sum of
     ``weight[:, s, t]`` times patch ``(r + s - kernel // 2, c + t - kernel // 2)``, which is 0
-    outside of the picture.
+    outside the picture.
 
     Parameters
     ----------
     x : floating array of shape [..., height * width, dim]
-        Patches, row by row; one row more, the first, with a class token.
+        Patches, row by row; with a class token, one more row at the beginning.
     weight : floating array of shape [dim, kernel, kernel]
         One square kernel of odd size per channel; 3 in released code.
     bias : floating array of shape [dim]
         Added to every patch.
     height, width : int
-        Of the picture in patches.
+        Size of the picture in patches.
     class_token : "none" or "first"
-        Whether the first row is a class token, which passes unchanged.
+        Whether the first row is a class token, which stays unchanged.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or height or width is no integer.
+        If an array is not floating, or height or width is not an integer.
     ValueError
         If shapes do not fit.
     """

@@ -1,7 +1,7 @@
 """Convolutional positional embedding of wav2vec 2.0.
 
 Source: Baevski et al. 2020, "wav2vec 2.0", arXiv 2006.11477, section 2; the details are those of
-its released code (fairseq, ``wav2vec2.py``), which has HuBERT's and data2vec's forms as well.
+its released code (fairseq, ``wav2vec2.py``), which also has the forms of HuBERT and data2vec.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from posenc.exact import Array, Pair, two_product
 __all__ = ["conv_data2vec", "conv_hubert", "conv_wav2vec2"]
 
 EPSILON = 1e-5
-"""Added to a variance before its root is taken, as torch.nn.BatchNorm1d and LayerNorm do."""
+"""Added to a variance before its root is taken, as in torch.nn.BatchNorm1d and LayerNorm."""
 
 
 def conv_wav2vec2(
@@ -27,11 +27,11 @@ def conv_wav2vec2(
     *,
     groups: int,
 ) -> npt.NDArray[np.floating]:
-    """Add to each frame what a convolution over its neighbours says about where it stands.
+    """Add to each frame a positional embedding: a convolution of its neighbours.
 
     Return ``x + GELU(z)``. Row i of z is bias plus the sum over taps t of ``w[..., t]`` times row
-    ``i + t - kernel // 2`` of x, which is 0 beyond its ends. Weights are normalised tap by tap:
-    ``w[..., t] = weight_g[t] * weight_v[..., t] / norm(weight_v[..., t])``. GELU is the exact one.
+    ``i + t - kernel // 2`` of x, which is 0 beyond its ends. Weights are normalised for each tap:
+    ``w[..., t] = weight_g[t] * weight_v[..., t] / norm(weight_v[..., t])``. GELU is exact.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def conv_wav2vec2(
     Returns
     -------
     array of the shape and dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -80,11 +80,11 @@ def conv_hubert(
     *,
     groups: int,
 ) -> npt.NDArray[np.floating]:
-    """Add to each frame what a convolution over its normalised neighbours says.
+    """Add to each frame a positional embedding: a convolution of its normalised neighbours.
 
     Return ``x + GELU(z)``. Row i of z is bias plus the sum over taps t of ``weight[..., t]`` times
     row ``i + t - kernel // 2`` of the normalised frames, 0 beyond their ends. A normalised
-    frame is ``gain * (x - mean) / sqrt(variance + 1e-5) + shift``, with the kept statistics of
+    frame is ``gain * (x - mean) / sqrt(variance + 1e-5) + shift``, with the running statistics of
     evaluation, not those of this batch.
 
     Parameters
@@ -96,14 +96,14 @@ def conv_hubert(
     bias : floating array of shape [dim]
         Added before the GELU.
     mean, variance, gain, shift : floating arrays of shape [dim]
-        Of the batch normalisation; no variance is below 0.
+        Parameters of the batch normalisation; no variance is below 0.
     groups : int
         Blocks of neighbouring channels; a divisor of dim.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def conv_hubert(
 def conv_data2vec(
     x: npt.ArrayLike, weight: npt.ArrayLike, bias: npt.ArrayLike, *, groups: int
 ) -> npt.NDArray[np.floating]:
-    """Add to each frame what convolutions upon convolutions say about its neighbourhood.
+    """Add to each frame a positional embedding: stacked convolutions of its neighbours.
 
     Return ``x + h[layers]``: ``h[0]`` is x and ``h[l]`` is ``GELU(layer_norm(z))``. Row i of z is
     the layer's bias plus the sum over taps t of ``weight[..., t]`` times row
@@ -152,14 +152,14 @@ def conv_data2vec(
     Returns
     -------
     array of the shape and dtype of x
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
     TypeError
         If an array is not floating.
     ValueError
-        If shapes do not fit, or there is no layer.
+        If shapes do not fit, or there are no layers.
     """
     arrays = _floating({"x": x, "weight": weight, "bias": bias})
     layers = arrays["weight"].shape[:1]
@@ -226,7 +226,7 @@ def _layer_norm(z: Pair) -> Pair:
 
 
 def _convolved(x: Pair, w: Pair, groups: int) -> Pair:
-    """Sum taps times neighbours; leave out the last frame that even kernels yield."""
+    """Sum taps times neighbours; drop the additional last frame of even kernels."""
     *leading, n, dim = x.high.shape
     kernel, width = w.high.shape[-1], dim // groups
 

@@ -1,4 +1,4 @@
-"""Position ids: which number each token of a batch is given.
+"""Position ids of the tokens of a batch.
 
 Sources: transformers 5.23.0 (``generation/utils.py``, ``_prepare_position_ids_for_generation``;
 ``data/data_collator.py``, ``DataCollatorWithFlattening``; ``models/roberta``,
@@ -31,9 +31,9 @@ def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") 
     Parameters
     ----------
     attention_mask : integer array of shape [batch, n]
-        1 for a token, 0 for padding, which may stand anywhere.
+        1 for a token, 0 for padding, which may be anywhere.
     padded : "zero" or "one"
-        What padding is given. It is never looked at, but it must be a valid index.
+        Position of padding. It has no effect, but must be a valid index.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") 
     Raises
     ------
     TypeError, ValueError
-        If attention_mask is not of this kind, or padded is unknown.
+        If attention_mask is out of its domain, or padded is unknown.
     """
     arguments.choice("padded", padded, PADDED)
     mask = _mask(attention_mask)
@@ -50,15 +50,15 @@ def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") 
 
 
 def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> Ids:
-    """Return rows of a table of positions that begins behind the row of the padding token.
+    """Return rows of a position table in which position 0 follows the row of the padding token.
 
     Parameters
     ----------
     attention_mask : integer array of shape [batch, n]
-        1 for a token, 0 for padding, which may stand anywhere.
+        1 for a token, 0 for padding, which may be anywhere.
     padding_index : int
-        The vocabulary's index of the padding token, at least 0. Padding is given this number, the
-        first token the next one.
+        The vocabulary's index of the padding token, at least 0. Padding gets this row, the first
+        token the next one.
 
     Returns
     -------
@@ -67,27 +67,27 @@ def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> I
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind.
+        If an argument is out of its domain.
     """
     mask = _mask(attention_mask)
     return mask.cumsum(axis=1) * mask + arguments.integer("padding_index", padding_index, 0)
 
 
 def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length: int) -> Ids:
-    """Return rows of a table of positions for new tokens behind a cache.
+    """Return rows of a position table for new tokens after a cache.
 
-    The table is that of :func:`fairseq_position_ids`; here the rows follow from the tokens
+    The table is that of :func:`fairseq_position_ids`; here padding is read from the tokens
     themselves.
 
     Parameters
     ----------
     input_ids : integer array of shape [batch, n]
-        The new tokens; those that are the padding token may stand anywhere.
+        The new tokens; padding tokens may be anywhere.
     padding_index : int
-        The vocabulary's index of the padding token, at least 0. Padding is given this number.
+        The vocabulary's index of the padding token, at least 0. Padding gets this row.
     past_length : int
-        How many tokens of every sequence the cache holds, at least 0. The first new token is given
-        the number padding_index + past_length + 1.
+        Number of cached tokens of every sequence, at least 0. The first new token gets the row
+        padding_index + past_length + 1.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind.
+        If an argument is out of its domain.
     """
     padding = arguments.integer("padding_index", padding_index, 0)
     mask = _integers("input_ids", input_ids, 2) != padding
@@ -106,12 +106,12 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
 
 
 def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
-    """Return positions of sequences packed into one row: each begins at 0 again.
+    """Return positions of sequences packed into one row: each starts again at 0.
 
     Parameters
     ----------
     lengths : integer array of shape [sequences]
-        How many tokens each sequence has, at least 0.
+        Number of tokens of each sequence, at least 0.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
     Raises
     ------
     TypeError, ValueError
-        If lengths are not of this kind.
+        If lengths are out of their domain.
     """
     sizes = _integers("lengths", lengths, 1)
     if np.any(sizes < 0):
@@ -130,14 +130,14 @@ def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
 
 
 def cached_position_ids(past_length: int, q_len: int) -> Ids:
-    """Return positions of new tokens behind those whose keys and values are cached.
+    """Return positions of new tokens after those whose keys and values are cached.
 
     Parameters
     ----------
     past_length : int
-        How many tokens the cache holds.
+        Number of cached tokens.
     q_len : int
-        How many new ones there are.
+        Number of new tokens.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def cached_position_ids(past_length: int, q_len: int) -> Ids:
     Raises
     ------
     TypeError, ValueError
-        If an argument is no whole number of at least 0.
+        If an argument is not an integer of at least 0.
     """
     past_length = arguments.integer("past_length", past_length, 0)
     return past_length + np.arange(arguments.integer("q_len", q_len, 0))

@@ -1,4 +1,4 @@
-"""Randomized positions: an ordered random part of a long range.
+"""Randomized positions: a sorted random subset of a long range.
 
 Source: Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of
 Transformers", arXiv 2305.16843, as released in google-deepmind/randomized_positional_encodings.
@@ -18,14 +18,14 @@ Ids = npt.NDArray[np.int64]
 def randomized_positions(order: npt.ArrayLike, n: int) -> Ids:
     """Return the first n numbers of a shuffled range, in ascending order.
 
-    What is random is given: the order into which a generator has brought the range.
+    The randomness is an argument: the order into which a generator has shuffled the range.
 
     Parameters
     ----------
     order : integers of shape [length]
         Each number from 0 to length - 1, once.
     n : int
-        Tokens, at most length.
+        Number of tokens, at most length.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def randomized_positions(order: npt.ArrayLike, n: int) -> Ids:
     TypeError
         If order does not hold integers along one axis, or n is not an integer.
     ValueError
-        If order is not such a range, or n is out of its domain.
+        If order is not a shuffled range, or n is out of its domain.
     """
     shuffled = _integers("order", order)
     length = len(shuffled)
@@ -57,19 +57,19 @@ def randomized_alibi_bias(
     *,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return ALiBi's bias with drawn distances: the k-th smallest for the k-th key away.
+    """Return ALiBi's bias with drawn distances: the k-th smallest for the k-th nearest key.
 
-    Query i stands at position ``k_len - q_len + i``. A key k places after it has the bias
-    ``-slope * after[k]``, one k places before it ``-slope * (before[k] - 1/2)``, of the distances
-    in ascending order, and the query's own key 0. Slopes are those of ALiBi, interpolated.
+    Query i is at position ``k_len - q_len + i``. With sorted distances, the k-th key after it has
+    the bias ``-slope * after[k]``, the k-th key before it ``-slope * (before[k] - 1/2)``, and its
+    own key 0. Slopes are those of ALiBi, interpolated.
 
     Parameters
     ----------
     heads, q_len, k_len : int
         q_len is at most k_len.
     before, after : integers of shape [k_len - 1] or longer
-        Different distances of at least 1, as a generator has shuffled them: the first k_len - 1
-        are drawn. The released code draws once for both sides, or once for each.
+        Different distances of at least 1, in the order of a generator: the first k_len - 1 are
+        used. The released code draws once for both sides, or once for each.
     dtype : dtype
         Of the result, rounded once.
 
@@ -81,7 +81,7 @@ def randomized_alibi_bias(
     Raises
     ------
     TypeError
-        If a number is not an integer.
+        If an argument does not hold integers.
     ValueError
         If an argument is out of its domain.
     """

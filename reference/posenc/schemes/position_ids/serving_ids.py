@@ -1,13 +1,13 @@
-"""Position ids while a model is served, or trained, in parts.
+"""Position ids in serving, and in training on several ranks.
 
-What a rank of several holds, drafts that branch, lengths and numbers of texts in place of a mask, a
-cache that drops and moves tokens, and windows of a prompt with images.
+Shards of a sequence, branching drafts, lengths or segment numbers in place of a mask, a cache that
+drops and moves tokens, and windows of a prompt with images.
 
 Sources: zhuzilin/ring-flash-attention (``extract_local``) and Megatron-LM
 (``get_batch_on_this_cp_rank``); ggml-org/llama.cpp, pull request 3624 and ``llama.h``
 (``llama_memory_seq_rm``, ``llama_memory_seq_add``); microsoft/onnxruntime
 (``SeqlensToPosIdsPrompt``); tensorflow/tensor2tensor (``pack_dataset``); transformers 4.49
-(``models/qwen2_vl``, ``get_rope_index``, of which decoding adds ``rope_deltas``).
+(``models/qwen2_vl``, ``get_rope_index``, whose ``rope_deltas`` decoding adds).
 """
 
 import numpy as np
@@ -32,17 +32,17 @@ APPEND, DROP, MOVE = range(3)
 
 
 def shard_position_ids(length: int, rank: int, ranks: int, *, share: str = "contiguous") -> Ids:
-    """Return positions of the tokens that one rank of several holds of a sequence.
+    """Return positions of one rank's share of the tokens of a sequence.
 
     Parameters
     ----------
     length : int
-        Tokens of the whole sequence, a multiple of ranks; of twice as many for zigzag.
+        Tokens of the whole sequence, a multiple of ranks, or of 2 * ranks for zigzag.
     rank, ranks : int
-        Which rank, from 0, and how many there are.
+        The rank, from 0, and the number of ranks.
     share : "contiguous", "zigzag" or "round-robin"
-        A piece each; of twice as many pieces one from the front and its mirror image from the back;
-        or every so many-th token.
+        One piece for each rank; of 2 * ranks pieces, piece ``rank`` from the front and piece
+        ``rank`` from the back; or every ranks-th token.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def shard_position_ids(length: int, rank: int, ranks: int, *, share: str = "cont
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind, or the sequence cannot be shared so.
+        If an argument is out of its domain, or the sequence cannot be divided evenly.
     """
     arguments.choice("share", share, SHARES)
     count = arguments.integer("ranks", ranks, 1)
@@ -71,24 +71,24 @@ def shard_position_ids(length: int, rank: int, ranks: int, *, share: str = "cont
 
 
 def tree_position_ids(past_length: int, parents: npt.ArrayLike) -> Ids:
-    """Return positions of the tokens of a draft that branches, behind a cache.
+    """Return positions of the tokens of a branching draft after a cache.
 
     Parameters
     ----------
     past_length : int
-        How many tokens the cache holds.
+        Number of cached tokens.
     parents : integer array of shape [n]
-        The row of the token that each one follows, above its own; -1 if it follows the cache.
+        The row of each token's predecessor, above its own row; -1 if it follows the cache.
 
     Returns
     -------
     int64 array of shape [n]
-        Tokens that follow the same one have the same position.
+        Tokens with the same predecessor have the same position.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind, or a token follows itself or a later one.
+        If an argument is out of its domain, or a token follows itself or a later one.
     """
     past = arguments.integer("past_length", past_length, 0)
     before = _integers("parents", parents, 1)
@@ -103,18 +103,18 @@ def tree_position_ids(past_length: int, parents: npt.ArrayLike) -> Ids:
 def length_position_ids(
     lengths: npt.ArrayLike, past_lengths: npt.ArrayLike, n: int, *, padded: str = "one"
 ) -> Ids:
-    """Return positions of sequences that are padded on the right, from their lengths.
+    """Return positions of right-padded sequences, from their lengths.
 
     Parameters
     ----------
     lengths : integer array of shape [batch]
         Tokens of each sequence, at most n.
     past_lengths : integer array of shape [batch]
-        Tokens of each sequence that the cache holds already.
+        Cached tokens of each sequence.
     n : int
-        Columns: tokens and padding.
+        Number of columns: tokens and padding.
     padded : "one" or "continued"
-        What padding is given: 1, or the numbers that tokens would have there.
+        Position of padding: 1, or the position that a token would have there.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def length_position_ids(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind.
+        If an argument is out of its domain.
     """
     arguments.choice("padded", padded, PADDED)
     sizes, past = _integers("lengths", lengths, 1), _integers("past_lengths", past_lengths, 1)
@@ -137,22 +137,22 @@ def length_position_ids(
 
 
 def segment_position_ids(segments: npt.ArrayLike) -> Ids:
-    """Return positions of packed texts, from a number for each token that says of which text it is.
+    """Return positions of packed texts, from the number of each token's text.
 
     Parameters
     ----------
     segments : integer array of shape [batch, n]
-        The same number for all tokens of a text, another one for the text behind it; 0 for padding.
+        The same number for all tokens of a text, another for the next text; 0 for padding.
 
     Returns
     -------
     int64 array of shape [batch, n]
-        Each text begins at 0; so has all padding.
+        Each text begins at 0; padding is 0.
 
     Raises
     ------
     TypeError, ValueError
-        If segments are not of this kind.
+        If segments are out of their domain.
     """
     given = _integers("segments", segments, 2)
     if (given < 0).any():
@@ -165,24 +165,24 @@ def segment_position_ids(segments: npt.ArrayLike) -> Ids:
 
 
 def session_position_ids(events: npt.ArrayLike) -> Ids:
-    """Return the positions that tokens are given in a session whose cache drops and moves tokens.
+    """Return the positions of tokens in a session whose cache drops and moves tokens.
 
     Parameters
     ----------
     events : integer array of shape [m, 3]
-        In order: (0, n, 0) appends n tokens, behind the last position that is held, from 0 if none
-        is; (1, start, stop) drops the tokens at positions from start to stop - 1; (2, start, delta)
-        moves the tokens at positions from start on by delta.
+        In order: (0, n, 0) appends n tokens after the largest position in the cache, from 0 if it
+        is empty; (1, start, stop) drops the tokens at positions from start to stop - 1;
+        (2, start, delta) moves the tokens at positions from start on by delta.
 
     Returns
     -------
-    int64 array, as long as tokens were appended
+    int64 array of shape [appended tokens]
         The position of each token when it was appended.
 
     Raises
     ------
     TypeError, ValueError
-        If events are not of this kind, or a token would be moved below 0 or onto another one.
+        If events are out of their domain, or a token would be moved below 0 or onto another one.
     """
     steps = _integers("events", events, 2)
     if steps.shape[1] != 3:
@@ -207,7 +207,7 @@ def session_position_ids(events: npt.ArrayLike) -> Ids:
 def m_rope_window_position_ids(
     segments: npt.ArrayLike, start: int, stop: int, *, merge_size: int = 1
 ) -> Ids:
-    """Return time, height and width of some tokens of a prompt with images, and of what follows it.
+    """Return time, height and width of a window of a prompt with images, and of decoded tokens.
 
     Parameters
     ----------
@@ -215,9 +215,9 @@ def m_rope_window_position_ids(
         The prompt, as for :func:`m_rope_position_ids`.
     start, stop : int
         Tokens from start to stop - 1, counted from the beginning of the prompt; those beyond its
-        end are decoded, and count on from its largest id.
+        end are decoded, and continue from its largest id.
     merge_size : int
-        Patches that are merged to one token along the height, and as many along the width.
+        Patches that are merged into one token along the height, and as many along the width.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""In which order encoders hold the patches of images.
+"""The order in which encoders hold the patches of images.
 
 Source: transformers 4.49, ``rot_pos_emb`` of ``models/qwen2_vl`` and ``get_window_index`` of
 ``models/qwen2_5_vl``.
@@ -15,24 +15,24 @@ Ids = npt.NDArray[np.int64]
 
 
 def merged_position_ids(grids: npt.ArrayLike, *, merge_size: int = 1) -> Ids:
-    """Return height and width of each patch, where patches that are merged follow each other.
+    """Return height and width of each patch, with merged patches next to each other.
 
     Parameters
     ----------
     grids : integer array of shape [s, 3]
         Frames, height and width in patches of each image or video.
     merge_size : int
-        Patches that are merged to one token along the height, and as many along the width.
+        Patches that are merged into one token along the height, and as many along the width.
 
     Returns
     -------
     int64 array of shape [2, patches]
-        Frame by frame, in each block by block, in each row by row.
+        Frame by frame; within a frame block by block, within a block row by row.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of this kind, or grids cannot be merged so.
+        If an argument is out of its domain, or grids are not multiples of merge_size.
     """
     merge = arguments.integer("merge_size", merge_size, 1)
     parts = [np.zeros((2, 0), dtype=np.int64)]
@@ -45,7 +45,7 @@ def merged_position_ids(grids: npt.ArrayLike, *, merge_size: int = 1) -> Ids:
 
 
 def window_order(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> Ids:
-    """Return which merged token stands at each place, once they are sorted by windows.
+    """Return the order of merged tokens that sorts them by windows.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def window_order(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> I
         Frames, height and width in patches of each image or video.
     window : int
         Tokens of a window along the height, and as many along the width, after merging. Windows at
-        the lower and right border are smaller where the grid is no multiple.
+        the lower and right border are smaller if the grid is not a multiple.
     merge_size : int
-        Patches that are merged to one token along the height, and as many along the width.
+        Patches that are merged into one token along the height, and as many along the width.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def window_order(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> I
 
 
 def window_edges(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> Ids:
-    """Return how many patches lie before each window, and behind the last one.
+    """Return the number of patches before each window, and the total.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def window_edges(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> I
 
 
 def _pieces(length: int, side: int) -> list[int]:
-    """Cut a length into pieces of one size, but for the last."""
+    """Cut a length into pieces of ``side``, of which the last may be shorter."""
     return [min(side, length - start) for start in range(0, length, side)]
 
 

@@ -24,11 +24,11 @@ def cope_scores(
     *,
     scaling: str = "dot-product",
 ) -> npt.NDArray[np.floating]:
-    """Compute causal logits whose positions count each key as far as its gate is open.
+    """Compute causal logits with positions that are sums of gates.
 
     The gate of key j for query i is ``sigmoid(q_i . k_j / sqrt(head_dim))``. The key's position is
     the sum of the gates of keys j to i, at most npos-1; its vector is interpolated between two rows
-    of the table. Query i stands at position ``k_len - q_len + i`` of the keys.
+    of the table. Query i is at position ``k_len - q_len + i``.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def cope_scores(
     table : floating array of shape [npos, head_dim]
         Vectors of the whole positions 0 … npos-1, the same for all heads.
     scaling : "dot-product" or "sum"
-        Whether 1 / sqrt(head_dim) multiplies ``q . k`` alone, as in the paper's listing, or the sum
-        of ``q . k`` and the product of the query with the interpolated vector. Gates follow from
-        scaled dot products either way.
+        Whether 1 / sqrt(head_dim) multiplies only ``q . k``, as in the paper's listing, or the sum
+        of ``q . k`` and the product of the query with the interpolated vector. Gates are computed
+        from scaled dot products either way.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Minus infinity where j > i. Computed in more than float64 and rounded once.
+        Minus infinity where j > i. Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -66,9 +66,9 @@ def cope_gated_scores(
     *,
     scaling: str = "dot-product",
 ) -> npt.NDArray[np.floating]:
-    """Compute the logits of :func:`cope_scores` with gates from other vectors than the keys.
+    """Compute the logits of :func:`cope_scores` with gates from vectors other than the keys.
 
-    They may come from a projection of its own, or be the values. The gate of key j for query i is
+    They may come from a separate projection, or be the values. The gate of key j for query i is
     ``sigmoid(q_i . gate_keys_j / sqrt(head_dim))``.
 
     Parameters
@@ -76,9 +76,9 @@ def cope_gated_scores(
     q : floating array of shape [heads, q_len, head_dim]
         Queries, not scaled; q_len is at most k_len.
     k : floating array of shape [heads, k_len, head_dim]
-        Keys, of the content alone.
+        Keys, used only for the content.
     gate_keys : floating array of shape [heads, k_len, head_dim]
-        What queries are multiplied with to open gates.
+        Vectors by which queries are multiplied to compute gates.
     table : floating array of shape [npos, head_dim]
         Vectors of the whole positions 0 … npos-1, the same for all heads.
     scaling : "dot-product" or "sum"
@@ -87,7 +87,7 @@ def cope_gated_scores(
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Minus infinity where j > i. Computed in more than float64 and rounded once.
+        Minus infinity where j > i. Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -143,12 +143,12 @@ def _positions(gates: Pair, last: int) -> Pair:
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
     lost = two_sum(before, high).low
     position = two_sum(sums, np.cumsum(lost + low, axis=-1))
-    # Both rows are the last one there, so that the low word does not matter.
+    # At ``last`` both rows are the last one, so the low word does not matter.
     return Pair(np.minimum(position.high, last)[..., ::-1], position.low[..., ::-1])
 
 
 def _interpolated(by_row: Pair, position: Pair) -> Pair:
-    """Interpolate between the products with the rows on either side of each position."""
+    """Interpolate between the products with the two rows around each position."""
     below = np.floor(position.high)
     rows = below.astype(np.int64)
     first, second = (

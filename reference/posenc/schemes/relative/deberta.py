@@ -17,7 +17,7 @@ __all__ = ["deberta_bucket", "deberta_scores", "deberta_v2_scores"]
 FAR = ("clamped", "growing")
 P2C_INDICES = ("query-minus-key", "key-minus-query")
 NEAR = 1e-9
-"""Far more than float64 can err in a logarithm of a distance, and far less than its steps."""
+"""Far more than float64's error in the logarithm of a distance, and far less than its steps."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -29,24 +29,24 @@ def deberta_bucket(
     num_buckets: int = 256,
     max_relative_positions: int = 512,
 ) -> Integers:
-    """Return the signed bucket of each distance, by a rule in whole numbers.
+    """Return the signed bucket of each distance, by a rule in integers.
 
     Distances of magnitude n up to ``mid = num_buckets // 2`` are their own bucket. Beyond, the
     magnitude of the bucket is ``mid + c`` with the least whole c for which
     ``last^c * mid^(mid - 1) >= n^(mid - 1) * mid^c``, with ``last = max_relative_positions - 1``;
-    this is the released code's rounded-up logarithm without logarithms. The sign is that of the
-    distance.
+    this is the released code's rounded-up logarithm, computed without logarithms. The sign is that
+    of the distance.
 
     Parameters
     ----------
     relative_position : integer array of any shape
         Query position minus key position.
     far : "clamped" or "growing"
-        Whether magnitudes are first cut to last, or buckets go on growing.
+        Whether magnitudes are first clamped to last, or buckets keep growing.
     num_buckets : int
         Buckets of one direction, at least 4; the tables have twice as many rows.
     max_relative_positions : int
-        One more than the distance that has the last bucket; at least mid + 2.
+        One more than the distance with the last bucket; at least mid + 2.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def deberta_scores(
     """Compute the logits: content to content, content to position, and position to content.
 
     ``(q_i · k_j + q_i · k_r[δ(i, j)] + k_j · q_r[δ']) / sqrt(3 * head_dim)``, where δ is the
-    distance i - j plus span, cut to 0 … 2 span - 1.
+    distance i - j plus span, clamped to 0 … 2 span - 1.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def deberta_scores(
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or p2c_index is unknown.
     """
@@ -122,7 +122,7 @@ def deberta_v2_scores(
 
     There are as many buckets as span. The logits are
     ``(q_i · k_j + q_i · k_r[δ] + k_j · q_r[δ]) / sqrt(3 * head_dim)``, where δ is the bucket of
-    i - j plus span, cut to 0 … 2 span - 1.
+    i - j plus span, clamped to 0 … 2 span - 1.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def deberta_v2_scores(
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """
@@ -178,11 +178,11 @@ def _relative(given: Operands) -> Integers:
 def _scores(
     given: Operands, distance: Integers, *, transposed: bool = False
 ) -> npt.NDArray[np.floating]:
-    """Add up the three terms; look position to content up at δ(j, i) if transposed."""
+    """Add up the three terms; read position-to-content at δ(j, i) if transposed."""
     heads, rows = given.sizes["heads"], given.sizes["rows"]
     index = np.clip(distance + rows // 2, 0, rows - 1)
     to_position = _looked_up(products(given["q"], given["k_r"]), index, heads)
-    # One row for each key, so that the index of key j and query i is the transposed one.
+    # One row for each key: the index for key j and query i is the transpose.
     by_key = index if transposed else index.T
     to_content = _looked_up(products(given["k"], given["q_r"]), by_key, heads)
     scores = add(products(given["q"], given["k"]), to_position)
@@ -191,7 +191,7 @@ def _scores(
 
 
 def _looked_up(scores: Pair, index: Integers, heads: int) -> Pair:
-    """Pick from each row the scores with the relative positions that the index names."""
+    """Pick the scores at ``index`` from each row."""
     everywhere = np.broadcast_to(index, (heads, *index.shape))
     return Pair(*(np.take_along_axis(part, everywhere, -1) for part in scores))
 
@@ -199,8 +199,8 @@ def _looked_up(scores: Pair, index: Integers, heads: int) -> Pair:
 def _beyond(distance: Integers, mid: int, last: int) -> Integers:
     """Find the least whole c with ``(last/mid)^c >= (n/mid)^(mid-1)``; at most 0 up to mid.
 
-    A logarithm that comes out near a whole number could lie on either side of it; then whole
-    numbers decide, so that no machine's last bit matters.
+    A logarithm near a whole number could lie on either side of it; then integer arithmetic decides,
+    so that the result is the same on every machine.
     """
     each, where = np.unique(distance, return_inverse=True)
     ratio = np.log(np.maximum(each, mid) / mid) / np.log(last / mid)

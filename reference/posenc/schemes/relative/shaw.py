@@ -26,7 +26,7 @@ def shaw_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute logits ``q_i . (k_j + a[clip(j - i, -k, k) + k]) / sqrt(head_dim)`` (equation 4).
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j. Nothing is masked.
+    Query i is at position ``k_len - q_len + i``, key j at position j. Nothing is masked.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def shaw_scores(
     table : floating array of shape [2k+1, head_dim]
         Vectors a of the clipped offsets, the same for all heads.
     offset : "key-minus-query" or "query-minus-key"
-        Whether row 2k is for keys k or more ahead of the query, as in the paper, or behind it.
+        Whether row 2k is for keys k or more after the query, as in the paper, or before it.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------
@@ -71,21 +71,21 @@ def shaw_values(
 ) -> npt.NDArray[np.floating]:
     """Compute outputs ``sum_j weights[i, j] (v_j + a[clip(j - i, -k, k) + k])`` (equation 3).
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
     weights : floating array of shape [heads, q_len, k_len]
-        What the softmax gave, or anything else; q_len is at most k_len.
+        The result of the softmax, or any other weights; q_len is at most k_len.
     v : floating array of shape [heads, k_len, head_dim]
         Values.
     table : floating array of shape [2k+1, head_dim]
-        Vectors a of the clipped offsets, the same for all heads; not those of the keys.
+        Vectors a of the clipped offsets, the same for all heads; not the table of the keys.
 
     Returns
     -------
     array of shape [heads, q_len, head_dim] and the dtype of v
-        Computed in more than float64 and rounded once.
+        Computed beyond float64 precision and rounded once.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Relative attention of Transformer-XL, and of XLNet and the Conformer after it.
+"""Relative attention of Transformer-XL, XLNet and the Conformer.
 
 Source: Dai et al. 2019, "Transformer-XL", arXiv 1901.02860, section 3.3 and appendix B; the order
 of sines and cosines and the clamp are those of its released code.
@@ -23,37 +23,37 @@ DISTANCES = ("past", "padded", "full")
 
 
 def relative_shift(x: npt.ArrayLike, *, distances: str = "past") -> npt.NDArray[np.floating]:
-    """Move scores by distance to the keys that stand at each distance.
+    """Move scores per distance to the keys at these distances.
 
-    Query i stands at position ``k_len - q_len + i``, so row i is moved to the left by
-    ``q_len - 1 - i`` places, or by one more if ``padded``. Nothing is computed.
+    Query i is at position ``k_len - q_len + i``, so row i is moved to the left by
+    ``q_len - 1 - i`` columns, or by one more if ``padded``. Nothing is computed.
 
     Parameters
     ----------
     x : floating array of shape [..., q_len, columns]
-        Column c holds the scores of each query with a distance of query minus key.
+        Column c holds the scores of each query at one distance, query minus key.
     distances : "past", "full" or "padded"
-        Which distances the columns hold, falling by one from column to column:
-        ``k_len - 1`` to 0, and keys after the query are hidden (Transformer-XL);
+        The distances of the columns, decreasing by one from column to column:
+        ``k_len - 1`` to 0, and keys after the query are masked (Transformer-XL);
         ``k_len - 1`` to ``-(q_len - 1)`` (Conformer);
         ``k_len`` to ``-(q_len - 1)``, of which the first is never read (XLNet).
 
     Returns
     -------
     array of shape [..., q_len, k_len] and the dtype of x
-        Minus infinity where a key is hidden.
+        Minus infinity where a key is masked.
 
     Raises
     ------
     TypeError
         If x is not floating.
     ValueError
-        If x has fewer than two axes, or too few columns for queries that are the last of the keys.
+        If x has fewer than two axes, or so few columns that there are fewer keys than queries.
 
     Notes
     -----
     Appendix B of the paper. Its released code does this by padding and reshaping, which leaves
-    other rows' scores where this function says minus infinity.
+    other rows' scores where this function returns minus infinity.
     """
     arguments.choice("distances", distances, DISTANCES)
     scores = np.asarray(x)
@@ -100,23 +100,23 @@ def transformer_xl_scores(
     w_kr : array of shape [heads, dim, head_dim]
         Projection of the sinusoids; dim is even.
     u, v : arrays of shape [heads, head_dim]
-        What every query adds to itself towards content and towards distance.
+        Biases added to every query for the content term and for the distance term.
     direction : "causal" or "two-sided"
-        Whether keys after the query are hidden, or seen at negative distances as in XLNet.
+        Whether keys after the query are masked, or seen at negative distances as in XLNet.
     layout : "concatenated" or "interleaved"
-        Sines in the first half of the channels and cosines in the second, or by turns.
+        Sines in the first half of the channels and cosines in the second, or interleaved.
     clamp_len : int or None
-        Distances are cut to at most this magnitude; at least 1. None cuts nothing.
+        Distances are clamped to this magnitude, at least 1. None means no clamping.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Minus infinity where a key is hidden.
+        Minus infinity where a key is masked.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or not all have one dtype.
+        If an array is not floating, or the dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
 
@@ -146,7 +146,7 @@ def transformer_xl_scores(
     known, place = np.unique(kept, return_inverse=True)
     place = place.reshape(kept.shape)
     r = _projected(given["w_kr"], _sinusoids(known, dim, layout))
-    # As two words, so that no sum is rounded on the way.
+    # As two words, so that the sums are not rounded.
     by_content, by_place = (two_sum(given["q"], given[name][:, None]) for name in ("u", "v"))
     content = dots(expanded(by_content, 2), pair(given["k"][:, None]))
     of_every = dots(expanded(by_place, 2), expanded(r, 1))
@@ -159,7 +159,7 @@ def transformer_xl_scores(
 
 
 def _sinusoids(distances: Array, dim: int, layout: str) -> Pair:
-    """Return the sinusoids of distances, of shape [distances, dim]."""
+    """Return the sinusoids of distances: shape [distances, dim]."""
     turns = turns_per_position(BASE, Fraction(2, dim), dim // 2)
     waves = sincos(distances.astype(np.float64), turns)
     join = np.concatenate if layout == "concatenated" else _by_turns

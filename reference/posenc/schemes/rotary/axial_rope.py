@@ -1,4 +1,4 @@
-"""Rotary position embedding of any number of axes, each with channels of its own.
+"""Rotary position embedding with any number of axes, each with its own channels.
 
 Sources: Su et al. 2021, "RoFormer", arXiv 2104.09864, for the rotation; black-forest-labs/flux for
 axes of unequal width; the code of Wan and CogVideoX for widths that follow from head_dim;
@@ -29,25 +29,25 @@ def axial_rope(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Turn queries or keys, the pairs of each axis by the position on that axis.
+    """Rotate the pairs of each axis by the position on that axis.
 
     The first ``widths[0] / 2`` pairs belong to axis 0, the next ``widths[1] / 2`` to axis 1, and
-    so on. Pair t = 0, 1, … of an axis of w channels turns by ``base ** (-2t / w)`` radians per
+    so on. Pair t = 0, 1, … of an axis of w channels rotates by ``base ** (-2t / w)`` radians per
     position.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [axes, n]
         Position of each token on each axis, in any order; at most 2**53 in magnitude.
     widths : integer array of shape [axes]
-        Channels, not pairs, of each axis: even, at least 2, head_dim together.
+        Channels, not pairs, of each axis: even, at least 2, adding up to head_dim.
     base : float
-        Of the geometric progression of frequencies of every axis.
+        Base of the geometric progression of frequencies of every axis.
     layout : "interleaved", "half" or "half-per-axis"
-        Pair t of all is channels (2t, 2t+1), or (t, t + head_dim/2). Or each axis has its channels
-        to itself, and pair t of an axis is channels t and t + w/2 of them.
+        Pair t of all is channels (2t, 2t+1), or (t, t + head_dim/2). Or each axis has its own block
+        of w channels, and pair t of an axis is channels t and t + w/2 of that block.
 
     Returns
     -------
@@ -107,24 +107,24 @@ def _widths(widths: npt.ArrayLike, head_dim: int) -> list[int]:
 
 
 def axial_rope_tiled(x: npt.ArrayLike, positions: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Turn queries or keys as V-JEPA 2 does, by two different angles in each pair.
+    """Transform queries or keys as V-JEPA 2 does, with two different angles in each pair.
 
     Time, height and width have ``w = 2 * (head_dim // 6)`` channels each, in this order; the
-    channels left over are returned as they are. Channel c of an axis has the angle position times
+    remaining channels stay unchanged. Channel c of an axis has the angle position times
     ``10000 ** (-2 (c % (w / 2)) / w)``. Each channel becomes itself times the cosine of its angle
     minus, or for the second channel of a pair plus, its neighbour times the sine of the same angle.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes; head_dim is at least 6.
+        Queries or keys, with any batch and head axes; head_dim is at least 6.
     positions : integer array of shape [3, n]
         Frame, row and column of each token; at most 2**53 in magnitude.
 
     Returns
     -------
     array of the shape and dtype of x
-        Computed in float64 and rounded once. This is no rotation: lengths change.
+        Computed in float64 and rounded once. This is not a rotation: lengths change.
 
     Raises
     ------
@@ -152,14 +152,14 @@ def axial_rope_tiled(x: npt.ArrayLike, positions: npt.ArrayLike) -> npt.NDArray[
 
 
 def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArray[np.int64]:
-    """Return the channels of time, height and width in a head of this size.
+    """Return the numbers of channels of time, height and width in a head.
 
     Parameters
     ----------
     head_dim : int
         Channels of a head: even and at least 6 for sixths, divisible by 16 for eighths.
     allocation : "sixths" or "eighths"
-        Height and width get ``2 * (head_dim // 6)`` each and time what is left; or time gets
+        Height and width get ``2 * (head_dim // 6)`` each and time the rest; or time gets
         ``head_dim / 4`` and the others ``3 * head_dim / 8`` each.
 
     Returns
@@ -171,7 +171,7 @@ def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArr
     TypeError
         If head_dim is not an integer.
     ValueError
-        If the axes would not have whole pairs, or there is no such allocation.
+        If the axes would not have whole pairs, or the allocation is unknown.
     """
     arguments.choice("allocation", allocation, ALLOCATIONS)
     channels = arguments.integer("head_dim", head_dim, 6)
@@ -201,12 +201,12 @@ def axial_rope_position_ids(
     tokens : int
         Length of the text, at least 0.
     grid : "flux", "flux-2", "qwen-image" or "z-image"
-        ``"flux"``: text stands at 0, a patch of image k at (k + frame, row, column).
+        ``"flux"``: text is at (0, 0, 0), a patch of image k at (k + frame, row, column).
         ``"flux-2"``: a fourth axis counts the text, token i at (0, 0, 0, i); a patch of image k
-        stands at (10k, row, column, 0).
-        ``"qwen-image"``: as flux, but rows and columns are counted from the middle,
-        ``-(height - height // 2)`` being the first row. Text token i stands at the same place m + i
-        on all axes, m being the largest of all ``height // 2`` and ``width // 2``.
+        is at (10k, row, column, 0).
+        ``"qwen-image"``: like flux, but rows and columns are counted from the middle, so that the
+        first row is ``-(height - height // 2)``. Text token i is at m + i on all axes, m being the
+        largest of all ``height // 2`` and ``width // 2``.
         ``"z-image"``: text token i at (1 + i, 0, 0), a patch at (1 + tokens + frame, row, column).
 
     Returns

@@ -23,10 +23,10 @@ def dual_chunk_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
-    Query i stands at position ``m = k_len - q_len + i``, key j at j. Chunks have
+    Query i is at position ``m = k_len - q_len + i``, key j at j. Chunks have
     ``s = chunk_size - local_size`` tokens. A key of the query's own chunk has the distance
-    ``m - j``; one of the chunk before ``min(m % s + s, chunk_size) - j % s``; one of a chunk before
-    that ``min(2 * s - 1, chunk_size) - j % s``.
+    ``m - j``; a key of the chunk before, ``min(m % s + s, chunk_size) - j % s``; a key of an
+    earlier chunk, ``min(2 * s - 1, chunk_size) - j % s``.
 
     Parameters
     ----------
@@ -37,21 +37,21 @@ def dual_chunk_scores(
     chunk_size : int
         The largest distance; at least 1.
     local_size : int
-        How far distances stay exact across the border of two chunks; at least 0, below chunk_size.
+        Distance that stays exact across the border of two chunks; at least 0, below chunk_size.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1) or (t, t + head_dim/2).
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed to more than float64 and rounded once; ``-inf`` at keys after the query.
+        Computed beyond float64 precision and rounded once; ``-inf`` at keys after the query.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or both have not one dtype.
+        If an array is not floating, or their dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """

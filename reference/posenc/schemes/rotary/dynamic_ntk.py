@@ -24,23 +24,23 @@ def dynamic_ntk_frequencies(
     length: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the frequencies for a sequence of a certain length.
+    """Return the frequencies for a sequence of the given length.
 
-    With d rotated channels, L = original_max_position_embeddings, and l the length, but at least L,
-    the base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
+    With d rotated channels, L = original_max_position_embeddings and l = max(length, L), the base
+    is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
 
     Parameters
     ----------
     rotary_dim : int
         Channels that are rotated: even, at least 4.
     base : float
-        Of the unscaled progression of frequencies.
+        Base of the unscaled progression of frequencies.
     factor : float
         At least 1.
     original_max_position_embeddings : int
-        Length that the model was trained for; up to it nothing is scaled.
+        Trained length of the model; up to it nothing is scaled.
     length : int
-        Of the present sequence, at least 1.
+        Length of the current sequence, at least 1.
     dtype : dtype
         Of the result, rounded once.
 
@@ -52,7 +52,7 @@ def dynamic_ntk_frequencies(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its domain; two channels are, since d - 2 would be 0.
+        If an argument is out of its domain, or rotary_dim is 2, where d - 2 would be 0.
     """
     size = scaling.even(rotary_dim)
     frequencies = _frequencies(
@@ -75,15 +75,15 @@ def dynamic_ntk(
     original_max_position_embeddings: int,
     length: int,
 ) -> npt.NDArray[np.floating]:
-    """Rotate each pair of channels of queries or keys, for a sequence of a certain length.
+    """Rotate each pair of channels of queries or keys, for a sequence of the given length.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes; head_dim is at least 4.
+        Queries or keys, with any batch and head axes; head_dim is at least 4.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
-        Position of each row, in any order; at most 2**53 in magnitude. The base follows from
-        length, not from them.
+        Position of each row, in any order; at most 2**53 in magnitude. The base depends on length,
+        not on positions.
     base, factor, original_max_position_embeddings, length
         As in :func:`dynamic_ntk_frequencies`.
     layout : "interleaved" or "half"
@@ -114,9 +114,9 @@ def dynamic_ntk(
 dynamic_ntk_vjp = rotation.transpose(dynamic_ntk)
 """Gradient of a loss with respect to the x of :func:`dynamic_ntk`.
 
-A rotation's transpose is its inverse: each pair turns back by position times the frequency for
-the length. x is the gradient with respect to the rotated queries or keys; everything else is as
-:func:`dynamic_ntk` was given it.
+A rotation's transpose is its inverse: each pair rotates back by position times the frequency for
+the length. x is the gradient with respect to the rotated queries or keys; all other arguments are
+as in :func:`dynamic_ntk`.
 """
 
 

@@ -19,7 +19,7 @@ __all__ = ["fope"]
 REST = ("ones", "unchanged")
 TURN = 2 * Decimal("3.14159265358979323846264338327950288419716939937510582097")
 SHORTEST = 7
-"""The least length over which a wave of one radian per position makes more than a turn."""
+"""The shortest length over which a wave of one radian per position exceeds a turn."""
 
 
 def fope(
@@ -32,31 +32,31 @@ def fope(
     base: float = 10000.0,
     rest: str = "ones",
 ) -> npt.NDArray[np.floating]:
-    """Multiply pairs by sums of waves, in the place of one cosine and one sine each.
+    """Multiply pairs by sums of waves, instead of one cosine and one sine each.
 
-    Pair t of head_dim / 2 is made of the channels t and t + head_dim / 2. Of RoPE's frequencies
-    those remain that turn more than once over the length. Pair t takes the sums of their cosines
-    and sines, each times a coefficient of column t.
+    Pair t is the channels t and t + head_dim / 2. Of RoPE's frequencies, only those remain that
+    make more than one turn over the length. Pair t is multiplied by the sums of their cosines and
+    of their sines, weighted by the coefficients of column t.
 
     Parameters
     ----------
     x : array of shape [..., n, head_dim]
         Queries or keys of one head; head_dim is even.
     positions : integers of shape [n]
-        Where they stand.
+        Position of each row.
     sin_coef, cos_coef : arrays of shape [frequencies, mixed]
-        Coefficients of the head. There are as many rows as frequencies remain, and at most
-        head_dim / 2 columns.
+        Coefficients of the head: a row for each remaining frequency, and at most head_dim / 2
+        columns.
     original_max_position_embeddings : int
-        Positions that the model was trained on, at least 7.
+        Trained length of the model, at least 7.
     base : float
         Above 0.
     rest : "ones" or "unchanged"
-        What pairs beyond the columns are multiplied by: cosine and sine of 1, or 1 and 0.
+        Cosine and sine for pairs beyond the columns: 1 and 1, or 1 and 0.
 
     Returns
     -------
-    array like x
+    array of the shape and dtype of x
 
     Raises
     ------
@@ -89,7 +89,7 @@ def fope(
 
 
 def _frequencies(base: float, length: int, head_dim: int) -> list[Decimal]:
-    """Return the radians per position that make more than a turn over the length."""
+    """Return RoPE's frequencies that make more than a turn over ``length``."""
     every = progression(base, Fraction(2, head_dim), head_dim // 2)
     return [each for each in every if each * length > TURN]
 

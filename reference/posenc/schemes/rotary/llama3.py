@@ -1,4 +1,4 @@
-"""Llama 3's scaling: rotary embedding whose slow frequencies alone are divided.
+"""Llama 3's scaling: rotary embedding with only the slow frequencies divided.
 
 Source: meta-llama/llama-models, models/llama3/model.py, apply_scaling. It is NTK-by-parts of Peng
 et al. 2023, "YaRN", arXiv 2309.00071, section 3.2, with other bounds.
@@ -26,25 +26,25 @@ def llama3_frequencies(
     original_max_position_embeddings: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the frequencies, the slow ones divided by a factor.
+    """Return the frequencies, the slow ones divided by ``factor``.
 
     Let r be the number of turns that a pair makes over original_max_position_embeddings positions.
-    Where r is at least high_freq_factor the frequency stays; where r is at most low_freq_factor it
-    is divided by factor; between the two the multiplier grows linearly with r, from 1/factor to 1.
+    If r is at least high_freq_factor the frequency stays; if r is at most low_freq_factor it is
+    divided by factor; between the two the multiplier grows linearly with r, from 1/factor to 1.
 
     Parameters
     ----------
     rotary_dim : int
         Channels that are rotated: even, at least 2.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     factor : float
         At least 1.
     low_freq_factor, high_freq_factor : float
         Bounds in turns; the first is above 0 and not above the second. If they are equal, the
         multiplier jumps there.
     original_max_position_embeddings : int
-        Length that the model was trained for.
+        Trained length of the model.
     dtype : dtype
         Of the result, rounded once.
 
@@ -85,7 +85,7 @@ def llama3(
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base, factor, low_freq_factor, high_freq_factor, original_max_position_embeddings
@@ -119,9 +119,9 @@ def llama3(
 llama3_vjp = rotation.transpose(llama3)
 """Gradient of a loss with respect to the x of :func:`llama3`.
 
-A rotation's transpose is its inverse: each pair turns back by position times scaled frequency. x is
-the gradient with respect to the rotated queries or keys; everything else is as :func:`llama3` was
-given it.
+A rotation's transpose is its inverse: each pair rotates back by position times scaled frequency. x
+is the gradient with respect to the rotated queries or keys; all other arguments are as in
+:func:`llama3`.
 """
 
 

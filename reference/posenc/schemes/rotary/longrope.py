@@ -1,4 +1,4 @@
-"""LongRoPE: rotary embedding with a divisor of its own for each frequency.
+"""LongRoPE: rotary embedding with a separate divisor for each frequency.
 
 Source: Ding et al. 2024, "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens", arXiv
 2402.13753, equation 3; microsoft/LongRoPE and Phi-3 in transformers for the length of the pairs
@@ -33,9 +33,9 @@ def longrope_frequencies(
     Parameters
     ----------
     factors : floating array of shape [r / 2]
-        By what each frequency is divided; finite and above 0.
+        Divisor of each frequency; finite and above 0.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     dtype : dtype
         Of the result, rounded once.
 
@@ -68,34 +68,34 @@ def longrope(
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of queries or keys at a frequency divided by its factor; make it longer.
+    """Rotate each pair of queries or keys at a frequency divided by its factor, and lengthen it.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     short_factors, long_factors : floating arrays of shape [r / 2]
-        By what each frequency is divided in short and in long texts.
+        Divisor of each frequency in short and in long texts.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     factor : float
-        s, by which texts grow longer.
+        s, the ratio of the new length to the trained one.
     original_max_position_embeddings : int
-        L, the length of the texts that the model was trained on, at least 2.
+        L, the trained length of the model, at least 2.
     choice : "length" or "long"
         long_factors if the largest position plus 1 is more than L, else short_factors, for all
-        rows; or long_factors always.
+        rows; or always long_factors.
     amplitude : "su" or "yarn"
-        For s above 1 pairs are made longer by ``sqrt(1 + ln(s) / ln(L))`` or by
+        Factor on the length of pairs if s is above 1: ``sqrt(1 + ln(s) / ln(L))`` or
         ``0.1 * ln(s) + 1``.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + r/2).
     rotary_dim : int or None
-        Channels r that are rotated, the leading ones; the others pass unchanged. None rotates all.
+        Number r of leading channels that are rotated; the others stay unchanged. None rotates all.
     attention_factor : float or None
-        By what pairs are made longer instead.
+        Factor on the length of pairs that replaces the one of ``amplitude``.
 
     Returns
     -------
@@ -143,19 +143,19 @@ def longrope_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the x of :func:`longrope`.
 
-    It follows from the gradient with respect to the result.
+    It is computed from the gradient with respect to the result.
 
-    It is the transpose, which is not the inverse: each pair turns back, and is made longer, not
-    shorter, by the factor of the forward pass. The positions choose the factors, as they did there.
+    It is the transpose, which is not the inverse: each pair rotates back, but is lengthened, not
+    shortened, by the factor of the forward pass. The positions choose the same list of factors.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
         Gradient with respect to the rotated queries or keys.
     positions, short_factors, long_factors, base, factor, original_max_position_embeddings
-        As :func:`longrope` was given them.
+        As in :func:`longrope`.
     choice, amplitude, layout, rotary_dim, attention_factor
-        As :func:`longrope` was given them.
+        As in :func:`longrope`.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def _divisors(name: str, factors: npt.ArrayLike) -> tuple[float, ...]:
 
 @lru_cache(maxsize=32)
 def _length(factor: float, trained: int, amplitude: str) -> Decimal:
-    """Return the factor by which pairs are made longer."""
+    """Return the factor on the length of pairs."""
     if factor <= 1:
         return Decimal(1)
     with localcontext(prec=_DIGITS):

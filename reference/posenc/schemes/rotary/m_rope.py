@@ -1,4 +1,4 @@
-"""Multimodal rotary position embedding: time, height and width, and the ids that go with it.
+"""Multimodal rotary position embedding by time, height and width, and its position ids.
 
 Sources: Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1; Huang et al. 2025, "Revisiting
 Multimodal Positional Encoding in Vision-Language Models", arXiv 2510.23095, for the interleaved
@@ -30,30 +30,30 @@ def m_rope(
     layout: str = "interleaved",
     allocation: str = "contiguous",
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of channels of queries or keys by the time, the height or the width.
+    """Rotate each pair of channels of queries or keys by the time, the height or the width.
 
-    With r = 2 (sum of the sections) rotated channels, pair t = 0 … r/2-1 turns by
-    ``base ** (-2t / r)`` radians per position, as in :func:`posenc.rope`; the allocation says which
-    of the three positions it looks at.
+    With r = 2 (sum of the sections) rotated channels, pair t = 0 … r/2-1 rotates by
+    ``base ** (-2t / r)`` radians per position, as in :func:`posenc.rope`; ``allocation`` chooses
+    which of the three positions it uses.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [3, n]
         Time, height and width of each token, in any order; at most 2**53 in magnitude.
     sections : integer array of shape [3]
-        Pairs, not channels, of time, height and width. Channels beyond the 2 (sum of the sections)
-        leading ones pass unchanged.
+        Pairs, not channels, of time, height and width. Channels after the leading 2 (sum of the
+        sections) stay unchanged.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1) or (t, t + r/2).
     allocation : "contiguous", "interleaved" or "alternating"
-        The first sections[0] pairs look at the time, the next sections[1] at the height and the
-        rest at the width; or pairs 1, 4, 7, … look at the height and 2, 5, 8, … at the width, as
-        many as their sections say, and all others at the time; or height and width take turns from
-        pair 0 on, and the last pairs look at the time.
+        The first sections[0] pairs use the time, the next sections[1] the height and the rest the
+        width; or pairs 1, 4, 7, … use the height and 2, 5, 8, … the width, as many as their
+        sections say, and all others the time; or height and width alternate from pair 0 on, and
+        the last pairs use the time.
 
     Returns
     -------
@@ -65,8 +65,8 @@ def m_rope(
     TypeError
         If x is not floating, or positions or sections are not integers.
     ValueError
-        If an argument is out of its domain, shapes do not fit, or the sections cannot be
-        allocated so.
+        If an argument is out of its domain, shapes do not fit, or the sections do not fit the
+        allocation.
     """
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)
@@ -89,8 +89,8 @@ def m_rope(
 m_rope_vjp = rotation.transpose(m_rope)
 """Gradient of a loss with respect to the x of :func:`m_rope`.
 
-Each pair turns back by the time, height or width that it was turned by. x is the gradient with
-respect to the rotated queries or keys; everything else is as :func:`m_rope` was given it.
+Each pair rotates back by its time, height or width. x is the gradient with
+respect to the rotated queries or keys; all other arguments are as in :func:`m_rope`.
 """
 
 
@@ -133,8 +133,8 @@ def m_rope_position_ids(
 ) -> npt.NDArray[np.int64]:
     """Return time, height and width of each token of a sequence of texts, images and videos.
 
-    The three ids of a text token are equal and count on. Tokens of an image or video count time,
-    height and width from the segment's start, frame by frame and row by row.
+    The three ids of text tokens are equal and increase by 1. Tokens of an image or video count
+    time, height and width from the segment's start, frame by frame and row by row.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ def m_rope_position_ids(
         In order, for each image or video its frames, height and width in patches, and
         (tokens, 0, 0) for each text.
     merge_size : int
-        Patches that are merged to one token along the height, and as many along the width.
+        Patches that are merged into one token along the height, and as many along the width.
     next_position : "largest" or "spatial"
         The next segment starts at the largest id so far plus one; or, after an image or video, at
-        its start plus the larger one of its height and width in tokens, however many its frames.
+        its start plus the larger of its height and width in tokens, regardless of its frames.
     tokens_per_second, second_per_grid : float or None
-        Only together, above 0: frame t of a video has the time
-        ``floor(t * tokens_per_second * second_per_grid)``, and not t, counted from its start. The
-        product is exact.
+        Both or neither, above 0: frame t of a video has the time
+        ``floor(t * tokens_per_second * second_per_grid)`` instead of t, counted from its start.
+        The product is exact.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def m_rope_position_ids(
     TypeError
         If segments are not integers.
     ValueError
-        If segments are not of shape [s, 3], heights and widths are no multiples of merge_size, or
+        If segments are not of shape [s, 3], heights and widths are not multiples of merge_size, or
         seconds are out of their domain.
     """
     arguments.choice("next_position", next_position, NEXT_POSITIONS)
@@ -184,7 +184,7 @@ def m_rope_position_ids(
 
 
 def _step(tokens_per_second: float | None, second_per_grid: float | None) -> Fraction:
-    """Return by how much the time grows from frame to frame."""
+    """Return the time step from frame to frame."""
     if tokens_per_second is None and second_per_grid is None:
         return Fraction(1)
     if tokens_per_second is None or second_per_grid is None:

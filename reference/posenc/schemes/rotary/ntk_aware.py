@@ -21,16 +21,16 @@ def ntk_aware_frequencies(
     factor: float,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the frequencies of the base ``base * factor ** (d / (d-2))``, d being rotary_dim.
+    """Return the frequencies with the base ``base * factor ** (d / (d-2))``, d being rotary_dim.
 
     Parameters
     ----------
     rotary_dim : int
         Channels that are rotated: even, at least 4.
     base : float
-        Of the unscaled progression of frequencies.
+        Base of the unscaled progression of frequencies.
     factor : float
-        What the slowest frequency is divided by; at least 1.
+        Divisor of the slowest frequency; at least 1.
     dtype : dtype
         Of the result, rounded once.
 
@@ -42,7 +42,7 @@ def ntk_aware_frequencies(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its domain; two channels are, since d - 2 would be 0.
+        If an argument is out of its domain, or rotary_dim is 2, where d - 2 would be 0.
     """
     size = scaling.even(rotary_dim)
     return scaling.rounded(_frequencies(size, base=base, factor=factor), dtype)
@@ -61,7 +61,7 @@ def ntk_aware(
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes; head_dim is at least 4.
+        Queries or keys, with any batch and head axes; head_dim is at least 4.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base, factor : float
@@ -87,9 +87,9 @@ def ntk_aware(
 ntk_aware_vjp = rotation.transpose(ntk_aware)
 """Gradient of a loss with respect to the x of :func:`ntk_aware`.
 
-A rotation's transpose is its inverse: each pair turns back by position times stretched frequency. x
-is the gradient with respect to the rotated queries or keys; everything else is as :func:`ntk_aware`
-was given it.
+A rotation's transpose is its inverse: each pair rotates back by position times stretched frequency.
+x is the gradient with respect to the rotated queries or keys; all other arguments are as in
+:func:`ntk_aware`.
 """
 
 

@@ -26,19 +26,19 @@ def p_rope_frequencies(
 ) -> npt.NDArray[np.floating]:
     """Return the first ``floor(proportion * rotary_dim / 2)`` frequencies, 0 for other pairs.
 
-    Frequencies that are kept are those of the whole head, ``base ** (-2t / rotary_dim)``.
+    The remaining frequencies are those of the whole head, ``base ** (-2t / rotary_dim)``.
 
     Parameters
     ----------
     rotary_dim : int
         Channels of the head, rotated or not: even, at least 2.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     proportion : float
-        Share of the pairs that is rotated, from 0 to 1. It stands for the decimal number that
-        it is written as, so that 0.7 of 90 pairs are 63, although the float64 is a little less.
+        Share of the pairs that is rotated, from 0 to 1. It is read as the decimal number that it
+        is written as, so that 0.7 of 90 pairs are 63, although the float64 is a little less.
     factor : float
-        How many times longer the context becomes, at least 1: frequencies are divided by it.
+        Factor on the context length, at least 1: frequencies are divided by it.
     dtype : dtype
         Of the result, rounded once.
 
@@ -66,19 +66,18 @@ def p_rope(
     proportion: float,
     factor: float = 1.0,
 ) -> npt.NDArray[np.floating]:
-    """Rotate the fastest pairs of queries or keys; leave the others as they are.
+    """Rotate the fastest pairs of queries or keys; leave the others unchanged.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base, proportion, factor : float
         As in :func:`p_rope_frequencies`.
     layout : "interleaved" or "half"
-        Pairs are channels (2t, 2t+1), or (t, t + head_dim/2): of the whole head, whatever the
-        proportion.
+        Pairs are channels (2t, 2t+1), or (t, t + head_dim/2), of the whole head for any proportion.
 
     Returns
     -------
@@ -99,8 +98,8 @@ def p_rope(
 p_rope_vjp = rotation.transpose(p_rope)
 """Gradient of a loss with respect to the x of :func:`p_rope`.
 
-The fast pairs turn back; the gradient of the others passes as it came. x is the gradient with
-respect to the rotated queries or keys; everything else is as :func:`p_rope` was given it.
+The fast pairs rotate back; the gradient of the others is unchanged. x is the gradient with
+respect to the rotated queries or keys; all other arguments are as in :func:`p_rope`.
 """
 
 
@@ -110,7 +109,7 @@ def _frequencies(
     share = scaling.number("proportion", proportion, 0)
     if share > 1:
         raise ValueError(f"proportion is {proportion!r}; it must be from 0 to 1")
-    # repr gives the shortest decimal that reads back as the number: the one that was written.
+    # repr gives the shortest decimal that reads back as the number: the one in the source.
     kept = int(Fraction(repr(share)) * rotary_dim / 2)
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
     divisor = Decimal(scaling.number("factor", factor, 1))

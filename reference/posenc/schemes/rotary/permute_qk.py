@@ -1,4 +1,4 @@
-"""Rows of the projections of queries and keys, from one layout of rotary pairs to another.
+"""Conversion of query and key projections from one layout of rotary pairs to another.
 
 Source: models/llama/convert_llama_weights_to_hf.py in transformers, which converts Meta's weights.
 """
@@ -33,11 +33,11 @@ def permute_qk(
     k_weight : floating array of shape [key_heads * head_dim, width]
         Projection of keys.
     heads, key_heads : int
-        Query heads, and key heads, whose number divides theirs.
+        Numbers of query heads and of key heads; the second divides the first.
     direction : "interleaved-to-half" or "half-to-interleaved"
-        The layout that rows have, and the one that they get.
+        The old layout of the rows, and the new one.
     rotary_dim : int or None
-        Channels r of a head that are rotated, the leading ones; the others keep their places.
+        Number r of leading channels of a head that are rotated; the others stay. None means all.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def permute_qk(
     TypeError
         If weights are not floating.
     ValueError
-        If rows are not so many heads of one even size, or an argument is out of its domain.
+        If the rows do not divide into heads of one size, or an argument is out of its domain.
     """
     return _permuted("weight", 2, q_weight, k_weight, heads, key_heads, direction, rotary_dim)
 
@@ -62,7 +62,7 @@ def permute_qk_bias(
     direction: str = "interleaved-to-half",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Reorder the biases of both projections for another layout, as :func:`permute_qk`.
+    """Reorder the biases of both projections for another layout, like :func:`permute_qk`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _permuted(
 
 
 def _order(direction: str, rotated: int, head_dim: int) -> npt.NDArray[np.intp]:
-    """Return which row of a head comes to each place."""
+    """Return the old row for each new row of a head."""
     first = np.arange(0, rotated, 2)
     to_half = np.concatenate([first, first + 1])
     order = np.arange(head_dim)

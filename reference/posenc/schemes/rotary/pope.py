@@ -28,7 +28,7 @@ def pope_query(
     layout: str = "interleaved",
     base: float = 10000.0,
 ) -> npt.NDArray[np.floating]:
-    """Put queries into polar coordinates: ``softplus(x)`` times cosine and sine of the angle.
+    """Encode queries in polar form: ``softplus(x)`` times the cosine and sine of the angle.
 
     Channel j of the query at position p has the angle ``p * base ** (-j / head_dim)``.
 
@@ -37,9 +37,9 @@ def pope_query(
     x : array of shape [..., n, head_dim]
         Queries.
     positions : integers of shape [n]
-        Where they stand.
+        Position of each row.
     layout : "interleaved" or "half"
-        For each channel its cosine, then its sine; or all cosines before all sines.
+        For each channel the cosine, then the sine; or all cosines before all sines.
     base : float
         Above 0.
 
@@ -66,18 +66,18 @@ def pope_key(
     layout: str = "interleaved",
     base: float = 10000.0,
 ) -> npt.NDArray[np.floating]:
-    """Put keys into polar coordinates, with a learned phase added to the angle of each channel.
+    """Encode keys in polar form, with a learned phase added to the angle of each channel.
 
-    Otherwise as :func:`pope_query`.
+    In all other respects like :func:`pope_query`.
 
     Parameters
     ----------
     x : array of shape [..., n, head_dim]
         Keys of one head.
     positions : integers of shape [n]
-        Where they stand.
+        Position of each row.
     bias : array of shape [head_dim]
-        Phases in radians; those above 0 are taken for 0, and those below -2π for -2π.
+        Phases in radians, clamped to the range from -2π to 0.
     layout, base
         As in :func:`pope_query`.
 
@@ -101,7 +101,7 @@ def pope_key(
     turned = phases.astype(np.float64)
     if not np.all(np.isfinite(turned)):
         raise ValueError("bias must be finite")
-    turned = np.where((turned > 0) | (turned < -2 * math.pi), 0.0, turned)  # -2π turns nothing
+    turned = np.where((turned > 0) | (turned < -2 * math.pi), 0.0, turned)  # -2π is a whole turn
     more_sin, more_cos = (Pair(*(each[..., 0] for each in wave)) for wave in sincos(turned, RADIAN))
     waves = SinCos(
         add(times(sin, more_cos), times(cos, more_sin)),
@@ -113,7 +113,7 @@ def pope_key(
 def _waves(
     x: npt.ArrayLike, positions: npt.ArrayLike, base: float, layout: str
 ) -> tuple[npt.NDArray[np.floating], SinCos]:
-    """Return the array, and sines and cosines of shape [n, head_dim]."""
+    """Return x as an array, and sines and cosines of shape [n, head_dim]."""
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)
     where = rotation.rows(positions, values.shape)

@@ -26,16 +26,16 @@ def position_interpolation_frequencies(
     factor: float,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the frequencies divided by a factor: ``base ** (-2t / rotary_dim) / factor``.
+    """Return the frequencies divided by ``factor``: ``base ** (-2t / rotary_dim) / factor``.
 
     Parameters
     ----------
     rotary_dim : int
         Channels that are rotated: even, at least 2.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     factor : float
-        How many times longer the context becomes; at least 1.
+        Factor on the context length; at least 1.
     dtype : dtype
         Of the result, rounded once.
 
@@ -66,7 +66,7 @@ def position_interpolation(
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base, factor : float
@@ -93,9 +93,9 @@ def position_interpolation(
 position_interpolation_vjp = rotation.transpose(position_interpolation)
 """Gradient of a loss with respect to the x of :func:`position_interpolation`.
 
-A rotation's transpose is its inverse: each pair turns back by position times frequency over factor.
-x is the gradient with respect to the rotated queries or keys; everything else is as
-:func:`position_interpolation` was given it.
+A rotation's transpose is its inverse: each pair rotates back by position times frequency over
+factor. x is the gradient with respect to the rotated queries or keys; all other arguments are as in
+:func:`position_interpolation`.
 """
 
 

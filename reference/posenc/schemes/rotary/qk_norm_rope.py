@@ -1,4 +1,4 @@
-"""Rotary embedding of queries and keys that are normed first.
+"""Rotary embedding of queries and keys after normalisation.
 
 Source: fused_qk_norm_rope in vllm-project/vllm; Zhang and Sennrich 2019, arXiv 1910.07467.
 """
@@ -31,28 +31,28 @@ def qk_norm_rope(
     norm_weight: str = "factor",
     rotary_dim: int | None = None,
 ) -> Result:
-    """Norm queries and keys head by head, multiply them by weights, and rotate them.
+    """Normalise queries and keys per head, multiply them by weights, and rotate them.
 
     Parameters
     ----------
     q : floating array of shape [heads, n, head_dim]
         Queries.
     k : floating array of shape [key_heads, n, head_dim]
-        Keys, as a rule of fewer heads.
+        Keys, usually with fewer heads.
     q_weight, k_weight : floating arrays of shape [head_dim]
         Weights of the norms of queries and of keys.
     positions : integer array of shape [n]
         Position of each row.
     eps : float
-        What is added to the mean of squares, above 0.
+        Added to the mean of squares; above 0.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pair t of r rotated channels is channels (2t, 2t + 1), or (t, t + r / 2).
     norm_weight : "factor" or "one-plus"
-        Channels are multiplied by the weight, or by 1 and the weight.
+        Whether channels are multiplied by the weight, or by 1 plus the weight.
     rotary_dim : int, optional
-        Leading channels that are rotated; all if it is not given.
+        Number of leading channels that are rotated; all by default.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def qk_norm_rope(
 
 
 def _normed(rows: Result, factor: Pair, eps: float) -> Pair:
-    """Divide rows by their root mean square, and multiply channels by a factor."""
+    """Divide rows by their root mean square, and multiply channels by ``factor``."""
     values = rows.astype(np.float64)
     count = elementary.pair(float(max(values.shape[-1], 1)))
     mean = elementary.divide(elementary.sum_last(two_product(values, values)), count)

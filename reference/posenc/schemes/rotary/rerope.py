@@ -1,4 +1,4 @@
-"""ReRoPE: rotary embedding whose distances grow no more, or more slowly, beyond a window.
+"""ReRoPE: rotary embedding whose distances stop growing, or grow more slowly, beyond a window.
 
 Source: Su 2023, "Rectified Rotary Position Embeddings", https://kexue.fm/archives/9708, and the
 author's code, bojone/rerope.
@@ -27,8 +27,8 @@ def rerope_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
-    Query i stands at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j``, but
-    never more than the window.
+    Query i is at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j``, but
+    at most the window.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ def rerope_scores(
     window : int
         The largest distance; at least 1.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1) or (t, t + head_dim/2).
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed to more than float64 and rounded once; ``-inf`` at keys after the query.
+        Computed beyond float64 precision and rounded once; ``-inf`` at keys after the query.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or both have not one dtype.
+        If an array is not floating, or their dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """
@@ -72,7 +72,7 @@ def leaky_rerope_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
-    Query i stands at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j`` up
+    Query i is at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j`` up
     to the window, and ``window + (m - j - window) / factor`` beyond.
 
     Parameters
@@ -80,19 +80,19 @@ def leaky_rerope_scores(
     q, k, base, layout
         As in :func:`rerope_scores`.
     window : int
-        The distance up to which nothing is changed; at least 1.
+        The distance up to which nothing changes; at least 1.
     factor : float
-        What distances beyond the window are divided by; at least 1.
+        Divisor of distances beyond the window; at least 1.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed to more than float64 and rounded once; ``-inf`` at keys after the query.
+        Computed beyond float64 precision and rounded once; ``-inf`` at keys after the query.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or both have not one dtype.
+        If an array is not floating, or their dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """
@@ -112,7 +112,7 @@ def leaky_rerope_scores(
 
 
 def _together(one: SinCos, other: SinCos) -> SinCos:
-    """Return the sines and cosines of the sums of the angles."""
+    """Return the sine and cosine of the sum of two angles."""
     return SinCos(
         sin=add(times(one.sin, other.cos), times(one.cos, other.sin)),
         cos=add(times(one.cos, other.cos), negative(times(one.sin, other.sin))),

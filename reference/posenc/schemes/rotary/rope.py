@@ -24,23 +24,23 @@ def rope(
 ) -> npt.NDArray[np.floating]:
     """Rotate each pair of channels of queries or keys by position times frequency.
 
-    With r rotated channels, pair t = 0 … r/2-1 turns by ``base ** (-2t / r)`` radians per
+    With r rotated channels, pair t = 0 … r/2-1 rotates by ``base ** (-2t / r)`` radians per
     position, from its first channel towards its second.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved", "half" or "interleaved-to-half"
         Pairs are channels (2t, 2t+1); or (t, t + r/2); or are read from (2t, 2t+1) and written to
         (t, t + r/2).
     rotary_dim : int or None
-        Channels r that are rotated, the leading ones; the others pass unchanged. Frequencies
-        follow from r, not from head_dim. None rotates all.
+        Number r of leading channels that are rotated; the others stay unchanged. Frequencies
+        depend on r, not on head_dim. None rotates all.
 
     Returns
     -------
@@ -67,17 +67,17 @@ def rope_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the x of :func:`rope`.
 
-    It follows from the gradient with respect to the result.
+    It is computed from the gradient with respect to the result.
 
-    A rotation's transpose is its inverse: each pair turns back by position times frequency, and
-    goes back to the channels that it was read from.
+    A rotation's transpose is its inverse: each pair rotates back by position times frequency, and
+    is written to the channels that it was read from.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
         Gradient with respect to the rotated queries or keys.
     positions, base, layout, rotary_dim
-        As :func:`rope` was given them.
+        As in :func:`rope`.
 
     Returns
     -------

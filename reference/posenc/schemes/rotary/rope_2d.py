@@ -1,7 +1,7 @@
 """Rotary position embedding of rows and columns.
 
 Sources: Heo et al. 2024, "Rotary Position Embedding for Vision Transformer", arXiv 2403.13298
-(equation 12 is the axial form); mistralai/mistral-inference for the progression that is split;
+(equation 12 is the axial form); mistralai/mistral-inference for the split progression;
 facebookresearch/dinov3 for coordinates that do not count patches.
 """
 
@@ -34,29 +34,29 @@ def rope_2d(
     order: str = "column-first",
     progression: str = "shared",
 ) -> npt.NDArray[np.floating]:
-    """Turn queries or keys of patches, half of the pairs by the row and half by the column.
+    """Rotate queries or keys of patches, half of the pairs by the row and half by the column.
 
-    Of the head_dim / 2 pairs, ``order`` says which belong to which axis. Pair t = 0, 1, … of an
-    axis turns by ``base ** (-4t / head_dim)`` radians per position if the progression is shared.
-    If it is split, pair t of the first axis turns by ``base ** (-2 (2t) / head_dim)`` and of the
-    second by ``base ** (-2 (2t + 1) / head_dim)``.
+    ``order`` assigns the head_dim / 2 pairs to the axes. Pair t = 0, 1, … of an axis rotates by
+    ``base ** (-4t / head_dim)`` radians per position if the progression is shared. If it is split,
+    pair t of the first axis rotates by ``base ** (-2 (2t) / head_dim)`` and pair t of the second
+    by ``base ** (-2 (2t + 1) / head_dim)``.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes; head_dim is divisible by four.
+        Queries or keys, with any batch and head axes; head_dim is divisible by four.
     positions : integer array of shape [2, n]
         Row and column of each patch, in any order; at most 2**53 in magnitude.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved", "half" or "half-per-axis"
-        Pair t of all is channels (2t, 2t+1); or (t, t + head_dim/2); or, in each half of the
-        head by itself, (t, t + head_dim/4).
+        Pair t of all is channels (2t, 2t+1); or (t, t + head_dim/2); or, within each half of the
+        head, (t, t + head_dim/4).
     order : "row-first", "column-first" or "alternating"
         The first half of the pairs belongs to the row; or to the column; or the first pair
         belongs to the column, the second to the row, and so on.
     progression : "shared" or "split"
-        Both axes have the same frequencies, or they take turns with those of one progression.
+        Both axes have the same frequencies, or alternate between those of one progression.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def rope_2d(
 rope_2d_vjp = rotation.transpose(rope_2d)
 """Gradient of a loss with respect to the x of :func:`rope_2d`.
 
-Each pair turns back by the row or the column that it was turned by. x is the gradient with respect
-to the rotated queries or keys; everything else is as :func:`rope_2d` was given it.
+Each pair rotates back by its row or column. x is the gradient with respect to the rotated
+queries or keys; all other arguments are as in :func:`rope_2d`.
 """
 
 
@@ -94,15 +94,15 @@ def rope_2d_mixed(
     layout: str = "interleaved",
     order: str = "column-first",
 ) -> npt.NDArray[np.floating]:
-    """Turn queries or keys of patches, every pair by a learned mixture of row and column.
+    """Rotate queries or keys of patches, every pair by a learned mixture of row and column.
 
-    Pair t of head h turns by ``frequencies[0, h, t]`` times the coordinate of the first axis plus
+    Pair t of head h rotates by ``frequencies[0, h, t]`` times the coordinate of the first axis plus
     ``frequencies[1, h, t]`` times that of the second.
 
     Parameters
     ----------
     x : floating array of shape [..., heads, n, head_dim]
-        Queries or keys of any batch axes.
+        Queries or keys, with any batch axes.
     positions : integer array of shape [2, n]
         Row and column of each patch, in any order; at most 2**53 in magnitude.
     frequencies : floating array of shape [2, heads, head_dim / 2]
@@ -110,7 +110,7 @@ def rope_2d_mixed(
     layout : "interleaved", "half" or "half-per-axis"
         As in :func:`rope_2d`.
     order : "column-first" or "row-first"
-        Axis of ``frequencies[0]``.
+        The axis of ``frequencies[0]``.
 
     Returns
     -------
@@ -153,11 +153,11 @@ def rope_2d_image(
     order: str = "row-first",
     extent: str = "each-side",
 ) -> npt.NDArray[np.floating]:
-    """Turn queries or keys of all patches of an image by where in the image they are.
+    """Rotate queries or keys of all patches of an image by their place in the image.
 
-    The middle of patch p of a side of n patches has the coordinate ``(2p + 1) / n - 1``: an image
-    reaches from -1 to 1. Pair t = 0, 1, … of an axis makes ``base ** (-4t / head_dim)`` turns, not
-    radians, for each 1 of its coordinate.
+    The centre of patch p of a side of n patches has the coordinate ``(2p + 1) / n - 1``: an image
+    extends from -1 to 1. Pair t = 0, 1, … of an axis makes ``base ** (-4t / head_dim)`` turns, not
+    radians, per unit of the coordinate.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def rope_2d_image(
     height, width : int
         Patches from top to bottom and from left to right, at least 1.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved", "half" or "half-per-axis"
         As in :func:`rope_2d`.
     order : "row-first", "column-first" or "alternating"
         As in :func:`rope_2d`.
     extent : "each-side" or "longer-side"
-        What n is: the number of patches of the side itself, or of the longer of both sides.
+        Whether n is the number of patches of the side itself, or of the longer side.
 
     Returns
     -------

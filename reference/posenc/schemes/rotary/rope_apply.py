@@ -1,4 +1,4 @@
-"""Rotation by tables of cosines and sines that are given.
+"""Rotation by given tables of cosines and sines.
 
 Source: apply_rotary_pos_emb in transformers, apply_rotary_emb in meta-llama/llama-models, and the
 kernels of FlashInfer that take a cos_sin_cache.
@@ -23,20 +23,20 @@ def rope_apply(
     layout: str = "interleaved",
     table: str = "half-width",
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of channels of queries or keys by the cosine and sine given for it.
+    """Rotate each pair of channels of queries or keys by its cosine and sine from tables.
 
     Pair (x1, x2) becomes (x1 cos - x2 sin, x1 sin + x2 cos). cos² + sin² need not be 1.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     cos, sin : floating arrays of shape [n, r / 2], or [n, r] if doubled
-        A row for each row of x; r channels are rotated, the leading ones.
+        A row for each row of x; the leading r channels are rotated.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + r/2).
     table : "half-width" or "doubled"
-        A number for each pair, or for each channel: both channels of a pair have the same.
+        A number for each pair, or for each channel, the same for both channels of a pair.
 
     Returns
     -------
@@ -61,14 +61,14 @@ def rope_apply(
 def rope_apply_pairs(
     x: npt.ArrayLike, cis: npt.ArrayLike, *, layout: str = "interleaved", table: str = "complex"
 ) -> npt.NDArray[np.floating]:
-    """Multiply each pair of queries or keys by the complex number that is given for it.
+    """Multiply each pair of queries or keys by its complex number from a table.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     cis : floating array of shape [n, r / 2, 2]
-        Real and imaginary part, that is cosine and sine, for each pair.
+        Real and imaginary parts, that is, cosine and sine, of each pair.
     layout, table
         As for :func:`rope_apply`; the table is ``"complex"``.
 
@@ -97,14 +97,14 @@ def rope_apply_cache(
     layout: str = "interleaved",
     table: str = "side-by-side",
 ) -> npt.NDArray[np.floating]:
-    """Turn each row of queries or keys by the row of a cache that it asks for.
+    """Rotate each row of queries or keys by the row of a cache given in ``rows``.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     rows : integer array of shape [n]
-        Row of the cache for each row of x, its position as a rule.
+        Row of the cache for each row of x, usually its position.
     cache : floating array of shape [length, r]
         Cosines, then sines.
     layout, table

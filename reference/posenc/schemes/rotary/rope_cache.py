@@ -1,4 +1,4 @@
-"""Rotary embedding of keys that lie in a cache and are moved there.
+"""Rotary embedding of cached keys that are moved to other positions.
 
 Source: build_rope_shift in ggml-org/llama.cpp, and SinkCache in transformers 4.38.
 """
@@ -23,20 +23,20 @@ def rope_shift(
     layout: str = "interleaved",
     rotary_dim: int | None = None,
 ) -> Result:
-    """Turn keys of a cache, which are rotated already, by the distances that they are moved.
+    """Rotate the already rotated keys of a cache by the distances that they are moved.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Keys as they lie in the cache.
+        Cached keys.
     deltas : integer array of shape [n]
-        New position less the old one of each row; below 0 where it moves to the front.
+        New position minus old position of each row; below 0 if it moves towards the front.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pair t of r rotated channels is channels (2t, 2t + 1), or (t, t + r / 2).
     rotary_dim : int, optional
-        Leading channels that were rotated; all if it is not given.
+        Number of leading channels that were rotated; all by default.
 
     Returns
     -------

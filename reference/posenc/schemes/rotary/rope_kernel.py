@@ -1,4 +1,4 @@
-"""Rotary embedding as kernels are called: for several sequences, or queries and keys, at once.
+"""Rotary embedding with the signatures of kernels: several sequences, or queries with keys.
 
 Source: apply_rotary_emb in Dao-AILab/flash-attention, apply_rope in flashinfer-ai/flashinfer, and
 rotary_embedding in vllm-project/vllm.
@@ -32,7 +32,7 @@ def rope_batched(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Rotate queries or keys of several sequences, each of which has positions of its own.
+    """Rotate queries or keys of several sequences, each with its own positions.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def rope_batched(
     positions : integer array of shape [batch, n]
         Position of each row of each sequence.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pair t is channels (2t, 2t + 1), or (t, t + head_dim / 2).
 
@@ -66,7 +66,7 @@ def rope_batched(
 def rope_offsets(
     x: npt.ArrayLike, offsets: npt.ArrayLike, *, base: float = 10000.0, layout: str = "interleaved"
 ) -> Result:
-    """Rotate queries or keys of several sequences whose first rows have positions of their own.
+    """Rotate queries or keys of several sequences, each with its own first position.
 
     Parameters
     ----------
@@ -102,15 +102,15 @@ def rope_packed(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Rotate queries or keys of sequences that lie one behind the other, without padding.
+    """Rotate queries or keys of sequences packed one after the other, without padding.
 
     Parameters
     ----------
     x : floating array of shape [heads, total, head_dim]
         Queries or keys.
     cu_seqlens : integer array of shape [sequences + 1]
-        Sequence i has the rows from cu_seqlens[i] to cu_seqlens[i + 1] - 1; the first is 0 and the
-        last the number of rows. A sequence may be empty.
+        Sequence i has the rows from cu_seqlens[i] to cu_seqlens[i + 1] - 1; the first entry is 0
+        and the last the number of rows. A sequence may be empty.
     offsets : integer array of shape [sequences]
         Position of the first row of each sequence; the others follow.
     base, layout
@@ -145,14 +145,14 @@ def rope_query_key(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Rotate queries and keys at once.
+    """Rotate queries and keys in one call.
 
     Parameters
     ----------
     q : floating array of shape [heads, n, head_dim]
         Queries.
     k : floating array of shape [key_heads, n, head_dim]
-        Keys, as a rule of fewer heads.
+        Keys, usually with fewer heads.
     positions : integer array of shape [n]
         Position of each row.
     base, layout
@@ -177,12 +177,12 @@ def rope_query_key(
 def rope_in_place(
     x: Result, positions: npt.ArrayLike, *, base: float = 10000.0, layout: str = "interleaved"
 ) -> Result:
-    """Rotate queries or keys, and write the result over them.
+    """Rotate queries or keys in place.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys, which become the rotated ones.
+        Queries or keys, which are overwritten.
     positions : integer array of shape [n]
         Position of each row.
     base, layout
@@ -214,7 +214,7 @@ def rope_qkv(
     layout: str = "interleaved",
     packing: str = "blocks",
 ) -> Result:
-    """Rotate queries and keys in the result of one projection; values beside them stay.
+    """Rotate queries and keys in the result of one projection; leave the values unchanged.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def rope_qkv(
     positions : integer array of shape [n]
         Position of each row.
     heads, key_heads : int
-        Heads of the query, and of the key and the value.
+        Number of query heads, and of key heads, which is also that of value heads.
     base, layout
         As for :func:`rope_batched`.
     packing : "blocks" or "by-group"
@@ -238,7 +238,7 @@ def rope_qkv(
     Raises
     ------
     TypeError, ValueError
-        As :func:`rope_batched`. ValueError if groups of queries have no size in common.
+        As :func:`rope_batched`. ValueError if the query heads do not make groups of one size.
     """
     arguments.choice("packing", packing, PACKINGS)
     values = arguments.floating("qkv", qkv, 2)

@@ -1,4 +1,4 @@
-"""Self-Extend: rotary embedding with near keys as ever, and far ones at grouped positions.
+"""Self-Extend: rotary embedding with exact distances of near keys and grouped ones of far keys.
 
 Source: Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning", arXiv
 2401.01325, section 3 and algorithm 1; the blocks are those of llama.cpp's group attention.
@@ -26,10 +26,10 @@ def self_extend_scores(
 ) -> npt.NDArray[np.floating]:
     """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
-    Query i stands at position ``m = k_len - q_len + i``, key j at j. With ``g = group_size`` and
-    ``w = window``, the distance of neighbours is ``m - j``. Of other keys it is
+    Query i is at position ``m = k_len - q_len + i``, key j at j. With ``g = group_size`` and
+    ``w = window``, the distance of neighbours is ``m - j``. For other keys it is
     ``m // g + w - w // g - j // g`` if neighbours are the last w keys, and
-    ``m - (m // w) * (w - w // g) - j // g`` if they are those of the query's own block.
+    ``m - (m // w) * (w - w // g) - j // g`` if they are the keys of the query's own block.
 
     Parameters
     ----------
@@ -38,26 +38,26 @@ def self_extend_scores(
     k : array of shape [heads, k_len, head_dim]
         Keys, not rotated.
     group_size : int
-        Positions that far keys share; at least 1.
+        Number of positions in a group; at least 1.
     window : int
-        Keys that may be neighbours, the query itself among them; at least 1.
+        Largest number of neighbours, including the query itself; at least 1.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1) or (t, t + head_dim/2).
     neighbours : "sliding" or "blocks"
-        Neighbours are the window's number of keys up to the query, or those of the query's own
-        block of as many; a whole number of groups makes a block.
+        Neighbours are the last ``window`` keys up to the query, or the keys of its own block of
+        ``window`` positions, which must be a whole number of groups.
 
     Returns
     -------
     array of shape [heads, q_len, k_len] and the dtype of q
-        Computed to more than float64 and rounded once; ``-inf`` at keys after the query.
+        Computed beyond float64 precision and rounded once; ``-inf`` at keys after the query.
 
     Raises
     ------
     TypeError
-        If an array is not floating, or both have not one dtype.
+        If an array is not floating, or their dtypes differ.
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """

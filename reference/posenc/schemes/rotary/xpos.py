@@ -36,22 +36,22 @@ def xpos(
     center: str = "zero",
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of queries or keys as in RoPE; scale it by a power that depends on position.
+    """Rotate each pair of queries or keys as in RoPE; scale it by a power that depends on position.
 
     Pair t of d channels, at position m, is multiplied by ``zeta ** ((m - c) / scale_base)`` with
-    ``zeta = (2t / d + 0.4) / 1.4``, and divided by it on keys. What is left in a score is
-    ``zeta ** (distance / scale_base)``, whatever the centre c.
+    ``zeta = (2t / d + 0.4) / 1.4``, and divided by it on keys. In a score, this amounts to
+    ``zeta ** (distance / scale_base)``, for any centre c.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base : float
-        Of the geometric progression of frequencies.
+        Base of the geometric progression of frequencies.
     scale_base : float
-        Distance after which a score has lost the factor zeta; above 0.
+        Distance over which a score is multiplied by zeta; above 0.
     downscale : int
         0 for queries, 1 for keys.
     center : "zero", "ceiling" or "floor"
@@ -70,8 +70,8 @@ def xpos(
     TypeError
         If x is not floating or positions are not integers.
     ValueError
-        If an argument is out of its domain, shapes do not fit, or a position lies so far from the
-        centre that the scale leaves the range of float64.
+        If an argument is out of its domain, shapes do not fit, or a position is so far from the
+        centre that the scale exceeds the range of float64.
     """
     return _turned(
         x,
@@ -97,17 +97,17 @@ def xpos_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the x of :func:`xpos`.
 
-    It follows from the gradient with respect to the result.
+    It is computed from the gradient with respect to the result.
 
-    It is the transpose, which is not the inverse: each pair turns back, but the scale is that of
-    the forward pass. What was shrunk on the way forth is shrunk on the way back.
+    It is the transpose, which is not the inverse: each pair rotates back, but the scale is that of
+    the forward pass: a pair that shrinks there shrinks here too.
 
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the turned and scaled queries or keys.
+        Gradient with respect to the rotated and scaled queries or keys.
     positions, base, scale_base, downscale, center, layout
-        As :func:`xpos` was given them.
+        As in :func:`xpos`.
 
     Returns
     -------
@@ -160,19 +160,15 @@ def _turned(
 
 
 def _center(where: Array, center: str) -> int:
-    """Return the centre c, computed in whole numbers.
-
-    The length of a text may be 2**53 + 1.
-    """
+    """Return the centre c, in integer arithmetic: the length of a text may be 2**53 + 1."""
     length = int(np.max(where, initial=-1)) + 1
     return {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[center]
 
 
 def _powers(steps: Array, size: int, scale_base: float) -> Pair:
-    """Return ``zeta ** (steps / scale_base)`` for every pair, as high and low.
+    """Return ``zeta ** (steps / scale_base)`` for every pair: shape [..., size / 2].
 
-    The shape is [..., size / 2]. Every power is a product of tabulated ones, one for each
-    hexadecimal digit of the number of steps.
+    Every power is a product of tabulated powers, one for each hexadecimal digit of the steps.
     """
     largest = float(np.max(np.abs(steps), initial=0.0))
     if largest / scale_base * -np.log(float(_zeta(0, size))) > _LARGEST_LOGARITHM:

@@ -1,4 +1,4 @@
-"""YaRN: rotary embedding for longer texts than the model was trained on.
+"""YaRN: rotary embedding for texts longer than those that the model was trained on.
 
 Source: Peng, Quesnelle, Fan and Shippole 2023, "YaRN: Efficient Context Window Extension of Large
 Language Models", arXiv 2309.00071, definitions 2 and 3, equations 17 to 22.
@@ -38,10 +38,10 @@ def yarn_frequencies(
     ramp: str = "index",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the radians per position of each pair: fast as in RoPE, slow divided by factor.
+    """Return the radians per position of each pair: fast as in RoPE, slow divided by ``factor``.
 
     Pair t has ``w * (kept + (1 - kept) / factor)`` with RoPE's ``w = base ** (-2t / rotary_dim)``.
-    How much is kept falls from 1 to 0 along a ramp between the pairs that turn beta_fast and
+    The share ``kept`` falls from 1 to 0 along a ramp between the pairs that turn beta_fast and
     beta_slow times within the original length L.
 
     Parameters
@@ -49,18 +49,19 @@ def yarn_frequencies(
     rotary_dim : int
         Rotated channels, even.
     base : float
-        Of the geometric progression, above 1.
+        Base of the geometric progression, above 1.
     factor : float
-        By which texts grow longer, at least 1.
+        Ratio of the new length to the trained one, at least 1.
     original_max_position_embeddings : int
-        L, the length of the texts that the model was trained on.
+        L, the trained length of the model.
     beta_fast, beta_slow : float
-        Turns within L from which on, and up to which, the ramp is flat. The former is larger, or
-        equal where the ramp is one of places: it has a place's width then, or hardly any.
+        Turns within L at which the ramp ends: pairs with more than beta_fast are kept, pairs with
+        fewer than beta_slow divided. beta_fast is larger; it may be equal unless the ramp is
+        "rotations", and then the ramp is one step of t wide, or nearly a jump.
     ramp : "index", "untruncated" or "rotations"
-        Linear in t between the places where pairs turn beta_fast and beta_slow times, taken down
-        and up to whole numbers, as in the authors' code; between the places as they are, as in
-        gpt-oss; or linear in the number of turns, as in the paper (equation 18).
+        Linear in t between the values at which a pair would turn beta_fast and beta_slow times,
+        rounded down and up, as in the authors' code; the same without rounding, as in gpt-oss; or
+        linear in the number of turns, as in the paper (equation 18).
     dtype : dtype
         Of the result, rounded once.
 
@@ -97,7 +98,7 @@ def yarn(
     mscale: float | None = None,
     mscale_all_dim: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Turn each pair of queries or keys at YaRN's frequencies, and make it longer.
+    """Rotate each pair of queries or keys at YaRN's frequencies, and lengthen it.
 
     The length of every rotated pair is multiplied by ``0.1 * ln(factor) + 1``, on queries and on
     keys, so that logits grow by its square: the paper's temperature (equation 22).
@@ -105,24 +106,24 @@ def yarn(
     Parameters
     ----------
     x : floating array of shape [..., n, head_dim]
-        Queries or keys of any batch and head axes.
+        Queries or keys, with any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
     base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp
         As for :func:`yarn_frequencies`.
     temperature : "scaled", "seven-hundredths" or "none"
-        Whether pairs are made longer; without, this is the paper's NTK-by-parts. With
-        "seven-hundredths" they get longer by ``0.07 * ln(factor) + 1``.
+        Factor on the length of pairs: as above; ``0.07 * ln(factor) + 1``; or 1, which is the
+        paper's NTK-by-parts.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + r/2).
     rotary_dim : int or None
-        Channels r that are rotated, the leading ones; the others pass unchanged. Frequencies, and
-        the bounds of the ramp, follow from r. None rotates all.
+        Number r of leading channels that are rotated; the others stay unchanged. Frequencies and
+        the bounds of the ramp depend on r. None rotates all.
     attention_factor : float or None
-        By what pairs are made longer instead; goes before everything else.
+        Factor on the length of pairs that replaces all others.
     mscale, mscale_all_dim : float or None
-        Only together, and where the temperature is "scaled": pairs are made longer by
-        ``(0.1 * mscale * ln(factor) + 1)`` divided by the same with mscale_all_dim.
+        Both or neither, with the temperature "scaled": the factor on the length of pairs is
+        ``0.1 * mscale * ln(factor) + 1`` divided by the same with mscale_all_dim.
 
     Returns
     -------
@@ -161,9 +162,9 @@ def yarn(
 yarn_vjp = rotation.transpose(yarn)
 """Gradient of a loss with respect to the x of :func:`yarn`.
 
-The transpose, which is not the inverse: each pair turns back, and is made longer, not shorter, by
-the factor of the forward pass. x is the gradient with respect to the rotated queries or keys;
-everything else is as :func:`yarn` was given it.
+The transpose, which is not the inverse: each pair rotates back, but is lengthened, not shortened,
+by the factor of the forward pass. x is the gradient with respect to the rotated queries or keys;
+all other arguments are as in :func:`yarn`.
 """
 
 
@@ -182,7 +183,7 @@ def checked(
     beta_slow: float,
     ramp: str = "index",
 ) -> tuple[float, float, int, float, float]:
-    """Check the parameters that frequencies follow from, and return them."""
+    """Check the parameters of the frequencies, and return them."""
     slow = _above("beta_slow", beta_slow, 0)
     fast = _above("beta_fast", beta_fast, slow if ramp == "rotations" else 0)
     if fast < slow:
@@ -194,7 +195,7 @@ def checked(
 
 
 def lengthening(factor: float, mscale: float | None, mscale_all_dim: float | None) -> Decimal:
-    """Return the factor by which pairs are made longer."""
+    """Return the factor on the length of pairs."""
     if (mscale is None) != (mscale_all_dim is None):
         raise ValueError(
             f"mscale is {mscale} and mscale_all_dim is {mscale_all_dim}; they come together"
@@ -247,17 +248,17 @@ def _clipped(value: Decimal) -> Decimal:
 
 
 def _place(first: Decimal, beta: float, base: float, size: int) -> Decimal:
-    """Return the t at which a pair turns beta times within L.
+    """Return the t at which a pair would turn beta times within L.
 
-    It is not a whole number, as π is transcendental.
+    It is never a whole number, since π is transcendental.
     """
     return size * (first / Decimal(beta)).ln() / (2 * Decimal(base).ln())
 
 
 def _bounds(low: Decimal, high: Decimal, size: int, rounded: bool) -> tuple[Decimal, Decimal]:
-    """Return where the ramp begins and ends, as released code has it.
+    """Return the start and the end of the ramp, as in released code.
 
-    The end is kept below size, not size / 2: the last pair may lie on the ramp.
+    The end is below size, not size / 2: the last pair may lie on the ramp.
     """
     if rounded:
         low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)

@@ -1,4 +1,4 @@
-"""BigBird's pattern, without its random blocks and with those that are given.
+"""BigBird's pattern, without random blocks or with given ones.
 
 Source: Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences", arXiv 2007.14062,
 section 2 and appendix D, and its released code (``bigbird/core/attention.py``).
@@ -14,18 +14,18 @@ __all__ = ["bigbird_linked_mask", "bigbird_mask"]
 
 
 def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
-    """Say which keys each query may attend to: three blocks around it, the first and last block.
+    """Return which keys each query may attend to: three blocks around it, the first and last block.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j. Queries of the first and
-    the last block attend to everything. The random blocks of the paper are left out: which ones
-    they are is drawn, not defined.
+    Query i is at position ``k_len - q_len + i``, key j at position j. Queries of the first and
+    the last block attend to everything. The random blocks of the paper are left out, since they
+    are drawn, not defined.
 
     Parameters
     ----------
     q_len, k_len : int
         q_len is at most k_len.
     block_size : int
-        At least 1; the last block is shorter if k_len is no multiple of it.
+        At least 1; the last block is shorter if k_len is not a multiple of it.
 
     Returns
     -------
@@ -44,17 +44,17 @@ def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
 
 
 def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.ArrayLike) -> Mask:
-    """Say which keys each query may attend to: those of :func:`bigbird_mask` and drawn blocks.
+    """Return which keys each query may attend to: those of :func:`bigbird_mask` and drawn blocks.
 
-    The drawn blocks are given for the block of each query.
+    ``links`` names the drawn blocks for each block of queries.
 
     Parameters
     ----------
     q_len, k_len, block_size : int
         As for :func:`bigbird_mask`.
     links : integer array of shape [rows, count]
-        Row i - 1 holds the numbers of the blocks that were drawn for block i, for all but the first
-        block and the last. Rows beyond are not used, and blocks beyond the last are none.
+        Row i - 1 holds the numbers of the blocks drawn for block i, for all blocks but the first
+        and the last. Surplus rows and numbers beyond the last block are ignored.
 
     Returns
     -------

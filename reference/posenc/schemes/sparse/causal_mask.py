@@ -15,14 +15,14 @@ ALIGNMENTS = ("end", "start")
 
 
 def causal_mask(q_len: int, k_len: int, *, alignment: str = "end") -> Mask:
-    """Say which keys each query may attend to: those up to its own position.
+    """Return which keys each query may attend to: those up to its own position.
 
     Parameters
     ----------
     q_len, k_len : int
-        Number of queries and keys; either may be the larger.
+        Numbers of queries and of keys; either may be larger.
     alignment : "end" or "start"
-        The last query stands at the last key, or the first query at the first key.
+        The last query is at the last key, or the first query at the first key.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def causal_mask(q_len: int, k_len: int, *, alignment: str = "end") -> Mask:
     Raises
     ------
     TypeError, ValueError
-        If a length is no whole number of at least 0, or alignment is unknown.
+        If a length is not an integer of at least 0, or alignment is unknown.
     """
     arguments.choice("alignment", alignment, ALIGNMENTS)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)

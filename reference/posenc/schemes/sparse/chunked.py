@@ -12,9 +12,9 @@ __all__ = ["chunked_mask"]
 
 
 def chunked_mask(q_len: int, k_len: int, chunk_size: int) -> Mask:
-    """Say which keys each query may attend to: those of its own chunk, up to itself.
+    """Return which keys each query may attend to: those of its own chunk, up to itself.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------

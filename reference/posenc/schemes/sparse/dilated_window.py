@@ -17,22 +17,22 @@ REACHES = ("window-each-side", "window-before", "half-each-side")
 def dilated_window(
     q_len: int, k_len: int, window: int, dilation: int, *, reach: str = "window-each-side"
 ) -> Mask:
-    """Say which keys each query may attend to: every dilation-th one near it.
+    """Return which keys each query may attend to: every dilation-th key near it.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
     q_len, k_len : int
         q_len is at most k_len.
     window : int
-        Counts keys that are attended to, not those skipped; at least 0, and even for
+        Number of keys attended to, without skipped ones; at least 0, and even for
         "half-each-side".
     dilation : int
-        Distance from one of these keys to the next; at least 1, which is no dilation.
+        Distance from one of these keys to the next; at least 1, which means no dilation.
     reach : "window-each-side", "window-before" or "half-each-side"
-        So many keys on each side of the query; so many before it and none after it; or half as
-        many on each side. The query itself comes on top.
+        ``window`` keys on each side of the query; ``window`` before it and none after it; or half
+        of ``window`` on each side. The query itself is not counted.
 
     Returns
     -------

@@ -17,10 +17,10 @@ PARTS = ("union", "block", "columns")
 def fixed_mask(
     q_len: int, k_len: int, block_size: int, summary: int, *, part: str = "union"
 ) -> Mask:
-    """Say which keys each query may attend to: its own block, and the last keys of every block.
+    """Return which keys each query may attend to: its own block, and the last keys of every block.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j. Keys after the query are
-    always hidden.
+    Query i is at position ``k_len - q_len + i``, key j at position j. Keys after the query are
+    always masked.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def fixed_mask(
     block_size : int
         At least 1; blocks are counted from position 0.
     summary : int
-        How many keys at the end of each block all later queries see; from 1 to block_size.
+        Number of keys at the end of each block that all later queries see; 1 to block_size.
     part : "union", "block" or "columns"
         What a head attends to: both parts; only its own block; or only the ends of blocks, which
         leaves the first ``block_size - summary`` queries without a key.
@@ -58,7 +58,7 @@ def fixed_mask(
 def fixed_head_masks(
     heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
 ) -> Mask:
-    """Say, head by head, which keys each query may attend to; heads have columns of their own.
+    """Return for each head which keys each query may attend to; columns differ between heads.
 
     Every head has both parts. The columns of head h are set ``h % sets``: set 0 is the last
     ``summary`` keys of each block, set 1 those before them, and so on.

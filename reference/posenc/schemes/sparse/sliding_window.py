@@ -15,9 +15,9 @@ REACHES = ("window-keys", "window-before", "window-each-side", "half-each-side")
 
 
 def sliding_window(q_len: int, k_len: int, window: int, *, reach: str = "window-keys") -> Mask:
-    """Say which keys each query may attend to: those near it.
+    """Return which keys each query may attend to: the keys near it.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def sliding_window(q_len: int, k_len: int, window: int, *, reach: str = "window-
     window : int
         At least 1 for "window-keys", otherwise at least 0; even for "half-each-side".
     reach : "window-keys", "window-before", "window-each-side" or "half-each-side"
-        The query and the window - 1 keys before it; the query and as many keys before it as the
-        window; as many on each side; or half as many on each side.
+        The query and ``window - 1`` keys before it; the query and ``window`` keys before it;
+        ``window`` keys on each side; or half of ``window`` on each side.
 
     Returns
     -------

@@ -15,9 +15,9 @@ PARTS = ("union", "local", "local-inclusive", "column")
 
 
 def strided_mask(q_len: int, k_len: int, stride: int, *, part: str = "union") -> Mask:
-    """Say which keys each query may attend to: the last ones, and every stride-th one before them.
+    """Return which keys each query may attend to: the last stride keys and every stride-th before.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i is at position ``k_len - q_len + i``, key j at position j.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def strided_mask(q_len: int, k_len: int, stride: int, *, part: str = "union") ->
     stride : int
         At least 1.
     part : "union", "local", "local-inclusive" or "column"
-        What a head attends to: both parts; the stride keys that end with the query; these and one
-        more; or the query and the keys whole strides before it.
+        What a head attends to: both parts; the ``stride`` keys that end with the query; these and
+        one more; or the query and the keys whole strides before it.
 
     Returns
     -------

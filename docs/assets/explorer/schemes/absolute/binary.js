@@ -16,7 +16,7 @@ export function binary(positions, dim, { order = "lsb-first", levels = "zero-one
     if (position < 0 || position >= 2 ** dim) {
       throw new RangeError(`positions hold ${position}; ${dim} digits count from 0 to 2^${dim}-1`);
     }
-    // By division: the operators >> and & see the last 32 digits alone.
+    // By division, as the operators >> and & only see the last 32 bits.
     const digits = Array.from({ length: dim }, (_, digit) => Math.floor(position / 2 ** digit) % 2);
     if (order === "msb-first") {
       digits.reverse();

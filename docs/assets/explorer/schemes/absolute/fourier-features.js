@@ -5,15 +5,15 @@
 import { choice, whole } from "../../arguments.js";
 
 const FACTORS = { 1: 1, pi: Math.PI, "two-pi": 2 * Math.PI };
-/** Beyond these an angle has no digit left behind the point. */
+/** Largest number of frequencies: beyond it an angle has no fractional digits left. */
 const MOST_FREQUENCIES = 53;
 
 /**
  * Sines and cosines of each coordinate at frequencies that double: 2^k times the factor, k from 0.
  * @param {any[]} x nested lists of shape [..., coords]
  * @param {number} num_frequencies
- * @param {object} [options] order: how the features follow one another
- * @returns {any[]} [..., 2 * num_frequencies * coords], and coords more with the input
+ * @param {object} [options] order: order of the features
+ * @returns {any[]} [..., 2 * num_frequencies * coords], plus coords if the input is included
  */
 export function nerf(
   x,
@@ -41,7 +41,7 @@ export function nerf(
 
 const WAVES = [Math.sin, Math.cos];
 
-/** How the features of a point follow one another. */
+/** Orders of the features of a point. */
 const ORDERS = {
   "by-frequency": (x, exponents, wave) =>
     exponents.flatMap((k) => WAVES.flatMap((of) => x.map((each) => wave(of, each, k)))),

@@ -1,4 +1,4 @@
-/** The position as a part of the length: a counter-example. */
+/** The position as a fraction of the length: a counter-example. */
 import { whole } from "../../arguments.js";
 
 /**

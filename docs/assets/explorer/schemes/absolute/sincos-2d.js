@@ -56,7 +56,7 @@ export function sincos_2d(
   );
 }
 
-/** What the angles of an axis are proportional to. DETR adds 1e-6 to the number it divides by. */
+/** Coordinates of an axis, before the frequencies. DETR adds 1e-6 to its divisor. */
 function places(count, coordinates) {
   return Array.from({ length: count }, (_, index) =>
     coordinates === "index"

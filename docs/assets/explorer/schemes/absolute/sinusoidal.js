@@ -49,12 +49,12 @@ export function sinusoidal(
       frequencies.map((w) => position * w),
       layout,
     ).map((y) => factor * y);
-    // An odd dim is one short of the pairs ("cut" and "uneven") or one more than they fill ("zero").
+    // An odd dim is one less than the pairs need ("cut", "uneven") or one more ("zero").
     return row.length < dim ? [...row, 0] : row.slice(0, dim);
   });
 }
 
-/** What t is multiplied with in the exponent. */
+/** The factor of t in the exponent. */
 function exponentStep(dim, pairs, denominator, single_pair, odd_dim) {
   if (denominator === "d/2") {
     return odd_dim === "uneven" ? 2 / dim : 1 / pairs;

@@ -1,5 +1,5 @@
 /**
- * Queries made longer with their position.
+ * Queries scaled by a factor that grows with the position.
  * Source: the code of Llama 4 and Ministral 3 for factors that grow in steps; that of Qwen and Grok
  * 2 for the logarithm.
  */
@@ -7,7 +7,7 @@ import { atLeast, choice, rowOfPositions, whole } from "../../arguments.js";
 import { withPositions } from "../../rows.js";
 
 /**
- * Queries, each times 1 + beta * ln(1 + floor(n / length)) for the query with number n.
+ * Queries, the one with number n times 1 + beta * ln(1 + floor(n / length)).
  * @param {any[]} x nested lists of shape [..., n, head_dim]
  * @param {number[]} positions of the rows, from 0 on
  * @param {object} [options] count: whether the query at position 0 has the number 0 or 1
@@ -25,10 +25,10 @@ export function query_temperature(
 }
 
 /**
- * Queries, each times ln(n) / ln(length) for the query with number n, but at least once.
+ * Queries, the one with number n times ln(n) / ln(length), but at least times 1.
  * @param {any[]} x nested lists of shape [..., n, head_dim]
  * @param {number[]} positions of the rows, from 0 on
- * @param {object} [options] length: what the model was trained for
+ * @param {object} [options] length: length of the model's training
  * @returns {any[]} like x
  */
 export function query_log_scale(x, positions, { length = 2048, count = "from-1" } = {}) {

@@ -4,7 +4,7 @@
  */
 import { choice, lengths, whole } from "../../arguments.js";
 
-/** What the slope m of a head is multiplied with, for key j, query i and k_len keys. */
+/** The factor of the slope m of a head, for key j, query i and k_len keys. */
 const FORMS = {
   causal: (/** @type {number} */ j, /** @type {number} */ i) => j - i,
   symmetric: (/** @type {number} */ j, /** @type {number} */ i) => -Math.abs(j - i),
@@ -34,8 +34,8 @@ export function alibi_slopes(heads, { head_rule = "interpolated" } = {}) {
 }
 
 /**
- * What is added to the attention logits, after their division by sqrt(head_dim). Query number i
- * stands at position k_len - q_len + i, key j at position j.
+ * The bias added to the attention logits after their division by sqrt(head_dim). Query number i is
+ * at position k_len - q_len + i, key j at position j.
  * @param {number} heads
  * @param {number} q_len
  * @param {number} k_len

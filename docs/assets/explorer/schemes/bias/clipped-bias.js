@@ -6,8 +6,8 @@
 import { lengths } from "../../arguments.js";
 
 /**
- * What is added to the attention logits: row clip(j - i, -k, k) + k of the table, for query i, which
- * stands at position k_len - q_len + i, and key j.
+ * The bias added to the attention logits: row clip(j - i, -k, k) + k of the table, for position i
+ * of a query and j of a key. Query number n is at position k_len - q_len + n.
  * @param {number[][]} table [2k + 1, heads], the learned biases
  * @param {number} q_len
  * @param {number} k_len

@@ -5,15 +5,15 @@
  */
 import { above, choice, lengths } from "../../arguments.js";
 
-/** What r1 is multiplied with at each distance. */
+/** The factor of r1 at each distance. */
 const LOSSES = {
   log: (/** @type {number} */ distance, /** @type {number} */ r2) => Math.log1p(r2 * distance),
   power: (/** @type {number} */ distance, /** @type {number} */ r2) => distance ** r2,
 };
 
 /**
- * What is added to the attention logits: the further away, the less, by two learned numbers of each
- * head. Query number i stands at position k_len - q_len + i, key j at position j.
+ * The bias added to the attention logits: falling with the distance, by two learned numbers of each
+ * head. Query number i is at position k_len - q_len + i, key j at position j.
  * @param {number[]} r1 [heads] above 0
  * @param {number[]} r2 [heads] above 0, in the power form at most 2
  * @param {number} q_len

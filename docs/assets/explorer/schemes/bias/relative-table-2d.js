@@ -5,8 +5,8 @@
 import { choice, whole } from "../../arguments.js";
 
 /**
- * Which row of the table of biases each query and key reads: one row for each offset down and each
- * offset to the right, and three more with a class token, which stands nowhere.
+ * The row of the bias table for each query and key: one row for each offset down and each offset to
+ * the right, and three more with a class token, which has no position.
  * @param {number} height patches from top to bottom
  * @param {number} width patches from left to right
  * @param {object} [options]

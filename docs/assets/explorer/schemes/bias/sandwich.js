@@ -7,7 +7,7 @@ import { choice, even, lengths, whole } from "../../arguments.js";
 import { progression } from "../../waves.js";
 
 /**
- * What is added to the attention logits: a sum of dim/2 cosines of the distance, which head
+ * The bias added to the attention logits: a sum of dim/2 cosines of the distance, which head
  * n = 1 … heads divides by 8n / heads.
  * @param {number} heads
  * @param {number} q_len

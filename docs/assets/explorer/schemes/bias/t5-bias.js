@@ -7,7 +7,8 @@ import { choice, lengths, whole } from "../../arguments.js";
 
 /**
  * The bucket of each distance. N buckets serve one side: all of them when causal, half of them when
- * bidirectional. The first E = floor(N/2) hold one distance each, the others grow geometrically.
+ * bidirectional. The first E = floor(N/2) hold one distance each, the widths of the others grow
+ * geometrically.
  * @param {any} relative_position key position minus query position: a number, or lists of them
  * @param {object} [options]
  * @returns {any} whole numbers in the same shape
@@ -39,8 +40,8 @@ export function t5_bucket(
 
 /**
  * The least distance in each bucket of one side. Bucket E + k begins at the least n with
- * n^(N-E) E^k >= max_distance^k E^(N-E): the paper's logarithm, in whole numbers. With Math.log
- * a distance that lies exactly on a border may fall on either side of it.
+ * n^(N-E) E^k >= max_distance^k E^(N-E): the paper's logarithm, in integers. With Math.log a
+ * distance exactly on a border may fall on either side of it.
  */
 function firstDistances(side, max_distance) {
   const exact = Math.floor(side / 2);
@@ -63,8 +64,8 @@ function firstDistances(side, max_distance) {
 }
 
 /**
- * What is added to the attention logits, which T5 does not divide by sqrt(head_dim). Query number i
- * stands at position k_len - q_len + i, key j at position j.
+ * The bias added to the attention logits, which T5 does not divide by sqrt(head_dim). Query number
+ * i is at position k_len - q_len + i, key j at position j.
  * @param {number[][]} table [num_buckets, heads], the learned biases
  * @param {number} q_len
  * @param {number} k_len

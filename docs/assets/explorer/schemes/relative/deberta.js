@@ -4,14 +4,14 @@
  */
 import { choice, whole } from "../../arguments.js";
 
-/** Far more than float64 can err in a logarithm of a distance, and far less than its steps. */
+/** Far above the float64 error of a logarithm of a distance, and far below its steps. */
 const NEAR = 1e-9;
 
 /**
- * The signed bucket of each distance. Distances up to mid = floor(num_buckets / 2) are buckets of
- * their own; beyond, mid - 1 buckets grow geometrically up to max_relative_positions - 1.
+ * The signed bucket of each distance. Distances up to mid = floor(num_buckets / 2) have one bucket
+ * each; beyond, mid - 1 buckets grow geometrically up to max_relative_positions - 1.
  * @param {any} relative_position query position minus key position: a number, or lists of them
- * @param {object} [options] far: whether what lies beyond the last distance has the last bucket
+ * @param {object} [options] far: whether distances beyond the last one have the last bucket
  * @returns {any} whole numbers in the same shape
  */
 export function deberta_bucket(
@@ -36,8 +36,8 @@ export function deberta_bucket(
 }
 
 /**
- * The least whole c with (last / mid)^c >= (distance / mid)^(mid - 1). Where the logarithm comes out
- * near a whole number, whole numbers decide.
+ * The least integer c with (last / mid)^c >= (distance / mid)^(mid - 1). Where the logarithm is
+ * near an integer, exact integer arithmetic decides.
  */
 function beyond(distance, mid, last) {
   const steps = (Math.log(distance / mid) / Math.log(last / mid)) * (mid - 1);

@@ -7,8 +7,8 @@ import { above, atLeast, even, whole } from "../../arguments.js";
 import { stretched } from "../../waves.js";
 
 /**
- * As NTK-aware scaling, with a factor that grows with the length l of the present sequence once it
- * exceeds the length L that the model was trained for: factor * l / L - (factor - 1).
+ * Frequencies of NTK-aware scaling with a factor that grows with the length l of the current
+ * sequence beyond the training length L: factor * l / L - (factor - 1).
  * @param {number} rotary_dim rotated channels, at least 4
  * @param {{base?: number, factor: number, original_max_position_embeddings: number,
  *   length: number}} options

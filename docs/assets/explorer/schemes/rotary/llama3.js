@@ -6,9 +6,9 @@ import { above, atLeast, even, whole } from "../../arguments.js";
 import { clipped, rotaryFrequencies, turns } from "../../waves.js";
 
 /**
- * Frequencies, the slow ones divided by a factor. A pair that makes at least high_freq_factor turns
- * over the original length keeps its frequency, one that makes at most low_freq_factor has it
- * divided; between the two the multiplier grows linearly with the turns.
+ * Frequencies, the slow ones divided by a factor. A pair of at least high_freq_factor turns over
+ * the original length keeps its frequency; that of a pair of at most low_freq_factor turns is
+ * divided by the factor; between the two the multiplier grows linearly with the turns.
  * @param {number} rotary_dim rotated channels
  * @param {{base?: number, factor: number, low_freq_factor: number, high_freq_factor: number,
  *   original_max_position_embeddings: number}} options

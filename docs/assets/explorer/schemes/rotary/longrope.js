@@ -7,7 +7,7 @@ import { above } from "../../arguments.js";
 import { progression } from "../../waves.js";
 
 /**
- * Each frequency divided by a factor of its own, which a search has found.
+ * Frequencies, each divided by a separate factor, found by a search.
  * @param {number[]} factors one for each pair
  * @param {{base?: number}} [options]
  * @returns {number[]} radians per position of each pair

@@ -6,8 +6,8 @@ import { above, atLeast, even } from "../../arguments.js";
 import { stretched } from "../../waves.js";
 
 /**
- * Frequencies of the base that is base * factor^(d / (d-2)), d being rotary_dim: the slowest one is
- * divided by the factor, the fastest stays.
+ * Frequencies of the larger base base * factor^(d / (d-2)) with d = rotary_dim: the slowest is
+ * divided by the factor, the fastest is unchanged.
  * @param {number} rotary_dim rotated channels, at least 4
  * @param {{base?: number, factor: number}} options
  * @returns {number[]} radians per position of each pair

@@ -10,7 +10,7 @@ import { rotaryFrequencies } from "../../waves.js";
  * The fastest frequencies of the whole head, and 0 for the others.
  * @param {number} rotary_dim channels of the head, rotated or not
  * @param {{base?: number, proportion: number, factor?: number}} options proportion is the share of
- *     pairs that turn, factor how many times longer the context becomes
+ *     pairs that rotate, factor the extension of the context
  * @returns {number[]} radians per position of each pair
  */
 export function p_rope_frequencies(rotary_dim, { base = 10000, proportion, factor = 1 }) {
@@ -26,8 +26,8 @@ export function p_rope_frequencies(rotary_dim, { base = 10000, proportion, facto
 }
 
 /**
- * floor(share * count) for the decimal number that the share is written as. As a float64, 0.7 is a
- * little less than 7/10, and 0.7 * 90 would give 62 pairs and not 63.
+ * floor(share * count), with the share as the decimal number that is written. As a float64, 0.7 is
+ * a little less than 7/10, and 0.7 * 90 would give 62 pairs instead of 63.
  */
 function wholePart(share, count) {
   const [digits, exponent] = share.toExponential().split("e");

@@ -23,7 +23,7 @@ export function pope_query(x, positions, { layout = "interleaved", base = 10000 
  * Keys: the same, with a learned phase added to the angle of each channel.
  * @param {any[]} x nested lists of shape [..., n, head_dim]
  * @param {number[]} positions of the n rows
- * @param {number[]} bias a phase for each channel, taken to the next number from -2π to 0
+ * @param {number[]} bias a phase for each channel, clipped to -2π … 0
  * @param {object} [options]
  * @returns {any[]} [..., n, 2 * head_dim]
  */
@@ -53,7 +53,7 @@ function polar(x, positions, phase, layout, base) {
   });
 }
 
-/** ln(1 + e^x), without an e^x that is too large. */
+/** ln(1 + e^x), without overflow of e^x. */
 function softplus(x) {
   return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }

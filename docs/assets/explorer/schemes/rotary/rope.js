@@ -6,7 +6,7 @@ import { above, choice, even, rowOfPositions } from "../../arguments.js";
 import { withPositions } from "../../rows.js";
 import { PAIR, rotaryFrequencies } from "../../waves.js";
 
-/** Where a layout reads its pairs, and where it writes them. */
+/** The channels from which a layout reads its pairs, and to which it writes them. */
 const LAYOUTS = {
   interleaved: [PAIR.interleaved, PAIR.interleaved],
   half: [PAIR.half, PAIR.half],
@@ -14,11 +14,11 @@ const LAYOUTS = {
 };
 
 /**
- * Queries or keys, each pair of channels turned by position times frequency:
+ * Queries or keys, each pair of channels rotated by position times frequency:
  * pair t of r rotated channels by base^(-2t / r) radians per position.
  * @param {any[]} x nested lists of shape [..., n, head_dim]
  * @param {number[]} positions of the n rows
- * @param {object} [options] rotary_dim is the number of leading channels that turn; null for all
+ * @param {object} [options] rotary_dim is the number of leading channels to rotate; null for all
  * @returns {any[]} like x
  */
 export function rope(
@@ -40,7 +40,7 @@ export function rope(
   });
 }
 
-/** One row, each pair of its leading channels turned by its angle. */
+/** One row, each pair of its leading channels rotated by its angle. */
 function turned(row, angles, layout) {
   const [read, written] = LAYOUTS[layout];
   const rotated = 2 * angles.length;

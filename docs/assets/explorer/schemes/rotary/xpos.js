@@ -6,7 +6,7 @@ import { above, choice, even, rowOfPositions } from "../../arguments.js";
 import { withPositions } from "../../rows.js";
 import { PAIR, rotaryFrequencies } from "../../waves.js";
 
-/** Position at which nothing is scaled, in a text of n tokens. */
+/** Position of the scale 1 in a text of n tokens. */
 const CENTERS = {
   zero: () => 0,
   ceiling: (/** @type {number} */ n) => Math.ceil(n / 2),
@@ -14,7 +14,7 @@ const CENTERS = {
 };
 
 /**
- * Queries or keys, each pair turned as in rotary embedding and multiplied by a power of
+ * Queries or keys, each pair rotated as in rotary embedding and multiplied by a power of
  * zeta = (2t/d + 0.4) / 1.4 that depends on its position; on keys it is divided.
  * @param {any[]} x nested lists of shape [..., n, head_dim]
  * @param {number[]} positions of the n rows

@@ -7,10 +7,10 @@ import { above, atLeast, choice, even, whole } from "../../arguments.js";
 import { clipped, rotaryFrequencies, turns } from "../../waves.js";
 
 /**
- * Fast pairs as in rotary embedding, slow ones divided by the factor, those between in part: they
- * lie on a ramp between the pairs that turn beta_fast and beta_slow times within the original
- * length. The ramp is linear in the number of turns ("rotations"), or in the number t of the pair,
- * with ends taken to whole numbers ("index") or as they are ("untruncated").
+ * Frequencies: fast pairs as in rotary embedding, slow ones divided by the factor, a ramp between
+ * the pairs of beta_fast and beta_slow turns within the original length. The ramp is linear in the
+ * number of turns ("rotations"), or in the index t of the pair, with ends rounded outwards
+ * ("index") or unrounded ("untruncated").
  * @param {number} rotary_dim rotated channels
  * @param {{base?: number, factor: number, original_max_position_embeddings: number,
  *   beta_fast?: number, beta_slow?: number, ramp?: string}} options
@@ -42,7 +42,7 @@ export function yarn_frequencies(
       clipped((made - beta_slow) / (beta_fast - beta_slow)),
     );
   } else {
-    // The t, seldom whole, at which a pair turns beta times within the original length.
+    // The (fractional) t of a pair that makes beta turns within the original length.
     const place = (/** @type {number} */ beta) =>
       (rotary_dim * Math.log(original_max_position_embeddings / (2 * Math.PI * beta))) /
       (2 * Math.log(base));
@@ -52,7 +52,7 @@ export function yarn_frequencies(
   return plain.map((w, t) => w * (kept[t] + (1 - kept[t]) / factor));
 }
 
-/** Where the ramp begins and ends. Released code keeps the end below rotary_dim, not its half. */
+/** Start and end of the ramp. Released code clips the end below rotary_dim, not its half. */
 function ends(first, last, rotary_dim, rounded) {
   const low = Math.max(rounded ? Math.floor(first) : first, 0);
   const high = Math.min(rounded ? Math.ceil(last) : last, rotary_dim - 1);

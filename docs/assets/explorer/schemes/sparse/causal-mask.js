@@ -9,8 +9,7 @@ import { choice, whole } from "../../arguments.js";
  * Which keys each query may attend to: those up to its own position. Either length may be larger.
  * @param {number} q_len
  * @param {number} k_len
- * @param {object} [options] alignment: the last query stands at the last key, or the first at the
- *   first
+ * @param {object} [options] alignment: the last query is at the last key, or the first at the first
  * @returns {boolean[][]} [q_len, k_len]
  */
 export function causal_mask(q_len, k_len, { alignment = "end" } = {}) {

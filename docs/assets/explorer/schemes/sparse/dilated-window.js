@@ -11,8 +11,8 @@ const REACHES = ["window-each-side", "window-before", "half-each-side"];
  * Which keys each query may attend to: every dilation-th one near it.
  * @param {number} q_len
  * @param {number} k_len
- * @param {number} window keys that are attended to, counted as `reach` says; not those skipped
- * @param {number} dilation distance from one of these keys to the next; 1 is none
+ * @param {number} window attended keys, counted by `reach`, without the skipped ones
+ * @param {number} dilation distance between two of these keys; 1 is no dilation
  * @param {object} [options]
  * @returns {boolean[][]} [q_len, k_len]
  */

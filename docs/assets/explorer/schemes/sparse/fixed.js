@@ -11,7 +11,7 @@ import { mask } from "../../masks.js";
  * @param {number} k_len
  * @param {number} block_size the paper's l
  * @param {number} summary the paper's c: keys at the end of each block that all later queries see
- * @param {object} [options] part: what a head attends to
+ * @param {object} [options] part: the part of the pattern that a head attends to
  * @returns {boolean[][]} [q_len, k_len]
  */
 export function fixed_mask(q_len, k_len, block_size, summary, { part = "union" } = {}) {

@@ -12,7 +12,7 @@ const REACHES = ["window-keys", "window-before", "window-each-side", "half-each-
  * Which keys each query may attend to: those near it.
  * @param {number} q_len
  * @param {number} k_len
- * @param {number} window size, counted as `reach` says
+ * @param {number} window size, counted by `reach`
  * @param {object} [options]
  * @returns {boolean[][]} [q_len, k_len]
  */

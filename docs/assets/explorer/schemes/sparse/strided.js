@@ -10,7 +10,7 @@ import { mask } from "../../masks.js";
  * @param {number} q_len
  * @param {number} k_len
  * @param {number} stride the paper's l
- * @param {object} [options] part: what a head attends to
+ * @param {object} [options] part: the part of the pattern that a head attends to
  * @returns {boolean[][]} [q_len, k_len]
  */
 export function strided_mask(q_len, k_len, stride, { part = "union" } = {}) {
