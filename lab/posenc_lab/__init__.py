@@ -1,1 +1,1 @@
-"""The laboratory: what the kit is judged by, and what it was seen to find. It is not shipped."""
+"""The laboratory: what judges the kit, and what the kit was found to detect. Not shipped."""

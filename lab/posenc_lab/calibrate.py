@@ -2,10 +2,10 @@
 
     python -m posenc_lab.calibrate [--impl NAME ...] [--scheme ID] [--write FILE]
 
-Every right miniature is judged in each dtype that it claims, and every answer that it gives on the
-way is compared with the truth. What is shown is the largest error in units of the bound: above 1 an
-implementation would be rejected, far below 1 the bound could be tighter. ``--impl`` does the same
-with a library that is installed.
+Every right miniature is judged in each dtype that it claims, and each of its results is compared
+with the truth. The table shows the largest error in units of the bound: above 1 an implementation
+would be rejected, far below 1 the bound could be tighter. ``--impl`` does the same with an
+installed library.
 """
 
 import argparse
@@ -38,12 +38,12 @@ Make = Callable[[], object]
 
 @dataclass(frozen=True, eq=False)
 class Watched(Subject):
-    """A claim whose every answer is compared with the truth."""
+    """A claim that compares each of its results with the truth."""
 
     errors: list[float] = field(default_factory=list)
 
     def run(self, case: Case) -> Array:
-        """The result, whose error is noted."""
+        """Return the result and record its error."""
         output = super().run(case)
         self.errors.append(compare(case, output).worst)
         return output
@@ -62,7 +62,7 @@ class Worst:
 
 
 def watched(subject: Subject, dtype: str) -> Watched:
-    """The part of a claim that speaks about one dtype."""
+    """Return a claim restricted to one dtype."""
     scopes = tuple(
         replace(scope, dtypes=(dtype,)) for scope in subject.scopes if dtype in scope.dtypes
     )
@@ -74,7 +74,7 @@ def watched(subject: Subject, dtype: str) -> Watched:
 def measure(
     make: Make, name: str, schemes: Sequence[KnownScheme], only: str | None = None
 ) -> Iterable[Worst]:
-    """The largest errors of an adapter, one per claim and dtype."""
+    """Yield the largest error of an adapter per claim and dtype."""
     for subject in subjects(make(), schemes):
         if only not in (None, subject.scheme.id):
             continue
@@ -92,14 +92,14 @@ def _library(name: str) -> object:
 
 
 def rows(found: Iterable[Worst]) -> list[list[object]]:
-    """A line per call, a column per dtype."""
+    """Return a row per call, with a column per dtype."""
     worst = largest(found)
     names = dict.fromkeys((scheme, call) for scheme, call, _ in sorted(worst))
     return [[*name, *(_render(worst.get((*name, dtype))) for dtype in dtypes())] for name in names]
 
 
 def largest(found: Iterable[Worst]) -> dict[tuple[str, str, str], Worst]:
-    """Of each scheme, call and dtype the largest."""
+    """Return the largest error of each scheme, call and dtype."""
     best: dict[tuple[str, str, str], Worst] = {}
     for each in found:
         key = (each.scheme, each.call, each.dtype)
@@ -109,7 +109,7 @@ def largest(found: Iterable[Worst]) -> dict[tuple[str, str, str], Worst]:
 
 
 def dtypes() -> tuple[str, ...]:
-    """All of them, exact ones last."""
+    """Return all dtypes, exact ones last."""
     return tuple(UNIT_ROUNDOFF)
 
 
@@ -120,7 +120,7 @@ def _render(worst: Worst | None) -> str:
 
 
 def to_rows(found: Iterable[Worst]) -> list[dict[str, Any]]:
-    """The largest, with names."""
+    """Return the largest errors as rows of a record."""
     return [
         {
             "scheme": each.scheme,
@@ -135,7 +135,7 @@ def to_rows(found: Iterable[Worst]) -> list[dict[str, Any]]:
 
 
 def render(name: str, found: Iterable[Worst]) -> str:
-    """A heading and a table."""
+    """Return a heading and a table."""
     title = f"Largest error of {name}, in units of the bound (bold where a check fails):"
     return f"{title}\n\n{table(['scheme', 'call', *dtypes()], rows(found))}\n"
 

@@ -1,9 +1,9 @@
-"""What the kit says of the code that pages of schemes show, kept for them in docs/data/code.json.
+"""Judge the code shown on the pages of schemes, and store the verdicts in docs/data/code.json.
 
     python -m posenc_lab.code [--library numpy|torch|jax] [SCHEME ...]
 
-The code is in docs/examples/code, one file for each scheme in a folder for each library and family,
-as a reader would paste it. ``claims.yaml`` beside them says which conventions it has.
+The code is in docs/examples/code, one file per scheme in a folder per library and family, as a
+reader would paste it. ``claims.yaml`` next to these folders lists its conventions.
 """
 
 import argparse
@@ -38,13 +38,13 @@ DTYPE = "float32"
 
 
 def claimed() -> dict[str, dict[str, str]]:
-    """For each scheme with code, its calls and the combination that the code has of each."""
+    """Return each scheme with code, and the combination that the code claims for each call."""
     found: dict[str, dict[str, str]] = _read_once(FOLDER / "claims.yaml")
     return found
 
 
 def _read_once(path: Path) -> Any:
-    """What a file holds, for nobody to change: read once, and again when it was written."""
+    """Return a file's content, cached until the file changes; callers must not modify it."""
     return _parsed(path, path.stat().st_mtime_ns)
 
 
@@ -54,19 +54,22 @@ def _parsed(path: Path, written: int) -> Any:
 
 
 def path(scheme: str, library: str) -> Path:
-    """Where the code of a scheme lies, if there is any for this library."""
+    """Return the path of a scheme's code for a library; the file may not exist."""
     family = paths_by_name()[scheme].parent.name.replace("-", "_")
     return FOLDER / library / family / f"{scheme.replace('-', '_')}.py"
 
 
 def schemes_with_code() -> list[tuple[str, str]]:
-    """Every scheme and library for which there is code."""
+    """Return every scheme and library with code."""
     some = [(scheme, library) for scheme in claimed() for library in LIBRARIES]
     return [each for each in some if path(*each).is_file()]
 
 
 def adapter(scheme: str, library: str) -> object:
-    """The functions of a file, claiming what ``claims.yaml`` says, given arrays of the library."""
+    """Return an adapter of a file's functions with the claims of ``claims.yaml``.
+
+    The functions receive arrays of the library.
+    """
     module = import_file(path(scheme, library), f"shown_{path(scheme, library).stem}_{library}")
     methods = {
         call: claims(combination, dtype=DTYPE)(_converting(getattr(module, call), library))
@@ -76,14 +79,14 @@ def adapter(scheme: str, library: str) -> object:
 
 
 def _converting(function: Callable[..., Any], library: str) -> Callable[..., Any]:
-    """A static method that hands arrays over as the library's own."""
+    """Return a static method that converts arrays to the library's type."""
     convert = _converter(library)
 
     @wraps(function)
     def method(*arguments: Any, **keywords: Any) -> Any:
         given = [convert(each) for each in arguments]
         result = function(*given, **keywords)
-        if result is None:  # it has written into its first argument, which may be a copy
+        if result is None:  # it wrote into its first argument, which may be a copy
             arguments[0][...] = to_numpy(given[0])
         return result
 
@@ -101,7 +104,7 @@ def _converter(library: str) -> Callable[[Any], Any]:
 
 
 def checks_of_code(scheme: str, library: str) -> list[Check]:
-    """Every check that the code's claims call for."""
+    """Return every check of the code's claims."""
     schemes = [each for each in load_all() if each.id == scheme]
     found = subjects(adapter(scheme, library), schemes)
     return [
@@ -110,11 +113,11 @@ def checks_of_code(scheme: str, library: str) -> list[Check]:
 
 
 def judge_code(scheme: str, library: str) -> dict[str, Any]:
-    """What the kit says of some code: how much passed, how far it holds, and what failed.
+    """Judge some code: return the counts of verdicts, the horizons, and the failures.
 
     ``passed`` counts checks of numbers and behaviour, ``refused`` and ``not refused`` bad inputs;
     ``horizon`` has for each call the position up to which it is precise enough for bfloat16, and
-    whether no more was asked.
+    whether the claim ends there.
     """
     found = [(check, execute(check, OPTIONS)) for check in checks_of_code(scheme, library)]
     counts = Counter((check.level == "robust", said.verdict) for check, said in found)
@@ -137,18 +140,18 @@ def judge_code(scheme: str, library: str) -> dict[str, Any]:
 
 
 def digest(scheme: str, library: str) -> str:
-    """Hash of the code, by which one sees that it has changed since it was judged."""
+    """Return a hash of the code, which shows whether it has changed since it was judged."""
     return hashlib.sha256(path(scheme, library).read_bytes()).hexdigest()[:16]
 
 
 def recorded() -> dict[str, Any]:
-    """What was said of each scheme and library."""
+    """Return the recorded verdicts of each scheme and library."""
     found: dict[str, Any] = _read_once(RECORD)["schemes"] if RECORD.is_file() else {}
     return found
 
 
 def update(some: Sequence[tuple[str, str]]) -> None:
-    """Judge some code and keep what is said of it; what has no code any more is forgotten."""
+    """Judge some code and store the verdicts; drop the entries of schemes without code."""
     for scheme, library in some:
         found = judge_code(scheme, library)
         failed = found.pop("failed")
@@ -163,7 +166,7 @@ def update(some: Sequence[tuple[str, str]]) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("schemes", nargs="*", metavar="SCHEME")
     parser.add_argument("--library", choices=LIBRARIES)

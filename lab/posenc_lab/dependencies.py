@@ -1,9 +1,8 @@
-"""What a verdict hangs on: the code that comes to it, found through its imports, and its versions.
+"""The dependencies of a verdict: the code that computes it, found through imports, and versions.
 
-A digest of a file is one of what it does: comments and docstrings are left out, and the layout of a
-scheme file. What a module needs are the modules that it imports, wherever the import stands, and
-those of the names that it takes from ``posenc``, which finds its schemes only when they are asked
-for.
+The digest of a file covers only what the file does: not comments, docstrings or the layout of a
+scheme file. A module depends on the modules that it imports, also inside functions, and on the
+homes of names that it takes from ``posenc``, which loads its schemes lazily.
 """
 
 import ast
@@ -35,24 +34,24 @@ PACKAGES = {
 SHIPPED = ("conformance", "harness", "pyproject.toml", "reference", "spec")
 LABORATORY = "lab/posenc_lab"
 LEVELS = "posenc_conformance.checks"
-"""The package whose modules are imported by the names of levels."""
+"""The package whose modules are imported by level name."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is read of a file of Python."""
+    """The relevant content of a Python file."""
 
     digest: str
-    """Of what it does, without comments and docstrings."""
+    """Hash of the code without comments and docstrings."""
     imports: tuple[str, ...]
-    """Modules and names that it imports, and names that it takes from ``posenc``."""
+    """Imported modules and names, and names taken from ``posenc``."""
     offers: tuple[str, ...]
-    """Its ``__all__``."""
+    """The file's ``__all__``."""
 
 
 @cache
 def files() -> dict[str, Path]:
-    """Every module of the packages, by its name."""
+    """Return the path of every module of the packages, by name."""
     found = {}
     for package, home in PACKAGES.items():
         for path in (home / package).rglob("*.py"):
@@ -63,7 +62,7 @@ def files() -> dict[str, Path]:
 
 @cache
 def source(module: str) -> Source:
-    """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
+    """Return a module's source; cached by its bytes, since parsing all modules takes seconds."""
     data = files()[module].read_bytes()
     key = hashlib.sha256(
         b"what its code does, wherever that is: " + module.encode() + data
@@ -86,17 +85,17 @@ def _parsed(module: str, data: bytes) -> Source:
 
 
 def _sorted_imports(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Put imports first, by what they import: their order hangs on the names of modules."""
+    """Put imports first, sorted by imported names: their order depends on module names."""
     imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
     rest = [each for each in body if each not in imports]
     return [*sorted(imports, key=lambda each: "".join(shape(each))), *rest]
 
 
 def shape(node: object) -> Iterator[str]:
-    """Yield a tree without comments, texts that document, and fields that are empty.
+    """Yield a tree without comments, docstrings and empty fields.
 
-    Empty fields differ between versions of Python. Of an import of our own it has the names, not
-    the module: ``closure`` finds that, and a module that is moved does what it did.
+    Empty fields differ between versions of Python. An import from our own packages keeps its names
+    but not its module: ``closure`` finds the module, and moving one doesn't change what it does.
     """
     if isinstance(node, list):
         for each in node:
@@ -117,7 +116,7 @@ def shape(node: object) -> Iterator[str]:
 
 
 def _is_documentation(node: ast.AST) -> bool:
-    """Return whether a statement is a text alone: a docstring, or one below a name."""
+    """Return whether a statement is only a string: a docstring, also of a constant."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -143,14 +142,14 @@ def _offers(node: ast.stmt) -> Iterator[str]:
 
 @cache
 def offered() -> dict[str, str]:
-    """The names that ``posenc`` finds in its schemes, and where."""
+    """Return the names that ``posenc`` takes from its schemes, with the module of each."""
     homes = [module for module in files() if module.startswith("posenc.schemes.")]
     return {f"posenc.{name}": module for module in homes for name in source(module).offers}
 
 
 @cache
 def needed(module: str) -> tuple[str, ...]:
-    """The modules that one imports itself, with the packages that they are in."""
+    """Return the modules that a module imports directly, with their parent packages."""
     found = set()
     for name in (module, *source(module).imports):
         name = offered().get(name, name)
@@ -164,7 +163,7 @@ def needed(module: str) -> tuple[str, ...]:
 
 
 def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
-    """Modules, what they import, and so on, in order; some packages may be left out."""
+    """Return modules and all their transitive imports, sorted, except packages in ``without``."""
     left_out = tuple(f"{each}." for each in without)
     found: set[str] = set()
     waiting = list(modules)
@@ -177,7 +176,7 @@ def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
 
 
 def modules_of(scheme: Scheme) -> list[str]:
-    """The modules of the reference and of the kit that are found by a scheme's names."""
+    """Return the modules of the reference and the kit that are found by the scheme's names."""
     names = (
         f"posenc.schemes.{scheme.package_name}.{scheme.module_name}",
         f"posenc_conformance.schemes.{scheme.package_name}.{scheme.module_name}",
@@ -187,7 +186,7 @@ def modules_of(scheme: Scheme) -> list[str]:
 
 @cache
 def versions() -> tuple[str, ...]:
-    """What else decides on numbers: Python, what the kit requires, and what the processor can."""
+    """Return what else affects numbers: Python, the kit's requirements, and processor features."""
     asked = map(Requirement, requires("posenc") or ())
     names = sorted({each.name for each in asked if "extra" not in str(each.marker)})
     packages = [f"{name} {version(name)}" for name in names]
@@ -196,13 +195,13 @@ def versions() -> tuple[str, ...]:
 
 @cache
 def installed() -> str:
-    """Every package that is installed, and the browser: what else may change outside."""
+    """Return every installed package, and the build of the browser."""
     packages = sorted(f"{each.name} {each.version}" for each in distributions())
     return "\n".join([*packages, _build_of_browser()])
 
 
 def browser() -> str:
-    """Return the browser for the tests of the site: a name, or a path that CHROMIUM says."""
+    """Return the browser for the site's tests: the CHROMIUM variable, or a default name."""
     return os.environ.get("CHROMIUM", "chromium-headless-shell")
 
 
@@ -213,7 +212,7 @@ def _build_of_browser() -> str:
 
 @cache
 def digest_of_files(names: tuple[str, ...]) -> str:
-    """Hash files of the repository, and all files in folders of it."""
+    """Hash files of the repository, and all files in its folders among ``names``."""
     return _digest_of(
         ROOT,
         (
@@ -241,10 +240,10 @@ def _digest_of(home: Path, paths: Iterable[Path]) -> str:
 
 @cache
 def digest_of_spec(path: Path) -> str:
-    """Hash what a scheme file says, however it is laid out; remembered by its bytes.
+    """Hash the content of a scheme file, independent of its layout; cached by its bytes.
 
-    Keys are sorted, and numbers are as JSON writes them, so that 1 differs from 1.0. Who uses the
-    scheme decides no number.
+    Keys are sorted, and numbers are written as JSON, so that 1 differs from 1.0. ``known-use`` is
+    ignored: it affects no number.
     """
     data = path.read_bytes()
     key = hashlib.sha256(b"what its data say of numbers: " + data).hexdigest()
@@ -258,7 +257,7 @@ def digest_of_spec(path: Path) -> str:
 
 
 def digest(modules: Iterable[str], schemes: Sequence[Scheme], *also: str) -> str:
-    """Hash of all that modules do, with what the schemes' files say, and other words."""
+    """Hash the code of modules and their imports, the schemes' files, versions, and ``also``."""
     roots = [*modules, *(name for scheme in schemes for name in modules_of(scheme))]
     code = [f"{module} {source(module).digest}" for module in closure(roots)]
     specs = [digest_of_spec(scheme.path) for scheme in schemes]

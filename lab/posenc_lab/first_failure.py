@@ -1,4 +1,4 @@
-"""Judging an adapter in this process until the first check fails."""
+"""Judging an adapter in this process up to the first failed check."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 
 LEVELS = ("smoke", "golden", "robust", "precision", "behaviour", "invariant")
-"""Cheap ones first: one failure is enough."""
+"""Cheap levels first: one failure is enough."""
 OPTIONS = Options(examples=3)
-"""As a plain ``pytest --impl=…`` has them."""
+"""The options of a plain ``pytest --impl=…``."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,19 @@ class Failed:
 
     @property
     def raised(self) -> bool:
-        """Whether the implementation gave no result at all."""
+        """Whether the implementation raised instead of returning a result."""
         return "() raised " in self.text.splitlines()[0]
 
 
 def checks(some: Sequence[Subject], schemes: Sequence[KnownScheme]) -> Iterator[Check]:
-    """All that the claims call for, scheme by scheme."""
+    """Yield all checks of the claims, scheme by scheme."""
     for scheme in schemes:
         for level in LEVELS:
             yield from checks_of(scheme, level, some)
 
 
 def failing(check: Check, *, silence_fails: bool = True) -> Failed | None:
-    """What a check says against the implementation; silence about bad input counts, or not."""
+    """Run a check and return its failure, if any; ``silence_fails`` counts accepted bad input."""
     found = execute(check, OPTIONS)
     if found.verdict is Verdict.FAILED or (silence_fails and found.verdict is Verdict.SILENT):
         return Failed(check.level, check.id, check.subject.scheme.id, found.text)
@@ -53,14 +53,14 @@ def failing(check: Check, *, silence_fails: bool = True) -> Failed | None:
 def first_failure(
     adapter: object, schemes: Sequence[KnownScheme], *, silence_fails: bool = True
 ) -> Failed | None:
-    """The first check that an adapter fails; None if it passes all."""
+    """Return the first check that an adapter fails; None if it passes all."""
     return first_failure_of(subjects(adapter, schemes), schemes, silence_fails=silence_fails)
 
 
 def first_failure_of(
     some: Sequence[Subject], schemes: Sequence[KnownScheme], *, silence_fails: bool = True
 ) -> Failed | None:
-    """The same for some of what an adapter claims."""
+    """Return the first check that some of an adapter's claims fail; None if they pass all."""
     for check in checks(some, schemes):
         if not silence_fails and check.level == "robust":
             continue
@@ -71,7 +71,7 @@ def first_failure_of(
 
 @contextmanager
 def without_diagnosis() -> Iterator[None]:
-    """While it lasts, nobody asks which known mistake a failure looks like, which takes long."""
+    """Disable the diagnosis of failures, which takes long, while the context lasts."""
     nothing = Diagnosis((), otherwise="not asked")
     with (
         patch.object(explain, "diagnose", lambda *_: nothing),

@@ -1,10 +1,11 @@
-"""How many small changes of the kit itself its tests find.
+"""Mutation testing of the kit: how many small changes of its code its tests detect.
 
     python -m posenc_lab.gate [--sample N] [--seed TEXT] [--module NAME] [--jobs N]
 
-Each mutant is one change of one module of the rooms that judge. The tests run in a process of their
-own, in which, as in all that it starts, this module has other code than that of its file; the
-checkout is not touched. This prints every mutant that survives, and fails if more than MOST do.
+Each mutant is one change of one module in a room (a package of the kit that judges). The tests run
+in a separate process, which loads the changed code instead of the module's file, as do its child
+processes; the checkout is not touched. This prints every surviving mutant, and fails if more than
+MOST survive.
 """
 
 import argparse
@@ -38,7 +39,7 @@ FILES = {
 
 
 def tests_of(*names: str) -> tuple[str, ...]:
-    """Find files of tests, each in the folder of a room."""
+    """Return the paths of test files by name."""
     return tuple(FILES[name] for name in names)
 
 
@@ -61,24 +62,24 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "deployed": tests_of("endpoint", "deployed"),
 }
-"""Of each room the tests that know most about it, those that find most in least time first. A test
-file that is called as the mutated module runs before them."""
+"""The most relevant tests of each room, those that detect most in the least time first. A test
+file named like the mutated module runs before them."""
 OWN: Mapping[str, tuple[str, ...]] = {
     "checks.deployed": tests_of("deployed"),
     "checks.engine_mistakes": tests_of("engines", "reported_engines"),
     "checks.engine_questions": tests_of("engines"),
     "checks.model": tests_of("engines"),
 }
-"""The same of modules whose tests are in a file of another name."""
+"""The first tests of modules whose test file has another name."""
 STEP = 12
-"""Of this many miniatures one is judged, the same each time."""
+"""One of STEP miniatures is judged, the same each time."""
 MOST = 0.1
-"""Share of mutants that may survive: many of them mean the same as the true code."""
+"""Share of mutants that may survive: many are equivalent to the true code."""
 PATIENCE = 3
-"""A mutant may take so many times as long as the tests do without one."""
+"""How many times as long as without a mutant the tests may take."""
 HOUR = 3600.0
 STARTING = 20.0
-"""Seconds more, for the start of processes on a busy machine."""
+"""Extra seconds for starting processes on a busy machine."""
 QUIETLY = ("-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider")
 HOOK = """
 import marshal, os, sys
@@ -100,19 +101,19 @@ class Finder:
 
 sys.meta_path.insert(0, Finder)
 """
-"""Every process of Python that is started with it in its path imports the changed module."""
+"""A ``sitecustomize`` with which every Python process imports the changed module."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A mutant of a module, by its number among all of that module."""
+    """A mutant, by its module and its number among that module's mutants."""
 
     module: str
     number: int
 
     @property
     def room(self) -> str:
-        """The package of the kit that the module is in."""
+        """The module's package in the kit."""
         return self.module.split(".")[1]
 
     @property
@@ -127,7 +128,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     subject: Subject
     by: str
@@ -142,7 +143,7 @@ class Fate:
 
 
 def modules() -> list[str]:
-    """Every module of the rooms."""
+    """Return every module of the rooms."""
     return [
         f"posenc_conformance.{room}.{path.stem}".removesuffix(".__init__")
         for room in TESTS
@@ -163,12 +164,12 @@ def parsed(module: str) -> tuple[ast.Module, tuple[Mutant, ...]]:
 
 
 def code(subject: Subject) -> CodeType:
-    """The code of the module with the change."""
+    """Return the code of the mutated module."""
     return code_of(parsed(subject.module)[0], subject.mutant, str(file_of(subject.module)))
 
 
 def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject]:
-    """Return the mutants of some modules, or a sample of them drawn from a seed, in order."""
+    """Return the mutants of some modules, or a seeded sample of them, in order."""
     found = [Subject(module, number) for module in some for number in range(len(parsed(module)[1]))]
     if sample is None or sample >= len(found):
         return found
@@ -177,7 +178,7 @@ def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject
 
 
 def tests_for(module: str) -> list[str]:
-    """Return the tests that judge a mutant of a module, those that know most about it first."""
+    """Return the tests that judge a mutant of a module, the most relevant first."""
     within = module.split(".")[1:]
     own = OWN.get(".".join(within), tests_of(*FILES.keys() & {within[-1]}))
     return [*dict.fromkeys((*own, *TESTS[within[0]]))]
@@ -188,7 +189,7 @@ def tests_for(module: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with the hook, and with a cache in which nothing is known of the true code."""
+    """A folder with the hook, and with a cache that holds nothing about the true code."""
 
     folder: Path
 
@@ -198,7 +199,7 @@ class Bench:
         return cls(folder)
 
     def killer(self, subject: Subject, tests: Sequence[str], seconds: float) -> str:
-        """The test that fails with a mutant, or ``time``; empty if none does."""
+        """Return the first test that fails with a mutant, or ``time``; empty if none does."""
         with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".code") as file:
             file.write(marshal.dumps(code(subject)))
             file.flush()
@@ -208,7 +209,7 @@ class Bench:
     def failing(
         self, tests: Sequence[str], seconds: float, changed: Mapping[str, str] | None = None
     ) -> str:
-        """The first test that fails, or ``time``; empty if none does."""
+        """Return the first test that fails, or ``time``; empty if none does."""
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-x", *QUIETLY, *tests],
             cwd=ROOT,
@@ -232,7 +233,7 @@ class Bench:
         return {
             "PYTHONPATH": os.pathsep.join([str(self.folder), *([before] if before else [])]),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
-            "POSENC_LAB_STORE": "fresh",  # what a mutant was found to be says nothing of the truth
+            "POSENC_LAB_STORE": "fresh",  # verdicts of a mutant don't hold for the true code
             "POSENC_LISTS": str(STEP),
             "POSENC_DRAW": "gate",
             "OMP_NUM_THREADS": "1",
@@ -241,7 +242,7 @@ class Bench:
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """End what is left of it, with all that it has started."""
+    """Kill the process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -251,16 +252,16 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 
 def _culprit(said: str) -> str:
-    """The first failure that pytest lists; what else went wrong if it lists none."""
+    """Return the first failure that pytest lists; if it lists none, its last line."""
     words = (line.split() for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
     last = said.strip().rpartition("\n")[2]
     return next((found[1] for found in words if len(found) > 1), f"the run itself ({last})")
 
 
 def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
-    """How long tests of a room take.
+    """Return how many seconds the tests of a room take.
 
-    Raises SystemExit if one fails without a mutant: then every mutant would look found.
+    Raises SystemExit if one fails without a mutant: then every mutant would seem detected.
     """
     began = time.monotonic()
     if failed := bench.failing([*dict.fromkeys(tests)], HOUR):
@@ -269,7 +270,7 @@ def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
 
 
 def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
-    """Yield what becomes of mutants before the tests of their modules, in order."""
+    """Yield the fates of mutants under the tests of their modules, in order."""
     of_room: dict[str, list[str]] = {}
     for each in some:
         of_room.setdefault(each.room, []).extend(tests_for(each.module))
@@ -288,11 +289,11 @@ def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
         yield from pool.map(fate, some)
 
 
-# What came out.
+# The results.
 
 
 def render(fates: Sequence[Fate]) -> str:
-    """The counts as a table, and the survivors."""
+    """Return a table of the counts, and the survivors."""
     rooms = dict.fromkeys(fate.subject.room for fate in fates)
     rows = [_row(room, [each for each in fates if each.subject.room == room]) for room in rooms]
     lines = [table(HEADER, [*rows, _row("all", fates)]), ""]
@@ -311,7 +312,7 @@ def _row(name: str, fates: Sequence[Fate]) -> list[object]:
 
 
 def passed(fates: Sequence[Fate]) -> bool:
-    """Whether few enough survived."""
+    """Return whether few enough mutants survived."""
     return sum(fate.survived for fate in fates) <= MOST * len(fates)
 
 

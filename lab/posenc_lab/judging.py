@@ -1,4 +1,4 @@
-"""Judging an adapter without a pytest run of its own."""
+"""Judging an adapter without pytest."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from posenc_conformance.judge.verdict import Outcome
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.document import explained
 
-TRUTHS.room = 2**29  # hundreds of implementations of one claim are asked the same
+TRUTHS.room = 2**29  # hundreds of implementations of a claim are checked with the same cases
 
 
 LEAD = 2
-"""A name explains so many failures more than the next one before it is taken for the last word."""
+"""By how many explained failures a name must lead the next one to be final."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one check said."""
+    """The verdict of one check."""
 
     check: Check
     verdict: str
@@ -47,7 +47,7 @@ def judge(
     seed: int = 0,
     among: Sequence[KnownScheme] | None = None,
 ) -> list[Verdict]:
-    """Every check that the adapter's claims call for, at these levels; of all schemes, or some."""
+    """Run all checks of the adapter's claims at these levels, of all schemes or those ``among``."""
     found = subjects(adapter, schemes())
     return [
         _run(check, Options(examples, seed))
@@ -58,11 +58,11 @@ def judge(
 
 
 def judge_until_named(adapter: object, named: str | None) -> list[Verdict]:
-    """The checks up to the one that decides: it failed, and the mistake is told by its name.
+    """Run checks until one decides: it failed, and the failures so far establish ``named``.
 
-    With no name, the first failure decides. A name decides when it explains more failures than any
-    other, by LEAD. A whole run says the same name of every miniature that there is;
-    ``POSENC_LAB_STORE=fresh`` holds that.
+    With no name, the first failure decides. A name decides when it explains at least LEAD more
+    failures than any other. A whole run gives every miniature the same name;
+    ``POSENC_LAB_STORE=fresh`` tests that.
     """
     found = subjects(adapter, schemes())
     verdicts: list[Verdict] = []
@@ -89,7 +89,7 @@ def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
-    """Deviation ids named by failures, the one that explains most first."""
+    """Return the deviation ids named by failures, the one that explains most first."""
     return [found[0] for found in explained([each.outcome.explanations for each in verdicts])]
 
 

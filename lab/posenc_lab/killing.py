@@ -1,4 +1,4 @@
-"""Find a wrong implementation that a golden catches."""
+"""Search for a wrong implementation that a golden catches."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -26,12 +26,12 @@ Group = tuple[str, str, tuple[tuple[str, Value], ...]]
 
 
 def group(golden: Golden) -> Group:
-    """Return the call, combination and options, by which goldens are claimed together."""
+    """Return the key of goldens that are claimed together: call, combination and options."""
     return golden.call, golden.combination, tuple(sorted(golden.options.items()))
 
 
 def widest(call: Call) -> str:
-    """Return the dtype in which a call is most exact."""
+    """Return the most exact dtype of a call."""
     return call.dtype if call.dtype in EXACT else "float64"
 
 
@@ -39,8 +39,8 @@ def widest(call: Call) -> str:
 def caught_by(scheme: KnownScheme, golden: Golden) -> str:
     """Return the first wrong miniature that fails a golden; empty if none does.
 
-    Those that claim the golden come first. Then those of the call's other combinations, which take
-    one convention for another; of them only results of the right form count.
+    Miniatures that claim the golden come first, then those of the call's other combinations, which
+    confuse one convention with another; of the latter only results of the right form count.
     """
     case = golden_case(scheme, golden, widest(scheme.calls[golden.call]))
     some = [
@@ -76,7 +76,7 @@ def _fails(made: Wrong, case: Case) -> bool:
 def wrong_subjects(scheme: KnownScheme) -> list[Wrong]:
     """Return all wrong miniatures of a scheme in every combination and dtype of their calls.
 
-    Each call makes an instance of its own, so that what one keeps does not reach the next golden.
+    Each call makes a new instance, so that no state reaches the next golden.
     """
     found = []
     for made in WRONG:

@@ -1,11 +1,11 @@
-"""The detection matrix: which wrong implementations which level of checks catches, and names.
+"""The detection matrix: which level of checks catches and names which wrong implementations.
 
     python -m posenc_lab.matrix [--scheme ID] [--jobs N] [--write FILE] [--names]
 
-Every wrong miniature is judged by every check that its claim calls for, with the diagnosis. Those
-that embody a deviation of the spec are counted under the deviation's class; the others, for which
-the spec has no name, under "unnamed". A name that one of these is given is a wrong one; ``--names``
-lists them, and those that should have had another name.
+Every wrong miniature is judged by every check of its claim, with the diagnosis. Miniatures of a
+deviation in the spec are counted under the deviation's class; the others, for which the spec has no
+name, under "unnamed". Any name that the kit gives to an unnamed miniature is wrong; ``--names``
+lists these miniatures, and those that should have had another name.
 """
 
 import argparse
@@ -37,35 +37,35 @@ LEVELED = ("seen_by", "seen_only_by")
 
 @dataclass(frozen=True)
 class Found:
-    """What the kit said of one wrong miniature."""
+    """The kit's results for one wrong miniature."""
 
     scheme: str
     kind: str
-    """Class of the deviation that it embodies."""
+    """Class of the miniature's deviation."""
     levels: tuple[str, ...]
-    """Levels with a check that failed."""
+    """Levels with a failed check."""
     nameable: bool
     named_first: bool
     miniature: str
     """Its module and class."""
     names: tuple[str, ...]
-    """All that it was called, first that which explains most."""
+    """All names that the kit gave it, the one that explains most first."""
 
     @property
     def named_anyway(self) -> bool:
-        """Whether it has a name, although the spec knows no such mistake."""
+        """Whether the kit named it, although the spec has no name for the mistake."""
         return not self.nameable and bool(self.names)
 
 
 def kinds() -> dict[tuple[str, str], str]:
-    """Class of each deviation, by call and id."""
+    """Return the class of each deviation, by call and id."""
     return {
         (call, d.id): d.kind for scheme in schemes() for d in scheme.deviations for call in d.calls
     }
 
 
 def judge_miniature(number: int) -> Found:
-    """A wrong miniature by its place in the list."""
+    """Judge the wrong miniature with this index in WRONG."""
     warnings.simplefilter("ignore")
     mistake: type[Mistake] = WRONG[number]
     with np.errstate(all="ignore"):
@@ -84,24 +84,24 @@ def judge_miniature(number: int) -> Found:
 
 
 def home(call: str) -> str:
-    """Scheme of a call."""
+    """Return the scheme of a call."""
     return next(scheme.id for scheme in schemes() if call in scheme.calls)
 
 
 def right_judged(number: int) -> tuple[str, bool]:
-    """Scheme of a right miniature by its place in the list, and whether it is rejected."""
+    """Return the scheme of the right miniature with this index, and whether it is rejected."""
     with np.errstate(all="ignore"):
         rejected = bool(failed(judge(RIGHT[number]())))
     return right_home(number), rejected
 
 
 def right_home(number: int) -> str:
-    """Scheme of which a right miniature claims something."""
+    """Return the scheme of the right miniature with this index in RIGHT."""
     return subjects(RIGHT[number](), schemes())[0].scheme.id
 
 
 def summary(some: Iterable[Found]) -> dict[str, Any]:
-    """Counts of a group."""
+    """Return the counts of a group."""
     group = list(some)
     return {
         "wrong": len(group),
@@ -115,7 +115,7 @@ def summary(some: Iterable[Found]) -> dict[str, Any]:
 
 
 def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> dict[str, Any]:
-    """What is written: all that is counted of each scheme, and the sums."""
+    """Return the record: the counts of each scheme, and the sums."""
     by_scheme = {}
     for name in sorted({each.scheme for each in found}):
         own = [each for each in found if each.scheme == name]
@@ -135,7 +135,7 @@ def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> d
 
 
 def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
-    """What is counted of each scheme, with the sums over all of them."""
+    """Return the counts of each scheme with their sums."""
     groups = list(by_scheme.values())
     kinds_met = sorted({kind for group in groups for kind in group["classes"]})
     return {
@@ -155,7 +155,7 @@ def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def added(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts of several groups, added up."""
+    """Return the sum of the counts of several groups."""
     some = list(groups)
     sums: dict[str, Any] = {name: sum(group[name] for group in some) for name in SUMMED}
     levels = {name: sum((Counter(group[name]) for group in some), Counter()) for name in LEVELED}

@@ -1,7 +1,7 @@
-"""Small changes of a Python module, one at a time, as a programmer might get it wrong.
+"""Small changes of a Python module, one at a time, like a programmer's mistakes.
 
-Left alone are what a reader sees and no caller: error messages, docstrings, annotations, decorators
-(hence the sizes of caches), ``__all__``, imports, and the defaults of the functions listed there.
+Unchanged is what only readers see: error messages, docstrings, annotations, decorators (hence the
+sizes of caches), ``__all__``, imports, and the defaults of the functions listed in ``__all__``.
 """
 
 import ast
@@ -46,11 +46,11 @@ NAMES = {
     "left": "right",
     "right": "left",
 }
-"""Functions, methods and their options that are easily taken for each other."""
+"""Functions, methods and options that are easily confused."""
 DROPPED = {"abs", "negative", "clip"}
-"""Functions that may be forgotten: what is left is their first argument."""
+"""Functions that may be forgotten: their first argument replaces the call."""
 FORGOTTEN = {"copy", "astype"}
-"""The same for methods."""
+"""Methods that may be forgotten: their object replaces the call."""
 SKIPPED = (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases", "ctx"}
 
@@ -61,7 +61,7 @@ class Mutant:
 
     line: int
     text: str
-    """The line that changes, without its indentation."""
+    """The changed line, without its indentation."""
     change: str
     place: "Place"
     new: ast.AST
@@ -69,7 +69,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node stands in a tree: ``parent.field``, or its element of this index."""
+    """The place of a node in a tree: ``parent.field``, or its element at ``index``."""
 
     parent: ast.AST
     field: str
@@ -77,7 +77,7 @@ class Place:
 
     @contextmanager
     def holding(self, new: ast.AST) -> Iterator[None]:
-        """Have another node there for a while."""
+        """Put another node there while the context lasts."""
         old = self._put(new)
         try:
             yield
@@ -95,7 +95,7 @@ class Place:
 
 
 def mutants(tree: ast.Module, source: str) -> list[Mutant]:
-    """Every change of a module, in the order of its lines."""
+    """Return every change of a module, in the order of its lines."""
     lines = source.splitlines()
     found = []
     for place, node in _nodes(tree, _public(tree)):
@@ -118,7 +118,7 @@ def _assigns(node: ast.AST, name: str) -> bool:
 
 
 def _nodes(parent: ast.AST, public: set[str]) -> Iterator[tuple[Place, Any]]:
-    """Every node that may change, with its place."""
+    """Yield every node that may change, with its place."""
     for field, value in ast.iter_fields(parent):
         if field in SKIPPED_FIELDS or (field == "args" and getattr(parent, "name", "") in public):
             continue
@@ -135,12 +135,12 @@ def _nodes(parent: ast.AST, public: set[str]) -> Iterator[tuple[Place, Any]]:
 
 
 def _is_guard(node: ast.AST) -> bool:
-    """Whether it refuses something."""
+    """Return whether a node is an ``if`` that only raises."""
     return isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise) and not node.orelse
 
 
 def _number(node: ast.AST) -> float | None:
-    """Value of a number written out, with its sign."""
+    """Return the value of a numeric literal, with its sign; None for any other node."""
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         sign, node = -1, node.operand
@@ -166,7 +166,7 @@ def _is_type(node: ast.AST) -> bool:
 
 
 Change = tuple[str, ast.AST, str]
-"""What is shown of the old, the new node, what is shown of the new."""
+"""The text of the old node, the new node, and its text."""
 
 
 def _changes(place: Place, node: Any) -> Iterator[Change]:
@@ -201,14 +201,14 @@ def _render(old: ast.AST, new: ast.AST) -> Change:
 
 
 def _headline(node: ast.AST) -> str:
-    """Source text; of a compound statement the condition alone."""
+    """Return the source text of a node; of an ``if`` only its condition."""
     if isinstance(node, ast.If):
         return f"if {ast.unparse(node.test)}"
     return ast.unparse(node)
 
 
 def _around(place: Place, new: ast.AST | None = None) -> str:
-    """A constant in the expression around it, so that one can see which it is."""
+    """Return a constant's surrounding expression, so that a reader can see which constant it is."""
     alone = not isinstance(place.parent, ast.expr | ast.Slice | ast.keyword)
     if new is None:
         if not alone:
@@ -226,7 +226,7 @@ def _constants(node: ast.Constant | ast.UnaryOp, parent: ast.AST) -> Iterator[An
     if number is not None:
         yield from (number + 1, number - 1)
         if number < 0 and isinstance(number, float):
-            yield -number  # of an index or an axis this is only another one
+            yield -number  # only of floats: the negative of an index or axis is just another one
     elif isinstance(value, bool):
         yield not value
     elif isinstance(value, str) and isinstance(parent, ast.keyword) and value in NAMES:
@@ -261,7 +261,7 @@ def _signs(node: ast.UnaryOp) -> Iterator[ast.expr]:
 
 
 def _conditions(node: ast.If | ast.IfExp) -> Iterator[ast.AST]:
-    """The opposite, unless a change of the condition itself is that; never, of a guard."""
+    """Yield the negated condition, unless another change yields it; of a guard ``False``."""
     test: ast.expr = ast.UnaryOp(ast.Not(), node.test)
     if _is_guard(node):
         test = ast.Constant(False)
@@ -290,7 +290,7 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
     numpy = ast.unparse(node.func).startswith("np.")
     plain = not any(isinstance(each, ast.Starred) for each in node.args)
     if len(node.args) > 1 and _is_text(node.args[0]) and isinstance(node.args[1], ast.Name):
-        yield node.args[1]  # an argument passed on without being looked at
+        yield node.args[1]  # the argument of a checking function, unchecked
     if name in FORGOTTEN and isinstance(node.func, ast.Attribute) and not numpy:
         yield node.func.value
     if name in DROPPED and node.args:
@@ -329,11 +329,11 @@ def _statements(node: ast.Expr) -> Iterator[ast.AST]:
 
 
 def _swapped(place: Place, node: ast.List | ast.Tuple) -> ast.AST | None:
-    """The first two elements exchanged, where their order can matter."""
+    """Return the node with its first two elements swapped, if their order can matter."""
     if not isinstance(node.ctx, ast.Load) or len(node.elts) < 2:
         return None
     if isinstance(place.parent, ast.Compare | ast.Subscript) or place.field == "iter":
-        return None  # a choice, an index, a list of things to go through
+        return None  # a choice, an index, an iterable
     if all(isinstance(each, ast.Constant) for each in node.elts):
         return None  # a list of choices
     first, second, *rest = node.elts
@@ -341,7 +341,7 @@ def _swapped(place: Place, node: ast.List | ast.Tuple) -> ast.AST | None:
 
 
 def code_of(tree: ast.Module, mutant: Mutant, filename: str) -> CodeType:
-    """The code of a module with one change."""
+    """Return the code of a module with one change."""
     with mutant.place.holding(mutant.new):
         code: CodeType = compile(tree, filename, "exec")
     return code

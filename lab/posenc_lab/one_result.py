@@ -1,10 +1,10 @@
-"""What ``check`` says of miniatures, each asked once or a few times as a user's own test asks.
+"""The verdicts of ``check`` on miniatures, called once or a few times as in a user's own test.
 
     python -m posenc_lab.one_result [--scheme ID] [--names]
 
-Every wrong miniature of the schemes below is called with data of a user's kind: normal numbers,
-2 × 8 × 128 × 64 of them, positions from 0 or from where a cache ends. A mistake that shows only
-between calls, at other sizes or with bad input cannot show here; what is rejected should have its
+Every wrong miniature of the schemes below is called with a user's typical data: normal numbers of
+shape 2 × 8 × 128 × 64, positions from 0 or from the end of a cache. A mistake that shows only
+between calls, at other sizes or with bad input can't show here; a rejected miniature should get its
 name. Right miniatures must all pass.
 """
 
@@ -34,7 +34,7 @@ assert right.__path__, wrong.__path__  # importing them fills the lists
 
 BATCH, HEADS, TOKENS, CHANNELS = 2, 8, 128, 64
 STARTS = (0, 4000)
-"""First position of a prompt, and of what follows after a cache."""
+"""First position of a prompt, and of the tokens after a cache."""
 BASES = (10_000.0, 500_000.0)
 
 Arguments = dict[str, Any]
@@ -45,14 +45,14 @@ def _normal(*shape: int) -> Any:
 
 
 def _rows() -> Iterator[Arguments]:
-    """Yield queries at positions of a prompt, and after a cache."""
+    """Yield queries at the positions of a prompt, and after a cache."""
     for start in STARTS:
         x = _normal(BATCH, HEADS, TOKENS, CHANNELS)
         yield {"x": x, "positions": start + np.arange(TOKENS)}
 
 
 def _rotary(**more: Any) -> Callable[[], Iterator[Arguments]]:
-    """Return what yields rows with every base, and with parameters of a released model."""
+    """Return a generator function of rows with every base and the parameters ``more``."""
     return lambda: ({**rows, "base": base, **more} for rows in _rows() for base in BASES)
 
 
@@ -78,7 +78,7 @@ def _table() -> Iterator[Arguments]:
 
 
 def _lengths(**more: Any) -> Callable[[], Iterator[Arguments]]:
-    """Return what yields lengths of a prompt, of a step of decoding, and of a chunk after it."""
+    """Return a generator function of lengths: a prompt, a decoding step, and a chunk."""
     some = ((TOKENS, TOKENS), (1, TOKENS), (16, TOKENS))
     return lambda: ({"q_len": q, "k_len": k, **more} for q, k in some)
 
@@ -120,7 +120,7 @@ ASKED: dict[str, Callable[[], Iterator[Arguments]]] = {
     "m_rope": _images,
     "sliding_window": _lengths(window=32),
 }
-"""What is asked of each call."""
+"""The arguments with which each call is checked."""
 
 
 def scheme_ids() -> list[str]:
@@ -130,24 +130,24 @@ def scheme_ids() -> list[str]:
 
 @dataclass(frozen=True)
 class Said:
-    """What ``check`` said of a miniature."""
+    """The verdict of ``check`` on a miniature."""
 
     scheme: str
     miniature: str
     named: str | None
-    """The mistake that it is."""
+    """The miniature's mistake."""
     rejected: bool
     names: tuple[str, ...]
-    """The mistakes that it was told to be, by those checks that failed."""
+    """The mistakes named by the failed checks."""
 
     @property
     def is_named(self) -> bool:
-        """Whether every check that failed has told the mistake, and no other."""
+        """Whether every failed check named the miniature's mistake and no other."""
         return set(self.names) == {self.named}
 
 
 def say(make: Callable[[], object], schemes: Sequence[KnownScheme]) -> Said | None:
-    """Check the results of a miniature; None if it is of a call that is not asked here."""
+    """Check the results of a miniature; return None if its call is not in ASKED."""
     failures: list[str] = []
     asked = [each for each in subjects(make(), schemes) if each.call.name in ASKED]
     if not asked:
@@ -166,7 +166,7 @@ def say(make: Callable[[], object], schemes: Sequence[KnownScheme]) -> Said | No
 
 
 def _failure(subject: Subject, case: Case) -> list[str]:
-    """Return the name that a wrong result is given, empty for none; nothing for a right result."""
+    """Return the name given to a wrong result (empty without a name); no item if it is right."""
     if "rotary_dim" in case.arguments:
         case = case.with_conventions(rotation="partial")
     if case.conventions.get("offset") == "after-padding":
@@ -187,7 +187,7 @@ def _failure(subject: Subject, case: Case) -> list[str]:
 
 
 def of_scheme(scheme: str, makes: Sequence[Callable[[], object]]) -> list[Said]:
-    """What is said of those miniatures that are of a scheme."""
+    """Return the verdicts on the miniatures of a scheme."""
     schemes = load_all()
     calls = {name for each in schemes if each.id == scheme for name in each.calls}
     found = []

@@ -1,8 +1,9 @@
-"""How people check a positional encoding today, each way as a question to a claim.
+"""How people check a positional encoding today, each way as a test of a claim.
 
-The library tests were read where they stand; what each asserts is told in its docstring and put
-into words of our own. What cannot be asked of a claim, such as the names in a configuration, is
-left out. The recorded numbers of a library are recomputed here and cut to its printed digits.
+The library tests were read in the libraries' sources; the docstring of each function states in our
+own words what the test asserts. Assertions that don't apply to a claim, such as the names in a
+configuration, are left out. Numbers that a library's test records are recomputed here and cut to
+the digits that it prints.
 """
 
 import math
@@ -33,15 +34,15 @@ TORCH_TOLERANCES = {
     "bfloat16": (1.6e-2, 1e-5),
     "float16": (1e-3, 1e-5),
 }
-"""Relative and absolute, of ``torch.testing.assert_close``."""
+"""Relative and absolute tolerances of ``torch.testing.assert_close``."""
 
 
 class OutOfReach(Exception):
-    """A claim does not cover what a way of checking asks."""
+    """A claim doesn't cover the arguments of a way of checking."""
 
 
 class Able(First):
-    """Always the simplest that makes use of what may be left out."""
+    """Always the simplest choice that uses optional arguments."""
 
     def one_of(self, values: Sequence[T]) -> T:
         return next(value for value in values if value is not None)
@@ -52,7 +53,7 @@ class Able(First):
 
 @dataclass(frozen=True)
 class Asked:
-    """A claim in one dtype, to be asked as a test would."""
+    """A claim in one dtype, called as a test would."""
 
     subject: Subject
     dtype: str
@@ -62,25 +63,28 @@ class Asked:
         return self.subject.call.name
 
     def case(self, **arguments: Any) -> Case:
-        """These arguments; raises OutOfReach where the claim does not cover them."""
+        """Return a case with these arguments.
+
+        Raises OutOfReach if the claim doesn't cover them.
+        """
         case = self.subject.case(arguments, self.dtype)
         if not self.subject.covers(case):
             raise OutOfReach
         return case
 
     def got(self, case: Case) -> Array:
-        """The result as it comes."""
+        """Return the raw result."""
         return self.subject.invoke(case, case.inputs)
 
     def answer(self, **arguments: Any) -> Array:
-        """The result of these arguments in float64."""
+        """Return the result for these arguments in float64."""
         return self.got(self.case(**arguments)).astype(np.float64)
 
     def convention(self, name: str) -> Any:
         return self.subject.combination.conventions.get(name)
 
     def drawn(self) -> Iterator[tuple[Trial, dict[str, Any]]]:
-        """The simplest arguments that the kit would draw, without and with optional abilities."""
+        """Yield the simplest arguments that the kit draws, without and with optional abilities."""
         scope = next(scope for scope in self.subject.scopes if self.dtype in scope.dtypes)
         for pick in (First(), Able()) if scope.options else (First(),):
             trial = Trial(self.subject, scope, self.dtype, {}, pick)
@@ -93,18 +97,18 @@ class Practice:
 
     name: str
     accepts: Callable[[Asked], bool]
-    """Whether it finds nothing wrong; raises OutOfReach."""
+    """Returns whether the check passes; raises OutOfReach."""
     dtypes: tuple[str, ...]
     source: str = ""
 
     @property
     def what(self) -> str:
-        """What it asserts."""
+        """The assertion, as stated in the docstring of ``accepts``."""
         return " ".join((self.accepts.__doc__ or "").split())
 
 
 def close(got: Array, expected: Array, rtol: float, atol: float) -> bool:
-    """Equal within tolerances, and of the same shape."""
+    """Return whether two arrays are equal within tolerances, and of the same shape."""
     return got.shape == expected.shape and bool(
         np.allclose(got.astype(np.float64), expected, rtol=rtol, atol=atol, equal_nan=True)
     )
@@ -170,7 +174,7 @@ def _near(asked: Asked, case: Case) -> bool:
 
 
 def answerable(asked: Asked, case: Case) -> bool:
-    """Whether the claim covers a case and the definition has an answer to it."""
+    """Return whether the claim covers a case and the definition is valid for it."""
     if not asked.subject.covers(case):
         return False
     try:
@@ -201,7 +205,7 @@ def torch_assert_close(asked: Asked) -> bool:
 
 
 def _seen(case: Case, result: Array) -> Array:
-    """A result without what a mask hides, of which nobody says what it should be."""
+    """Return a result with zeros where a mask hides it, since hidden values are undefined."""
     if result.shape != case.shape or case.shown.all():
         return result
     return np.where(case.shown, result, np.zeros((), result.dtype))
@@ -223,8 +227,8 @@ def _expected(case: Case) -> Array:
 
 
 def random_cases(asked: Asked) -> list[Case]:
-    """Usual sizes and random arrays; if the definition has no answer to that, the kit's own sizes
-    and random arrays, or the kit's own arguments."""
+    """Return cases of usual sizes with random arrays; where the definition is not valid for these,
+    of the kit's own sizes with random arrays, or with the kit's own arguments."""
     found = []
     for trial, drawn in asked.drawn():
         choices = (_noisy(_usual(trial, drawn)), _noisy(drawn), drawn)
@@ -254,7 +258,7 @@ def _usual(trial: Trial, drawn: dict[str, Any]) -> dict[str, Any]:
 
 
 def _noisy(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Every array of real numbers replaced by standard normal ones."""
+    """Return arguments with standard normal numbers in every real array."""
     normal = np.random.default_rng(0).standard_normal
     return {
         name: normal(value.shape)
@@ -264,7 +268,7 @@ def _noisy(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# What libraries assert in tests of their own.
+# What libraries assert in their own tests.
 
 
 def rotary_embedding_torch(asked: Asked) -> bool:
@@ -294,7 +298,7 @@ def torchtune(asked: Asked) -> bool:
 
 
 def _complex_rotation(x: npt.NDArray[np.float32]) -> Array:
-    """Neighbours as complex numbers of float32, position i in row i, base 10,000."""
+    """Rotate adjacent channels as complex numbers, position i in row i, base 10,000."""
     dim = x.shape[-1]
     exponents = np.arange(0, dim, 2, dtype=np.float32) / np.float32(dim)
     frequencies = np.float32(1) / np.float32(10000) ** exponents
@@ -375,7 +379,7 @@ def transformers_frequencies(asked: Asked) -> bool:
 
 
 def _settings(call: str) -> list[dict[str, Any]]:
-    """What it asks for, call by call."""
+    """Return the settings that transformers tests for a call."""
     grown = {"rotary_dim": 128, "factor": 10.0, "original_max_position_embeddings": 2048}
     yarn = {"rotary_dim": 128, "factor": 10.0, "original_max_position_embeddings": 2048}
     settings: dict[str, list[dict[str, Any]]] = {

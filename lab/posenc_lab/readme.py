@@ -1,9 +1,8 @@
-"""What of the README is made from the rest of the checkout: its list of schemes, and its outputs.
+"""The generated parts of the README: its list of schemes, and its outputs.
 
     python -m posenc_lab.readme
 
-They are the outputs of the test that the README shows, and of its adapter, with each of the two
-layouts claimed.
+The outputs are those of the README's test, and of its adapter with each of the two layouts claimed.
 """
 
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 from posenc_lab.scheme_families import FAMILIES, by_family
 
 ADAPTER = "mylib_adapter.py"
-"""What the README calls the file of its adapter."""
+"""File name of the adapter in the README."""
 README = Path(__file__).parents[2] / "README.md"
 TABLE = re.compile(r"(<!-- schemes: .*? -->\n).*?(?=<!-- end of schemes -->)", re.S)
 CODE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
@@ -26,7 +25,7 @@ DECIMAL = re.compile(r"\d+\.[\de+-]+")
 
 
 def written(text: str) -> str:
-    """The README as it should be."""
+    """Return the README with its generated parts updated."""
     test, adapter = CODE.findall(text)
     text = TABLE.sub(lambda found: found[1] + table(), text)
     right = adapter.replace('"interleaved"', '"half"')
@@ -41,12 +40,12 @@ def written(text: str) -> str:
 
 
 def shape(text: str) -> str:
-    """The text without its decimals, whose last digits are the machine's."""
+    """Return the text without its decimals, whose last digits depend on the machine."""
     return DECIMAL.sub("#", text)
 
 
 def table() -> str:
-    """The schemes of each family."""
+    """Return a Markdown table of the schemes of each family."""
     rows = [
         f"| {FAMILIES[name].lower()} | {', '.join(f'`{scheme.id}`' for scheme in some)} |\n"
         for name, some in by_family().items()
@@ -55,7 +54,7 @@ def table() -> str:
 
 
 def output_of(name: str, code: str, *options: str) -> str:
-    """What pytest says of a file."""
+    """Return pytest's output for a file with this code."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, name).write_text(code, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]

@@ -1,15 +1,15 @@
-"""Bring what the benchmarks have recorded up to date, for the schemes that have changed.
+"""Update the records of the benchmarks for the schemes that have changed.
 
     python -m posenc_lab.records [--shared | --all] [SCHEME ...]
     python -m posenc_lab.records --check
     python -m posenc_lab.records --verify MINUTES
 
-A record keeps two digests for each scheme that it was made with: of the scheme's own files, and of
-all code that was run. A scheme whose own files have changed since is measured again, and takes the
-place of what the record has of it; with ``--shared`` also one for which anything else has changed,
-such as a family or a check. ``--check`` measures nothing: it lists both, and ends with 1 if there
-are any. ``--verify`` writes nothing: it measures what ``--check`` lists, in an order of the day,
-until the time is over, and ends with 1 if anything comes out otherwise than it is recorded.
+A record stores two digests per scheme: one of the scheme's own files, one of all code that was run.
+If a scheme's own files have changed since, the scheme is measured again and its entry replaced;
+with ``--shared`` also if any other code has changed, such as a family or a check. ``--check``
+measures nothing: it lists both kinds, and exits with 1 if there are any. ``--verify`` writes
+nothing: it measures what ``--check`` lists, shuffled by the date, until MINUTES have passed, and
+exits with 1 if any result differs from the record.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from posenc_lab.results import keep, path_of, read_record
 
 ROOT = Path(__file__).parents[2]
 NEARLY = 0.1
-"""Shares of a bound, which hang on how a processor rounds, are recorded with two digits."""
+"""Tolerance for shares of a bound: they depend on how a processor rounds."""
 
 
 def by_name(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
-    """Tables that have an entry for each scheme."""
+    """Return a merge function for tables with an entry per scheme."""
 
     def merged(before: Record, found: Record, scheme: str) -> dict[str, Any]:
         rest = {name: {**before[name], **found[name]} for name in tables}
@@ -46,7 +46,7 @@ def by_name(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
 
 
 def by_row(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
-    """Lists of rows that name their scheme."""
+    """Return a merge function for lists of rows that name their scheme."""
 
     def merged(before: Record, found: Record, scheme: str) -> dict[str, Any]:
         rest = {}
@@ -59,7 +59,7 @@ def by_row(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
 
 
 def of_matrix(before: Record, found: Record, scheme: str) -> dict[str, Any]:
-    """The matrix, whose sums are made anew."""
+    """Merge a scheme into the matrix and recompute the sums."""
     return with_sums({**before["schemes"], **found["schemes"]})
 
 
@@ -79,7 +79,7 @@ def update(
     whole: bool = False,
     shared: bool = False,
 ) -> None:
-    """Measure what is stale of one record, or older; it is written after each scheme."""
+    """Measure the stale (or older) schemes of a record; write the record after each scheme."""
     path = path_of(name)
     record: Record = read_record(path)
     if whole or not record:
@@ -100,7 +100,7 @@ def update(
 
 
 def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
-    """What is to be measured again, a line for each record and reason."""
+    """Return what must be measured again, a line per record and reason."""
     lines = []
     for name in names:
         record = read_record(path_of(name))
@@ -115,7 +115,7 @@ def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
 def differing(
     names: Sequence[str], schemes: Sequence[Scheme], seconds: float, seed: str
 ) -> Iterator[tuple[str, bool]]:
-    """Measure what is out of date until the time is over; yield what, and whether it differs."""
+    """Measure outdated schemes for ``seconds``; yield each record and scheme, and if it differs."""
     waiting = [
         (name, scheme)
         for name in names
@@ -132,12 +132,12 @@ def differing(
 
 
 def _results(record: Record) -> Record:
-    """Leave out what was not measured: on what a record hangs, and what it was made with."""
+    """Return the measured part of a record, without the digests and versions."""
     return {key: value for key, value in record.items() if key not in ("inputs", "versions")}
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Compare results: counts are equal, what processors round otherwise is nearly so."""
+    """Compare results: counts exactly, floats, which processors round differently, nearly."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=NEARLY, abs_tol=NEARLY)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -148,7 +148,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def measure(name: str, scheme: str | None) -> dict[str, Any]:
-    """What a benchmark says of one scheme, or of all, in a process of its own."""
+    """Run a benchmark for one scheme (or all) in a separate process and return its record."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "found.json")
         only = [] if scheme is None else ["--scheme", scheme]
@@ -158,7 +158,7 @@ def measure(name: str, scheme: str | None) -> dict[str, Any]:
 
 
 def verify(names: Sequence[str], seconds: float) -> int:
-    """Print what is measured again; return 1 if anything differs from what is recorded."""
+    """Measure outdated schemes again and print each; return 1 if any differs from its record."""
     red = 0
     for what, differs in differing(names, load_all(), seconds, date.today().isoformat()):
         print(f"{what} {'DIFFERS: run make records' if differs else 'as recorded'}", flush=True)

@@ -1,4 +1,4 @@
-"""How far the reference is from the oracle, in units in the last place of the scale."""
+"""The error of the reference against the oracle, in units in the last place of the scale."""
 
 from collections.abc import Iterator
 
@@ -12,15 +12,15 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 
 FAR = 2**53
-"""The last position that the reference answers for."""
+"""The last position that the reference supports."""
 ELEMENTS = 24
-"""So many elements of a result are compared."""
+"""Number of elements of a result that are compared."""
 DRAWN = 6
 BELOW = np.array([-1, 0, -300, 2, -5001, -7])
 
 
 def drawn_cases(subject: Subject) -> Iterator[Case]:
-    """What the kit draws for its checks, what it sweeps over, and what it prints."""
+    """Yield cases as the checks draw them, the case of the sweep, and the goldens."""
     known = subject.knowledge
     dtype = subject.dtypes[0]
     (scope,) = subject.scopes
@@ -38,7 +38,7 @@ def drawn_cases(subject: Subject) -> Iterator[Case]:
 
 
 def sampled_error(case: Case) -> float:
-    """Largest error in units in the last place, at elements spread over the result."""
+    """Return the largest error in units in the last place, at elements spread over the result."""
     truth = np.broadcast_to(case.truth, case.shape)
     exact = oracle_values(case)
     worst = 0.0

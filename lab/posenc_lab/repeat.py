@@ -1,10 +1,10 @@
-"""Whether a run says the same again: in other processes, in another order, with other hashes.
+"""Repeat a run with other processes, orders and hash seeds, and compare the verdicts.
 
     python -m posenc_lab.repeat [--impl NAME] [--runs N] [PATH ...]
 
-The checks of a few scheme files, or of PATH, are run N times. Ids, verdicts, diagnoses and the exit
-status must be those of the first run; a run that differs is shown, and the command fails. Without
-``--impl`` a wrong adapter is judged, so that there is something of every kind to tell.
+The checks of a few scheme files, or of PATH, run N times. Ids, verdicts, diagnoses and the exit
+status must equal those of the first run; otherwise the command prints the differences and fails.
+Without ``--impl`` it judges a wrong adapter, so that every kind of verdict occurs.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from posenc_lab.results import table
 
 ROOT = Path(__file__).parents[2]
 ORDER = "POSENC_ORDER"
-"""The variable with the seed of the order in which checks are run."""
+"""Environment variable with the seed that shuffles the checks."""
 SELECTED = ("rope.yaml", "alibi.yaml", "sinusoidal.yaml")
 WRONG = """
 import numpy as np
@@ -48,12 +48,12 @@ class Adapter:
     def alibi_slopes(self, heads):
         return None
 """
-"""Some of it is right, some wrong, some raises, and what has no result blocks the rest."""
+"""An adapter with right, wrong and raising calls, and one without a result, which blocks checks."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a run is done."""
+    """The options and environment of a run."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -62,22 +62,22 @@ class Way:
 
 @dataclass(frozen=True)
 class Said:
-    """What must be the same in every run."""
+    """The results that must be the same in every run."""
 
     status: int
     verdicts: Mapping[str, str]
-    """By id, those that are not claimed as well."""
+    """By check id, including checks that are not claimed."""
     diagnoses: Sequence[Any]
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Shuffle the checks, where this module is a plugin of pytest."""
+    """Shuffle the checks when pytest loads this module as a plugin."""
     if seed := os.environ.get(ORDER):
         Random(int(seed)).shuffle(items)
 
 
 def ways() -> Iterator[Way]:
-    """As usual, then in turns all that must make no difference, each time a little otherwise."""
+    """Yield the usual way, then endlessly each variation that must make no difference, reseeded."""
     yield Way("as usual")
     number = 0
     while True:
@@ -91,7 +91,7 @@ def ways() -> Iterator[Way]:
 
 
 def run_and_read(impl: str, paths: Sequence[str], way: Way, folder: Path) -> Said:
-    """What a run in a folder says."""
+    """Run the checks in a folder and return the results."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     done = subprocess.run(
@@ -118,7 +118,7 @@ def run_and_read(impl: str, paths: Sequence[str], way: Way, folder: Path) -> Sai
 
 
 def differences(first: Said, other: Said) -> list[str]:
-    """What another run says otherwise, a line each."""
+    """Return the differences of another run from the first, a line each."""
     lines = [
         f"{id}: {first.verdicts.get(id, 'not there')}, then {other.verdicts.get(id, 'not there')}"
         for id in sorted(first.verdicts.keys() | other.verdicts.keys())
@@ -134,7 +134,7 @@ def differences(first: Said, other: Said) -> list[str]:
 def repeated(
     impl: str, paths: Sequence[str], chosen: Sequence[Way], folder: Path
 ) -> list[tuple[Way, list[str]]]:
-    """Every run after the first, with its differences from that."""
+    """Return every run after the first with its differences from the first."""
     first = run_and_read(impl, paths, chosen[0], folder)
     return [(way, differences(first, run_and_read(impl, paths, way, folder))) for way in chosen[1:]]
 

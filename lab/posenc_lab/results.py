@@ -1,6 +1,6 @@
-"""What the benchmarks share: tables of Markdown, and records, which are results kept for the site.
+"""Markdown tables, and records: the results of benchmarks, stored for the site.
 
-A record is JSON with a line for each scheme: a difference shows which ones were measured anew.
+A record is JSON with a line per scheme, so that a diff shows which schemes were measured again.
 """
 
 import json
@@ -18,13 +18,13 @@ DATA = Path(__file__).parents[2] / "docs" / "data"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; all columns but the first are numbers."""
+    """Return a Markdown table; all columns but the first are numbers."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in [header, rule, *rows])
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage, never rounded up to 100 nor down to 0."""
+    """Return a percentage, never rounded up to 100 nor down to 0."""
     if not whole:
         return "-"
     percent = 100 * part / whole
@@ -34,7 +34,7 @@ def share(part: int, whole: int) -> str:
 
 
 def write(path: Path | None, results: dict[str, Any], *packages: str) -> None:
-    """Results with the versions that gave them, also those of more packages."""
+    """Write results with the versions of Python, numpy, posenc and ``packages``."""
     if path is None:
         return
     versions = {
@@ -46,12 +46,12 @@ def write(path: Path | None, results: dict[str, Any], *packages: str) -> None:
 
 
 def path_of(name: str) -> Path:
-    """Where a record is kept."""
+    """Return the path of a record."""
     return DATA / f"{name}.json"
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """A record, or nothing if there is none yet."""
+    """Return a record; empty if there is none yet."""
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found
 
@@ -63,7 +63,7 @@ def keep(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def _object(part: Mapping[str, Any]) -> str:
-    """An object with a line for each entry, or for each entry's entries."""
+    """Return a JSON object with a line per entry, or per entry of an entry."""
     lines = [f"{_line(name)}: {_entry(part[name])}" for name in sorted(part)]
     return _lines("{", lines, "}")
 
@@ -77,7 +77,7 @@ def _entry(value: Any) -> str:
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Rows of one scheme, which follow each other, in one line."""
+    """Yield adjacent rows of the same scheme as one line."""
     for _, some in groupby(enumerate(rows), lambda row: _home(*row)):
         yield ", ".join(_line(row) for _, row in some)
 

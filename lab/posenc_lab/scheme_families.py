@@ -1,4 +1,4 @@
-"""Families of schemes, as the site and the README list them."""
+"""The families of schemes, as the site and the README list them."""
 
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Scheme
@@ -14,10 +14,10 @@ FAMILIES = {
     "attention": "Attention",
     "position-ids": "Position ids",
 }
-"""Titles of the families, in the order in which they are shown."""
+"""Title of each family, in the order of display."""
 
 LISTED_IN = {"tupe": "relative"}
-"""Where a reader looks for a scheme that takes positions out of the sum of its family."""
+"""The family in which a reader looks for a scheme that removes positions from the embedding sum."""
 
 LEARNED_FIRST = (
     *("integer", "normalized", "binary", "sinusoidal", "learned", "timestep", "sincos-2d"),
@@ -27,11 +27,11 @@ LEARNED_FIRST = (
     *("p-rope", "xpos", "mla", "rope-2d", "axial-rope", "m-rope", "causal-mask", "sliding-window"),
     *("dilated-window", "strided", "fixed", "chunked", "bigbird", "attention", "nope"),
 )
-"""The order in which one learns the schemes of a family; any other one comes after these."""
+"""The schemes in learning order; schemes that are not listed come last."""
 
 
 def by_family() -> dict[str, list[Scheme]]:
-    """Schemes by family, in the order in which one learns them."""
+    """Return the schemes of each family in learning order."""
     place = {id: number for number, id in enumerate(LEARNED_FIRST)}
     ordered = sorted(load_all(), key=lambda scheme: place.get(scheme.id, len(place)))
     return {

@@ -1,11 +1,11 @@
-"""How small a mistake the kit still sees, call by call.
+"""The smallest mistake that the kit still detects, call by call.
 
     python -m posenc_lab.sensitivity [--scheme ID] [--write FILE]
 
-The reference is the implementation; one thing is changed by a little before or after it computes:
-the base, one frequency (or one head's slope), all values, the positions. The smallest change that
-some check of the call detects is found by bisection over the powers of two. Everything is computed
-in float64 and rounded to the dtype in the end, so that nothing but the change is seen.
+The implementation is the reference with one small change to its arguments or result: the base, one
+frequency (or one head's slope), all values, the positions. Bisection over the powers of two finds
+the smallest change that a check of the call detects. Everything is computed in float64 and rounded
+to the dtype at the end, so that only the change is visible.
 """
 
 import argparse
@@ -37,7 +37,7 @@ FINEST = 40
 
 Given = dict[str, Any]
 Change = Callable[["Asked", Given, float], Floats]
-"""Takes the arguments by name and the size of the change; gives the result in float64."""
+"""A function of the arguments by name and the size of the change; returns float64."""
 
 
 class Inapplicable(Exception):
@@ -46,14 +46,14 @@ class Inapplicable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A call under one combination, answered by the reference."""
+    """A call under one combination, computed by the reference."""
 
     scheme: KnownScheme
     call: Call
     combination: Combination
 
     def true(self, given: Given) -> Floats:
-        """The reference's result in float64, from arguments of any dtype."""
+        """Return the reference's result in float64, for arguments of any dtype."""
         wide = {name: _wide(value) for name, value in given.items()}
         if self.call.dtype == "keyword":
             wide["dtype"] = np.float64
@@ -69,19 +69,19 @@ def _wide(value: Any) -> Any:
 
 
 def base(asked: Asked, given: Given, size: float) -> Floats:
-    """The base is larger by a part."""
+    """Scale the base by ``1 + size``."""
     if "base" not in given:
         raise Inapplicable
     return asked.true(given | {"base": given["base"] * (1 + size)})
 
 
 def scale(asked: Asked, given: Given, size: float) -> Floats:
-    """All values are larger by a part."""
+    """Scale all values by ``1 + size``."""
     return asked.true(given) * (1 + size)
 
 
 def offset(asked: Asked, given: Given, size: float) -> Floats:
-    """All positions are larger by a part of 1."""
+    """Shift all positions by ``size``."""
     if asked.call.kind == "rotary":
         pairs = probed(asked, given)
         return turned(asked.true(given), pairs, size * pairs.frequencies)
@@ -89,7 +89,7 @@ def offset(asked: Asked, given: Given, size: float) -> Floats:
 
 
 def one(place: Callable[[int], int]) -> Change:
-    """One frequency, or one head's slope, is larger by a part."""
+    """Return a change that scales one frequency, or one head's slope, by ``1 + size``."""
 
     def change(asked: Asked, given: Given, size: float) -> Floats:
         if asked.call.kind == "rotary":
@@ -119,12 +119,12 @@ WAYS: Mapping[str, Change] = {
 }
 
 
-# What a rotary call does to its channels, asked of the call itself.
+# What a rotary call does to its channels, measured on the call itself.
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Where each pair that turns is written to, and its radians per position."""
+    """The output channels of each rotating pair, and its radians per position."""
 
     first: npt.NDArray[np.int64]
     second: npt.NDArray[np.int64]
@@ -132,10 +132,10 @@ class Pairs:
 
 
 def probed(asked: Asked, given: Given) -> Pairs:
-    """The pairs of a call, from what it makes of unit vectors at positions 0 and 1."""
+    """Return the pairs of a call, from its results for unit vectors at positions 0 and 1."""
     if not _rows_have_positions(given):
         raise Inapplicable
-    largest = int(np.max(given["positions"], initial=1))  # what turns may depend on it
+    largest = int(np.max(given["positions"], initial=1))  # frequencies may depend on it
     rest = {name: value for name, value in given.items() if name not in ("x", "positions")}
     shape = given["x"].shape[-1], largest
     if all(np.ndim(value) == 0 for value in rest.values()):
@@ -152,13 +152,13 @@ def _probed(asked: Asked, shape: tuple[int, int], rest: Given) -> Pairs:
     dim, largest = shape
     units = np.repeat(np.eye(dim)[:, None], 3, axis=1)
     seen = asked.true({"x": units, "positions": np.array([0, 1, largest]), **rest})
-    written = np.abs(seen[:, 0]).argmax(axis=1)  # where each channel goes if nothing turns
+    written = np.abs(seen[:, 0]).argmax(axis=1)  # output channel of each channel at position 0
     first, second, frequencies = [], [], []
     for channel in range(dim):
         row = seen[channel, 1].copy()
         along, row[written[channel]] = row[written[channel]], 0.0
         other = int(np.abs(row).argmax())
-        if row[other] > 0:  # towards the second of the pair; from there to the first it is below
+        if row[other] > 0:  # the pair's first channel; for the second one the sine is negative
             first.append(written[channel])
             second.append(other)
             frequencies.append(np.arctan2(row[other], along))
@@ -166,7 +166,7 @@ def _probed(asked: Asked, shape: tuple[int, int], rest: Given) -> Pairs:
 
 
 def turned(result: Floats, pairs: Pairs, angles: Floats) -> Floats:
-    """A result whose pairs turn on, by an angle for each row and pair."""
+    """Return a result with each pair rotated further, by an angle per row and pair."""
     a, b = result[..., pairs.first], result[..., pairs.second]
     further = result.copy()
     further[..., pairs.first] = a * np.cos(angles) - b * np.sin(angles)
@@ -179,7 +179,7 @@ def _rows_have_positions(given: Given) -> bool:
 
 
 def channels_of_pairs(asked: Asked, given: Given) -> npt.NDArray[np.int64]:
-    """Number of each channel's pair, the fastest first; -1 for a channel that does not turn."""
+    """Return the index of each channel's pair, fastest first; -1 if the channel doesn't rotate."""
     if not _rows_have_positions(given):
         raise Inapplicable
     at_1 = {name: given[name] for name in given if name in asked.call.arguments} | {
@@ -210,7 +210,7 @@ def _real_positions(given: Given) -> Floats:
 
 
 def adapter(asked: Asked, dtype: str, change: Change, size: float) -> object:
-    """The reference with a change, claiming one combination in one dtype."""
+    """Return the reference with a change, claiming one combination in one dtype."""
 
     def method(self: object, *arguments: Any, **keywords: Any) -> Any:
         kind = DTYPES[keywords.pop("dtype", dtype)]
@@ -222,13 +222,13 @@ def adapter(asked: Asked, dtype: str, change: Change, size: float) -> object:
 
 
 def smallest(asked: Asked, dtype: str, change: Change) -> int | None:
-    """The largest k so that a change by 2**-k is detected; -1 if not even one by 1 is.
+    """Return the largest k so that a change of 2**-k is detected; -1 if a change of 1 isn't.
 
-    None where the change makes no sense.
+    Returns None if the change makes no sense.
     """
     if not _applies(asked, dtype, change):
         return None
-    low, high = -1, FINEST + 1  # seen, not seen
+    low, high = -1, FINEST + 1  # detected, not detected
     while high - low > 1:
         middle = (low + high) // 2
         if _detected(asked, dtype, change, 2.0**-middle):
@@ -244,15 +244,15 @@ def _detected(asked: Asked, dtype: str, change: Change, size: float) -> bool:
 
 
 def _applies(asked: Asked, dtype: str, change: Change) -> bool:
-    """Whether the call can be changed so, and is right if it is changed by nothing."""
+    """Return whether the change applies to the call; raise if a change of 0 fails a check."""
     failed = first_failure(adapter(asked, dtype, change, 0.0), [asked.scheme], silence_fails=False)
     if failed is not None and not failed.raised:
         raise AssertionError(f"{asked.call.name}: no change, but {failed.text}")
-    return failed is None  # else it is refused: no such argument, or positions that are not whole
+    return failed is None  # else the call raised: no such argument, or fractional positions
 
 
 def measure(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
-    """The smallest detected changes of every call of the five kinds, in its first combination."""
+    """Yield the smallest detected changes of every call of KINDS, in its first combination."""
     for call in scheme.calls.values():
         if call.kind not in KINDS or call.dtype in ("integer", "boolean"):
             continue
@@ -263,7 +263,7 @@ def measure(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> list[list[object]]:
-    """A line per call and dtype."""
+    """Return a row per call and dtype."""
     return [
         [each["call"], each["dtype"], *(_render(each["smallest"][name]) for name in CHANGES)]
         for each in found

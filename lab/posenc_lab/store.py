@@ -1,8 +1,8 @@
-"""What was found out before and still holds: verdicts, by a digest of all that they hang on.
+"""A cache of verdicts, keyed by a digest of everything that they depend on.
 
 The store is a file in the user's cache, which may be deleted at any time. Several processes may use
 it. With ``POSENC_LAB_STORE=fresh`` nothing is remembered, and wrong implementations are judged by
-every check instead of until they are named.
+every check instead of only until they are named.
 """
 
 import os
@@ -14,13 +14,13 @@ from pathlib import Path
 
 FRESH = os.environ.get("POSENC_LAB_STORE") == "fresh"
 DAYS = 60
-"""What nobody asked for in so many days is dropped."""
+"""Entries that are not read for this number of days are dropped."""
 PATIENCE = 60.0
-"""Seconds that a process waits while another one writes."""
+"""Seconds to wait while another process writes."""
 
 
 class Store:
-    """Texts by their keys, in a file that processes share."""
+    """Texts by key, in a file that processes share."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -32,11 +32,11 @@ class Store:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return _opened(str(self.path))
-        except (OSError, sqlite3.Error):  # no place to keep anything, or what is there is damaged
+        except (OSError, sqlite3.Error):  # no writable cache, or a damaged file
             return _opened(":memory:")
 
     def text(self, key: str) -> str | None:
-        """What is kept under a key; None if nothing is, or if others write for too long."""
+        """Return the text under a key; None if it is missing or others write for too long."""
         try:
             return self._text(key)
         except sqlite3.OperationalError:
@@ -52,7 +52,7 @@ class Store:
         return row[0]
 
     def keep_text(self, key: str, text: str) -> None:
-        """Keep a text under a key, unless others write for too long."""
+        """Store a text under a key, unless others write for too long."""
         with suppress(sqlite3.OperationalError):
             self._file.execute(
                 "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", [key, text, _today()]

@@ -1,10 +1,10 @@
-"""What people's own checks find, beside the kit, on the same wrong implementations.
+"""What people's usual checks detect on the same wrong implementations as the kit.
 
     python -m posenc_lab.today [--scheme ID] [--write FILE]
 
-Every wrong miniature is shown to each way of checking whose question its claim covers; those are
-the denominator of that way. The kit judges all of them. A way that rejects right miniatures, too,
-raises false alarms; they are counted in the same manner.
+Every wrong miniature is given to each way of checking that its claim covers; the number given is
+the denominator of that way. The kit judges all of them. A way that also rejects right miniatures
+raises false alarms, which are counted in the same manner.
 """
 
 import argparse
@@ -36,7 +36,7 @@ Make = Callable[[], object]
 
 
 def rejects(practice: Practice, make: Make, schemes: Sequence[KnownScheme]) -> bool | None:
-    """Whether a way of checking finds anything wrong with an adapter; None out of its reach."""
+    """Return whether a way of checking rejects an adapter; None if the adapter is out of reach."""
     answers = [
         _answer(practice, Asked(subject, dtype))
         for subject in subjects(make(), schemes)
@@ -52,12 +52,12 @@ def _answer(practice: Practice, asked: Asked) -> bool | None:
         return not practice.accepts(asked)
     except OutOfReach:
         return None
-    except Exception:  # whatever an implementation raises makes a test of it fail
+    except Exception:  # any exception of an implementation fails its test
         return True
 
 
 def verdicts(make: Make, schemes: Sequence[KnownScheme]) -> dict[str, bool | None]:
-    """What the kit and every way of checking say of an adapter: whether it is wrong."""
+    """Return whether the kit and each way of checking reject an adapter."""
     found: dict[str, bool | None] = {
         KIT: first_failure(make(), schemes, silence_fails=False) is not None
     }
@@ -69,19 +69,19 @@ def verdicts(make: Make, schemes: Sequence[KnownScheme]) -> dict[str, bool | Non
 
 
 def home(make: Make, schemes: Sequence[KnownScheme]) -> str:
-    """The scheme that an adapter claims something of."""
+    """Return the id of the scheme that an adapter claims."""
     some: list[Subject] = subjects(make(), schemes)
     return some[0].scheme.id
 
 
 Counts = dict[str, dict[str, list[int]]]
-"""Of each scheme and way of checking: how many it rejects of how many in its reach."""
+"""For each scheme and way of checking: the number rejected, and the number in reach."""
 
 
 def count(
     some: Iterable[Make], schemes: Sequence[KnownScheme], only: str | None
 ) -> tuple[Counts, dict[str, list[str]]]:
-    """How many each way rejects, scheme by scheme, and the names of those that it does not."""
+    """Count what each way rejects, scheme by scheme; also return the names of what it passes."""
     counts: Counts = {}
     passed: dict[str, list[str]] = {}
     for make in some:
@@ -99,7 +99,7 @@ def count(
 
 
 def rows(counts: Counts, columns: Sequence[str]) -> list[list[object]]:
-    """A line per scheme, and the sum."""
+    """Return a row per scheme, the sum, and the share."""
     total: Counter[str] = Counter()
     lines: list[list[object]] = []
     for scheme, ways in sorted(counts.items()):
@@ -118,7 +118,7 @@ def _of(rejected: int, asked: int) -> str:
 
 
 def library_rows(wrong_ones: Counts, right_ones: Counts) -> list[list[object]]:
-    """A line per library test."""
+    """Return a row per way of checking."""
     return [
         [each.name, _sum(wrong_ones, each.name), _sum(right_ones, each.name), each.what]
         for each in (*USUAL, *LIBRARIES)
@@ -131,7 +131,7 @@ def _sum(counts: Counts, way: str) -> str:
 
 
 def to_dict(counts: Counts) -> dict[str, Any]:
-    """Counts with names."""
+    """Return the counts as entries of a record."""
     return {
         scheme: {way: {"rejected": n, "asked": of} for way, (n, of) in ways.items()}
         for scheme, ways in counts.items()
@@ -166,7 +166,7 @@ def main() -> None:
 
 
 def results(wrong_ones: Counts, right_ones: Counts) -> dict[str, Any]:
-    """What is written."""
+    """Return the record."""
     ways = {each.name: {"what": each.what, "source": each.source} for each in (*USUAL, *LIBRARIES)}
     return {"wrong": to_dict(wrong_ones), "right": to_dict(right_ones), "ways": ways}
 

@@ -1,1 +1,1 @@
-"""The scoreboard: what released libraries do, judged one by one and kept as reports."""
+"""The scoreboard: released libraries, judged one by one, with stored reports."""

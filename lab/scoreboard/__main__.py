@@ -1,6 +1,6 @@
-"""``make scoreboard``: judge again what is out of date, and keep the reports.
+"""``make scoreboard``: judge adapters whose report is out of date, and store the reports.
 
-With a release, judge that instead, and keep its report to compare the present one with.
+With a release, judge that release instead, and store its report for comparison with the present.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from scoreboard.table import libraries, select
 
 
 def main() -> int:
-    """Judge; 1 if anything could not be judged."""
+    """Judge adapters; return 1 if any could not be judged."""
     parser = argparse.ArgumentParser(prog="make scoreboard", description=__doc__)
     parser.add_argument("names", nargs="*", help="adapters or libraries (default: all)")
     parser.add_argument("--all", action="store_true", help="judge even what is up to date")

@@ -1,4 +1,4 @@
-"""What the board shows of a report: counts by scheme and dtype, and findings."""
+"""The cells of the board: counts by scheme and dtype, and findings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SEVERITIES = {
     "refuses": "refuses valid input",
     "answers": "accepts invalid input",
 }
-"""Kinds of findings, the worst first."""
+"""Severities of findings, the worst first."""
 FIELDS = {
     "id": str,
     "adapters": list,
@@ -41,51 +41,51 @@ HINT = "the comment at its top says what a finding holds"
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong in a library, and how it is seen without this kit."""
+    """A mistake in a library, and how to reproduce it without this kit."""
 
     id: str
     adapters: tuple[str, ...]
     title: str
     severity: str
     checks: tuple[str, ...]
-    """Ids of the checks that show it; * stands for anything."""
+    """Patterns of the ids of checks that show it; * matches anything."""
     means: str
-    """What it does to a model."""
+    """Its effect on a model."""
     since: str
-    """In which releases it was seen and not seen."""
+    """The releases with and without it."""
     reproduce: str
-    """Python that needs that library alone."""
+    """Python code that needs only that library."""
     expected: str
     got: str
     reference: str
     disputed: str = ""
-    """Who disputes it and where, for as long as that is open."""
+    """Who disputes it and where, while the dispute is open."""
 
     def shown_by(self, check: Mapping[str, Any]) -> bool:
-        """Whether a check that failed is one of this finding."""
+        """Return whether a check failed because of this finding."""
         wrong = check["verdict"] in ("failed", "known")
-        id = check["id"].replace("[", "(").replace("]", ")")  # brackets are patterns to fnmatch
+        id = check["id"].replace("[", "(").replace("]", ")")  # fnmatch reads brackets as patterns
         patterns = (each.replace("[", "(").replace("]", ")") for each in self.checks)
         return wrong and any(fnmatchcase(id, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """A cell: what was found in a scheme, in one dtype or in all."""
+    """A cell: the counts of a scheme, in one dtype or in all."""
 
     passed: int
     failed: int
-    """Without those that a finding or the file of known failures explains."""
+    """Failures that neither a finding nor the file of known failures explains."""
     known: int
     horizon: int | None
-    """Up to which position angles are good, for the claim that reaches least."""
+    """The last position with accurate angles, for the claim that reaches least far."""
 
 
 @cache
 def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
-    """All findings, the worst first.
+    """Read all findings, the worst first.
 
-    Raises UserError for one that is not whole.
+    Raises UserError for an incomplete finding.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     found = [_finding(f"{path}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
@@ -109,9 +109,9 @@ def _finding(where: str, raw: Any) -> Finding:
 
 
 def cells(kept: Kept, found: Sequence[Finding]) -> dict[str, dict[str, Counts]]:
-    """Count checks by scheme, and there by dtype; ``all`` has checks about several dtypes too.
+    """Count checks by scheme and dtype; ``all`` includes checks about several dtypes.
 
-    What did not run has no cell.
+    Schemes without a verdict have no cell.
     """
     mine = [each for each in found if kept.adapter.name in each.adapters]
     grouped: dict[str, dict[str, list[Mapping[str, Any]]]] = {}

@@ -1,6 +1,6 @@
 """``make conformance IMPL=name``: judge a library of the table, in its environment.
 
-What the table does not have is judged in this one, as ``pytest --impl=name`` does.
+A name that the table doesn't have is judged in this environment, as by ``pytest --impl=name``.
 """
 
 import subprocess
@@ -13,17 +13,17 @@ from scoreboard.table import ROOT, libraries
 
 
 def command(name: str) -> list[str]:
-    """Return the run of pytest that judges a name, as a command."""
-    told = [f"--impl={name}"]
+    """Return the pytest command that judges an implementation by name."""
+    words = [f"--impl={name}"]
     for library in libraries():
         for adapter in (*library.adapters, *library.beside):
             if adapter.name == name:
-                told = options(library, adapter, environment(library))
-    return [sys.executable, "-m", "pytest", "-n", "auto", *told]
+                words = options(library, adapter, environment(library))
+    return [sys.executable, "-m", "pytest", "-n", "auto", *words]
 
 
 def main(words: Sequence[str]) -> int:
-    """Judge; ends as pytest does."""
+    """Judge an implementation; return pytest's exit status."""
     name, *more = words
     try:
         run = command(name)

@@ -1,4 +1,4 @@
-"""An environment for each library, in which the kit's worker runs it."""
+"""Virtual environments, one per library, in which the kit's worker runs it."""
 
 import fcntl
 import os
@@ -16,14 +16,14 @@ from scoreboard.table import ROOT, Adapter, Library
 
 ENVIRONMENTS = Path(os.environ.get("SCOREBOARD_ENVIRONMENTS", ROOT / ".venv-board"))
 NEEDED = ("numpy", "ml-dtypes")
-"""What the kit's process in the environment needs itself."""
+"""Requirements of the kit's worker in the environment."""
 PINNED = ROOT / ".ci" / "pinned.txt"
 UV = (sys.executable, str(ROOT / ".ci" / "uv.py"))
 LARGE = ("jax", "torch")
 
 
 def environment(library: Library) -> Path:
-    """Return the environment of a library, made anew if it is missing or holds something else."""
+    """Return the environment of a library; create it if it is missing or outdated."""
     home = ENVIRONMENTS / library.name
     pins = _pins(library)
     note, wanted = home / "installed", "\n".join([*NEEDED, *library.pinned, *pins])
@@ -44,17 +44,17 @@ def environment(library: Library) -> Path:
 
 
 def options(library: Library, adapter: Adapter, home: Path) -> list[str]:
-    """Return what pytest is told to judge an adapter in the environment of its library."""
-    found = [f"--impl={library.run.format(home=home) or adapter.impl}"]
+    """Return the pytest options to judge an adapter in the environment of its library."""
+    words = [f"--impl={library.run.format(home=home) or adapter.impl}"]
     if not library.run:
-        found.append(f"--posenc-python={home}")
+        words.append(f"--posenc-python={home}")
     if adapter.known:
-        found.append(f"--posenc-known={adapter.known}")
-    return found
+        words.append(f"--posenc-known={adapter.known}")
+    return words
 
 
 def cost(library: Library, home: Path) -> str:
-    """Say what an installation takes, before it, as that may be more than somebody wants."""
+    """Return a line about an installation's size, to print first, as it may be unwelcome."""
     large = {name_of(each) for each in library.packages} & {*LARGE}
     size = "hundreds of MB" if large else "some MB"
     if "torch" in large:
@@ -64,7 +64,7 @@ def cost(library: Library, home: Path) -> str:
 
 
 def name_of(requirement: str) -> str:
-    """Return the package that a requirement is about."""
+    """Return the package name of a requirement."""
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
@@ -74,7 +74,7 @@ def called(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a command, with these variables beside those of this process, and return what it prints.
+    """Run a command, with ``environment`` added to this process's variables; return its output.
 
     Raises UserError if it fails.
     """
@@ -89,14 +89,14 @@ def called(
 
 
 def pins() -> list[str]:
-    """Return what is pinned, each with its hashes in one line."""
+    """Return the pins, each with its hashes in one line."""
     return PINNED.read_text(encoding="utf-8").splitlines()
 
 
 def _pins(library: Library) -> list[str]:
-    """Releases of what a library asks for itself, with which `make real` was seen green.
+    """Return pins of a shipped library's dependencies, with which `make real` was seen green.
 
-    Libraries that only the board has are judged with the newest.
+    Libraries that only the board has are judged with the newest releases.
     """
     if not library.is_shipped:
         return []
@@ -110,7 +110,7 @@ def _install(library: Library, home: Path, pins: Sequence[str]) -> None:
     constraints = home / "constraints.txt"
     constraints.write_text("\n".join(pins), encoding="utf-8")
     install = [*UV, "pip", "install", "-q", "-p", str(home), "-c", str(constraints)]
-    # torch alone first: what asks for it later finds the build for CPUs there.
+    # torch first, so that packages that require it find the CPU build installed.
     torch = [each for each in library.install if name_of(each) == "torch"]
     first = library.install if library.build else (*NEEDED, *library.install)
     for requirements in filter(None, (torch, first)):
@@ -120,7 +120,7 @@ def _install(library: Library, home: Path, pins: Sequence[str]) -> None:
 
 
 def _packages_of(home: Path) -> Path:
-    """Where an environment has its packages."""
+    """Return the packages folder of an environment."""
     return next(home.glob("lib/python*/site-packages"), home)
 
 
@@ -128,7 +128,7 @@ def _packages_of(home: Path) -> Path:
 def _alone(home: Path) -> Iterator[None]:
     """Hold the lock of an environment.
 
-    Two adapters of one library may be judged at once.
+    Two adapters of one library may be judged at the same time.
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as file:

@@ -1,4 +1,4 @@
-"""Judging one adapter: an environment of its own, a run of the kit, a report that is kept."""
+"""Judging one adapter: its library's environment, a run of the kit, a report to store."""
 
 import json
 import platform
@@ -22,14 +22,14 @@ from scoreboard.table import ROOT, Adapter, Library
 SHOWN = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "neon")
 SEED = 0
 SECONDS = 600
-"""Seconds allowed for a call, so many because a busy machine is no finding."""
+"""Seconds allowed per call, generous since a busy machine is no finding."""
 
 
 def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, Any]:
-    """Install the library and run the kit on it; gives back what is to be kept.
+    """Install the library and run the kit on it; return the content to store.
 
-    If it is to be judged here, nothing is installed: the run meets what this Python has.
-    Raises UserError if it cannot be installed, it needs a GPU that is not there, or the run leaves
+    With ``here``, nothing is installed: the run uses the packages of this Python.
+    Raises UserError if the library can't be installed or needs a missing GPU, or if the run leaves
     no report.
     """
     on_gpu = {"gpu": card()} if library.gpu else {}
@@ -43,7 +43,7 @@ def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, A
         report = read_report(place)
     claimed = {row["scheme"] for row in report["rows"]}
     report["implementation"]["name"] = adapter.name
-    # Thousands of ids that other schemes would have asked; the count stays in the summary.
+    # Thousands of ids of checks of other schemes; the count stays in the summary.
     report["not_claimed"] = [id for id in report["not_claimed"] if id.split(".yaml")[0] in claimed]
     return {
         kept.MARK: kept.FORMAT,
@@ -69,16 +69,16 @@ def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, A
 
 
 def arguments(library: Library, adapter: Adapter, home: Path, report: Path) -> list[str]:
-    """Return what pytest is told."""
-    found = [*options(library, adapter, home), f"--posenc-report={report}"]
-    found += [f"--posenc-seed={SEED}", f"--posenc-timeout={SECONDS}"]
-    return [*found, "-q", "--tb=no", "-p", "no:cacheprovider"]
+    """Return the options of pytest."""
+    words = [*options(library, adapter, home), f"--posenc-report={report}"]
+    words += [f"--posenc-seed={SEED}", f"--posenc-timeout={SECONDS}"]
+    return [*words, "-q", "--tb=no", "-p", "no:cacheprovider"]
 
 
 def _run(words: Sequence[str]) -> str:
-    """Run Python here and return what it prints.
+    """Run Python here and return its output.
 
-    A run that finds failures ends with 1, and that is no mistake.
+    A run that finds failures exits with 1, which is no error.
     """
     done = subprocess.run(
         [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
@@ -107,7 +107,7 @@ def commit() -> str:
 
 
 def card() -> str:
-    """Return what the GPU is called.
+    """Return the name of the GPU.
 
     Raises UserError if there is none.
     """
@@ -122,7 +122,7 @@ def card() -> str:
 
 
 def cpu() -> str:
-    """Return what the processor is called."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

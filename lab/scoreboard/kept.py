@@ -1,4 +1,4 @@
-"""Reports as the board keeps them, and the reasons for which one is refused."""
+"""The stored reports of the board, and the reasons to refuse one."""
 
 import gzip
 import hashlib
@@ -51,23 +51,23 @@ HINT = "judge it again: make scoreboard ONLY={name}"
 
 @dataclass(frozen=True)
 class Kept:
-    """A report that may be shown, of an adapter that the table has."""
+    """A valid report of an adapter in the table."""
 
     library: Library
     adapter: Adapter
     content: Mapping[str, Any]
     without: tuple[str, ...] = ()
-    """Calls that are asked something else since, as ``scheme.call``; they are left out."""
+    """Calls whose spec has changed since, as ``scheme.call``; the report leaves them out."""
 
     @property
     def report(self) -> Report:
-        """What the run wrote."""
+        """The kit's report of the run."""
         report: Report = self.content["report"]
         return report
 
     @property
     def version(self) -> str:
-        """The version of the library, as it was installed; of the kit for an example of its own."""
+        """The installed version of the library; the kit's version for its own examples."""
         versions: Mapping[str, str] = self.report["implementation"]["versions"]
         known = {_normalise(name): number for name, number in versions.items()}
         kit: str = self.content["measured"]["kit"]
@@ -85,7 +85,7 @@ def earlier_place_of(name: str) -> Path:
 
 
 def write(content: Mapping[str, Any], path: Path) -> None:
-    """Keep a report, without places of this machine; the same content makes the same file."""
+    """Write a report without this machine's paths; the same content gives the same file."""
     text = json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
     text = PACKAGES.sub(r"\1", text).replace(f"{ROOT}{os.sep}", "")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,9 +95,9 @@ def write(content: Mapping[str, Any], path: Path) -> None:
 
 
 def keep(content: Mapping[str, Any]) -> None:
-    """Keep the report of an adapter; that of another release, which it replaces, is kept beside it.
+    """Store an adapter's report; move the replaced report of another release to ``earlier``.
 
-    What it replaces is dropped if it is of another spec: nothing can be compared with it.
+    A replaced report of another spec is dropped, since it isn't comparable.
     """
     path = place_of(content["name"])
     try:
@@ -115,10 +115,9 @@ def _versions(content: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def read_kept(path: Path) -> Mapping[str, Any]:
-    """Read a kept report, of whatever adapter.
+    """Read the stored report of any adapter.
 
-    Raises UserError as :func:`read_whole` does, and for one that is of another spec than the one
-    beside it.
+    Raises UserError as :func:`read_whole` does, and for a report of another spec than the current.
     """
     content = read_whole(path)
     if other := changed_calls(content):
@@ -128,10 +127,9 @@ def read_kept(path: Path) -> Mapping[str, Any]:
 
 
 def read_whole(path: Path) -> Mapping[str, Any]:
-    """Read a kept report, of whatever spec.
+    """Read a stored report of any spec.
 
-    Raises UserError for a file that is cut off, of another format, or of a run that was not
-    through.
+    Raises UserError for a file that is truncated, of another format, or from an unfinished run.
     """
     hint = HINT.format(name=path.name.removesuffix(".json.gz"))
     if not path.exists():
@@ -152,7 +150,7 @@ def read_whole(path: Path) -> Mapping[str, Any]:
 
 
 def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return a report without what is of another spec, and the calls that this leaves out."""
+    """Return a report without the calls whose spec has changed, and these calls."""
     other = changed_calls(content)
     kept = {
         part: [
@@ -166,7 +164,7 @@ def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[s
 
 
 def changed_calls(content: Mapping[str, Any]) -> list[str]:
-    """Return the calls of a report that are not asked as they were when it was made."""
+    """Return the calls of a report whose spec has changed since the report was made."""
     then: Mapping[str, Mapping[str, str]] = content["inputs"].get("schemes", {})
     shown = {(row["scheme"], row["call"]) for row in content["report"]["rows"]}
 
@@ -178,7 +176,7 @@ def changed_calls(content: Mapping[str, Any]) -> list[str]:
 
 
 def out_of_date(library: Library, adapter: Adapter) -> str:
-    """Why an adapter must be judged again; nothing if its report still holds."""
+    """Return why an adapter must be judged again; empty if its report is up to date."""
     try:
         content = read_kept(place_of(adapter.name))
     except UserError as error:
@@ -194,7 +192,7 @@ def out_of_date(library: Library, adapter: Adapter) -> str:
 
 
 def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
-    """Hashes of all that a verdict depends on, beside the library itself."""
+    """Return hashes of everything that a verdict depends on, except the library itself."""
     return {
         "adapter": _digest(each.read_bytes() for each in adapter.files),
         "known failures": _digest([adapter.known.read_bytes()]) if adapter.known else "",
@@ -204,9 +202,9 @@ def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
 
 @lru_cache(maxsize=128)
 def digests_of_calls(id: str) -> Mapping[str, str]:
-    """Hash what a scheme file asks of each call, without its prose; nothing if there is no file.
+    """Hash a scheme file's requirements for each call, without prose; empty if there is no file.
 
-    Of what the scheme has for all calls, conventions count that the call knows, and the rest whole.
+    Of the fields for all calls, only the conventions of the call count; other fields count whole.
     """
     path = paths_by_name().get(id)
     if path is None:
@@ -223,7 +221,7 @@ def digests_of_calls(id: str) -> Mapping[str, str]:
 
 
 def _of_call(call: str, told: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a scheme file that bear on a call."""
+    """Return the parts of a scheme file that are relevant to a call."""
     used = {*told.get("options", ())}
     for combination in told.get("combinations", {}).values():
         used |= {*combination["conventions"]}
@@ -244,10 +242,10 @@ def _without_prose(part: Any) -> Any:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        found.update(part)
-    return found.hexdigest()[:16]
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
 
 def _normalise(package: str) -> str:
@@ -255,11 +253,11 @@ def _normalise(package: str) -> str:
 
 
 def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
-    """Read the reports that may be shown, and say what is missing: whole adapters or some calls.
+    """Return the valid reports, and what is missing: whole adapters or some calls.
 
-    A call that is asked something else since is left out; the others were measured all the same.
+    A call whose spec has changed since is left out; the other calls of its report remain valid.
     """
-    found: list[Kept] = []
+    reports: list[Kept] = []
     refused: dict[str, str] = {}
     for library in table:
         for adapter in library.adapters:
@@ -269,14 +267,14 @@ def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
                 refused[adapter.name] = error.cause
                 continue
             if content["report"]["checks"]:
-                found.append(Kept(library, adapter, content, without))
+                reports.append(Kept(library, adapter, content, without))
             if without:
                 refused[adapter.name] = f"of another spec: {', '.join(without)} differ since"
-    return found, refused
+    return reports, refused
 
 
 def earlier(kept: Kept) -> Kept | None:
-    """Return the report of an earlier release, if there is one of this spec."""
+    """Return the report of an earlier release, if there is one of the current spec."""
     try:
         return Kept(kept.library, kept.adapter, read_kept(earlier_place_of(kept.adapter.name)))
     except UserError:

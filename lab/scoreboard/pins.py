@@ -1,10 +1,9 @@
-"""``make pins``: the newest releases that fit together, of tools and of the kit's own libraries.
+"""``make pins``: pin the newest compatible releases of tools and of the libraries of adapters.
 
-Nothing is pinned that the kit itself needs: of that people have the newest, and so must the tests.
+The kit's own requirements are not pinned: users have their newest releases, and so must the tests.
 
-A pin has the hashes of all files that the first index of pip's settings has of the release, so no
-index can give another file for it. What builds a release is pinned to the last package, in a file
-of its own.
+A pin has the hashes of all files of the release on the first index in pip's settings, so that no
+index can substitute another file. The build requirements are pinned completely, in a separate file.
 """
 
 import re
@@ -22,14 +21,14 @@ PROJECT = ROOT / "pyproject.toml"
 BUILDERS = ROOT / ".ci" / "build.txt"
 FOR_GPUS = ("cuda-", "nvidia-")
 BUILT_TWICE = ("torch", "torchao", "torchdata", "torchtune", "torchvision", "triton")
-"""Packages of which PyTorch's own index has other files than PyPI, under the same number."""
+"""Packages with other files on PyTorch's index than on PyPI, under the same version."""
 FIRST_INDEX = {"UV_INDEX": "", "UV_FIND_LINKS": ""}
 
 
 def main() -> int:
     """Write the pins and the table of libraries.
 
-    What the new releases ask for is left to whoever commits them.
+    Adapting the kit to the new releases is left to whoever commits them.
     """
     shipped = [library for library in libraries() if library.is_shipped]
     (torch,) = (library.install for library in shipped if library.name == "torch")
@@ -55,9 +54,9 @@ def main() -> int:
 
 
 def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
-    """Put these releases into the entries of these names in the table.
+    """Return the table with the pinned releases in the entries of these names.
 
-    Where a package has several, for one Python or another, the last one given counts.
+    If a package has several pins, for different Pythons, the last one counts.
     """
     versions = {name_of(pin): pin.partition("==")[2].split()[0] for pin in pins}
 
@@ -78,7 +77,7 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
 
 
 def hashes(text: str) -> dict[str, set[str]]:
-    """Read pins, as they are kept or as uv writes them: the hashes of each, which may be none."""
+    """Read pins, as stored or as uv writes them; return the hashes of each, maybe none."""
     lines = text.replace("\\\n", "").splitlines()
     return {
         line.partition("--hash=")[0].strip(): {*re.findall(r"--hash=(\S+)", line)} for line in lines
@@ -86,7 +85,7 @@ def hashes(text: str) -> dict[str, set[str]]:
 
 
 def written(pins: Mapping[str, Iterable[str]]) -> str:
-    """Return the text of a file of pins as pip and uv read it: each with its hashes in one line."""
+    """Return a file of pins for pip and uv: each pin with its hashes in one line."""
     entries = ([pin, *(f"--hash={each}" for each in sorted(pins[pin]))] for pin in pins)
     return "".join(" ".join(entry) + "\n" for entry in entries)
 
@@ -94,7 +93,7 @@ def written(pins: Mapping[str, Iterable[str]]) -> str:
 def _hashed(pins: Iterable[str]) -> dict[str, set[str]]:
     """Find the hashes of pins.
 
-    What is built twice has those of both builds, or none: pip may know no index of PyTorch's.
+    Packages of BUILT_TWICE have the hashes of both builds, or none if no index has PyTorch's build.
     """
     alone = ("--no-deps", "--generate-hashes")
     found = hashes("\n".join(_compiled(pins, (), *alone, environment=FIRST_INDEX)))
@@ -120,7 +119,7 @@ def _compiled(
     *options: str,
     environment: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Resolve what is asked for within limits, for every Python and system."""
+    """Resolve requirements within constraints, for every Python and system."""
     with TemporaryDirectory() as folder:
         requirements, constraints = Path(folder) / "asked.in", Path(folder) / "constraints.txt"
         requirements.write_text("\n".join(asked), encoding="utf-8")

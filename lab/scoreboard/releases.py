@@ -1,7 +1,7 @@
-"""``python -m scoreboard.releases FINDING PACKAGE VERSION…``: in which releases a finding is seen.
+"""``python -m scoreboard.releases FINDING PACKAGE VERSION…``: find the releases with a finding.
 
-Runs what reproduces it with each of these versions, installed beside what else the library's entry
-names, and shows what it prints.
+Runs the finding's reproduction with each of these versions, installed with the other packages of
+the library's entry, and shows its output.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from scoreboard.table import Library, libraries
 
 
 def main() -> int:
-    """Show what each release prints."""
+    """Show the output for each release."""
     parser = argparse.ArgumentParser(prog="python -m scoreboard.releases", description=__doc__)
     parser.add_argument("finding", help="its id in lab/scoreboard/findings.yaml")
     parser.add_argument("package")
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def chosen(id: str) -> tuple[Finding, Library]:
-    """Find a finding and the library that it is about.
+    """Return a finding and its library.
 
     Raises UserError if there is none.
     """
@@ -51,9 +51,9 @@ def chosen(id: str) -> tuple[Finding, Library]:
 
 
 def with_version(library: Library, package: str, version: str) -> list[str]:
-    """Return what the library's entry installs, with another version of a package.
+    """Return the requirements of the library's entry, with another version of a package.
 
-    Raises UserError if it does not install the package.
+    Raises UserError if the entry doesn't install the package.
     """
     names = [each.partition("==")[0] for each in library.install]
     if package not in [name.partition("[")[0] for name in names]:
@@ -67,7 +67,7 @@ def with_version(library: Library, package: str, version: str) -> list[str]:
 def of_release(library: Library, requirement: str) -> Library:
     """Return the library with another version of a package, given as ``package==version``.
 
-    Raises UserError if it does not install the package, or no version is named.
+    Raises UserError if the library doesn't install the package, or no version is given.
     """
     package, pinned, version = requirement.partition("==")
     if not (pinned and version):
@@ -76,7 +76,7 @@ def of_release(library: Library, requirement: str) -> Library:
 
 
 def printed(found: Finding, requirements: Sequence[str]) -> str:
-    """Run the reproduction and return what it prints, or how it ended."""
+    """Run the reproduction and return its output, or the end of its error."""
     wanted = [word for each in requirements for word in ("--with", each)]
     python = ["--python", sys.executable, "python", "-c", found.reproduce]
     with TemporaryDirectory() as folder:

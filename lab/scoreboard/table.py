@@ -1,4 +1,4 @@
-"""The table of libraries: how each is installed, and which adapters judge it."""
+"""The table of libraries: how to install each, and which adapters judge it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent
 IMPLEMENTATIONS = ROOT / "conformance" / "posenc_conformance" / "implementations"
 BOARD = IMPLEMENTATIONS / "board"
-"""Adapters that are not registered, so that the wheel leaves them out."""
+"""Folder of adapters that are not registered, so that the wheel leaves them out."""
 FILE = FOLDER / "libraries.yaml"
 HINT = "the comment at its top says what an entry holds"
 FIELDS = {
@@ -35,20 +35,20 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class Adapter:
-    """One row of the board: an adapter, and the program or file behind its name."""
+    """One row of the board: an adapter, and its program or file."""
 
     name: str
     impl: str
-    """What ``--impl`` is given; nothing where the library says how it is run."""
+    """The value of ``--impl``; empty if the library has a command to run."""
     files: tuple[Path, ...]
-    """Its code."""
+    """The files with its code."""
     known: Path | None
-    """Its file of known failures, if it has one."""
+    """Its file of known failures, if any."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library, and the environment of its own in which it is judged."""
+    """A library, and what its environment needs."""
 
     name: str
     title: str
@@ -56,37 +56,37 @@ class Library:
     install: tuple[str, ...]
     without_dependencies: tuple[str, ...]
     build: tuple[str, ...]
-    """Commands that make the program of what is installed, run in the environment's folder."""
+    """Commands that build the program after installation, run in the environment's folder."""
     adapters: tuple[Adapter, ...]
     beside: tuple[Adapter, ...]
-    """Adapters without a row of their own."""
+    """Adapters without a row on the board."""
     says: str
     run: str
-    """The command of a program that was built."""
+    """The command that runs the built program."""
     gpu: bool = False
-    """Whether it is judged on a GPU, where there is one."""
+    """Whether it is judged on a GPU."""
 
     @property
     def is_shipped(self) -> bool:
-        """Whether the kit has its adapters, so that `make real` judges it."""
+        """Whether the kit ships one of its adapters, so that `make real` judges it."""
         return any(adapter.name == adapter.impl for adapter in self.adapters)
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The Python packages that are installed."""
+        """The Python packages to install."""
         return (*self.install, *self.without_dependencies)
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """All that decides what is installed."""
+        """Everything that determines what is installed."""
         return (*self.packages, *self.build)
 
 
 @cache
 def libraries(path: Path = FILE) -> tuple[Library, ...]:
-    """All libraries of the table.
+    """Read all libraries of the table.
 
-    Raises UserError for an entry that is not right.
+    Raises UserError for an invalid entry.
     """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -147,10 +147,10 @@ def _texts(where: str, value: Any) -> tuple[str, ...]:
 
 
 def _adapter(where: str, name: str) -> Adapter:
-    """Find the adapter of a name.
+    """Find an adapter by name.
 
-    It is a file or program of this folder, an example of the documentation, an adapter of the kit,
-    or a program beside a harness.
+    It is a file of the board, an adapter of the kit, an example of the documentation, a program in
+    this folder, or a program in a harness.
     Raises UserError if there is none of these.
     """
     file_name = f"{name.replace('-', '_')}_adapter.py"
@@ -179,7 +179,7 @@ def _adapter(where: str, name: str) -> Adapter:
 
 
 _registered = cache(registered)
-"""Cached, as it is asked for each adapter and is slow: it reads what is installed."""
+"""The registered adapters, cached: reading what is installed is slow."""
 
 
 def _code_of(module: str) -> tuple[Path, ...]:
@@ -188,9 +188,9 @@ def _code_of(module: str) -> tuple[Path, ...]:
 
 
 def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
-    """Return the adapters that are asked for, by their own names or by their library's.
+    """Return the adapters with these names or of the libraries with these names; all by default.
 
-    All by default. Raises UserError for a name that is not in the table.
+    Raises UserError for a name that is not in the table.
     """
     pairs = [(library, adapter) for library in table for adapter in library.adapters]
     known = {name for library, adapter in pairs for name in (library.name, adapter.name)}
@@ -204,5 +204,5 @@ def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library
     ]
 
 
-if __name__ == "__main__":  # for a workflow, whose jobs are the libraries
+if __name__ == "__main__":  # for a workflow with a job per library
     print("libraries=" + json.dumps([each.name for each in libraries() if not each.gpu]))

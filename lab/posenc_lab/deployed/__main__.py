@@ -1,4 +1,4 @@
-"""Judge all small engines, right and wrong, and say how many were told apart and named."""
+"""Judge all small engines, right and wrong, and print how many were rejected and named."""
 
 import sys
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from posenc_lab.deployed.judging import judge
 
 
 def names_of(case: Case) -> set[str] | None:
-    """Return the names under which an engine is rejected; None if it is not."""
+    """Return the names of the mistakes for which an engine is rejected; None if it passes."""
     failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
     found = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
     return found if failed else None
 
 
 def figures() -> Iterator[str]:
-    """Yield what came of the right engines, and of the wrong ones."""
+    """Yield the results of the right engines, and of the wrong ones."""
     with ProcessPoolExecutor() as pool:
         found = [*pool.map(names_of, RIGHT + WRONG)]
     right, wrong = found[: len(RIGHT)], found[len(RIGHT) :]

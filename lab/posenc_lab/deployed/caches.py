@@ -1,4 +1,4 @@
-"""Small engines that keep keys and values in few bits, right and wrong."""
+"""Small engines with a quantized cache of keys and values, right and wrong."""
 
 import math
 
@@ -9,11 +9,11 @@ from posenc_lab.deployed.cases import right, wrong
 from posenc_lab.deployed.engine import Array, Config, Engine
 
 BLOCK = 32
-"""Channels that have one scale."""
+"""Number of channels that share a scale."""
 
 
 def symmetric(x: Array, largest: int) -> Array:
-    """Return numbers as whole multiples of a scale of their block, which is kept in float16."""
+    """Quantize to integer multiples of a float16 scale per block."""
     blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
     scale = (np.abs(blocks).max(axis=-1, keepdims=True) / largest).astype(np.float16)
     safe = np.where(scale == 0, 1, scale).astype(np.float32)
@@ -25,7 +25,7 @@ def symmetric(x: Array, largest: int) -> Array:
 @right("mistral", "float16", "int8")
 @right("qwen3", "float16", "int8")
 class Eight(Engine):
-    """Keeps 8 bits, and makes queries as short for the product."""
+    """Keeps 8 bits, and quantizes queries as well for the product."""
 
     def shortened(self, x: Array) -> Array:
         return symmetric(x, 127)
@@ -36,7 +36,7 @@ class Eight(Engine):
 
 @right("llama", "float16", "int8")
 class EightFromTheLeast(Engine):
-    """Keeps 8 bits above the least number of each token, which is a whole number of steps."""
+    """Keeps 8 bits above the minimum of each token, with an integer zero point."""
 
     def shortened(self, x: Array) -> Array:
         least, most = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
@@ -49,7 +49,7 @@ class EightFromTheLeast(Engine):
 @right("mistral", "float16", "int4")
 @right("qwen3", "float16", "int4")
 class Four(Engine):
-    """Keeps 4 bits, from minus 8 to 7: the largest number of a block is minus 8."""
+    """Keeps 4 bits, from -8 to 7: the number of largest magnitude in a block becomes -8."""
 
     def shortened(self, x: Array) -> Array:
         blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
@@ -63,7 +63,7 @@ class Four(Engine):
 @right("llama", "float16", "float8_e4m3")
 @right("mistral", "float16", "float8_e4m3")
 class ShortEight(Engine):
-    """Keeps float8 with three bits behind the first."""
+    """Keeps float8 with three mantissa bits."""
 
     def shortened(self, x: Array) -> Array:
         return np.asarray(x.astype(ml_dtypes.float8_e4m3fn).astype(np.float32))
@@ -71,14 +71,14 @@ class ShortEight(Engine):
 
 @right("llama", "float16", "float8_e5m2")
 class ShorterEight(Engine):
-    """Keeps float8 with two bits behind the first, scaled to its largest number."""
+    """Keeps float8 with two mantissa bits, scaled to its largest number."""
 
     def shortened(self, x: Array) -> Array:
         scale = np.abs(x).max() / 57344 or 1.0
         return np.asarray((x / scale).astype(ml_dtypes.float8_e5m2).astype(np.float32) * scale)
 
 
-# Wrong, with a cache that is right.
+# Wrong engines with a right cache.
 
 
 @wrong("llama", "scaling-ignored", "float16", "int8")
@@ -113,7 +113,7 @@ class FourSeesOneMore(Four):
 
 @wrong("mistral", "keys-not-turned", "float16", "int4")
 class FourUnturned(Four):
-    """Keeps keys that nobody turns later."""
+    """Keeps unrotated keys, and never rotates them."""
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
         return x
@@ -134,7 +134,7 @@ class ShortRestarts(ShortEight):
 
 @wrong("mistral", "layout-swapped", "float16", "float8_e5m2")
 class ShorterNeighbours(ShorterEight):
-    """Turns neighbours, with weights for halves."""
+    """Rotates neighbours, with weights for halves."""
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
         return x[..., 0::2], x[..., 1::2]
@@ -143,7 +143,7 @@ class ShorterNeighbours(ShorterEight):
         return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], self.width)
 
 
-# A cache that is shorter than it is claimed to be.
+# Caches with fewer bits than claimed.
 
 
 @wrong("llama", "", "float16", "int8")
@@ -159,7 +159,7 @@ class EightUnclaimed(Eight):
 
 @wrong("mistral", "scores-multiplied", "float16", "int8")
 class ScaledForEight(Eight):
-    """Multiplies by the scale of keys twice as large."""
+    """Doubles the scale of scores."""
 
     def scale(self) -> float:
         return 2 / math.sqrt(self.size)

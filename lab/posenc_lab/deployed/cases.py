@@ -1,7 +1,7 @@
-"""The lists of small engines: what each is given, and what must come of it.
+"""The lists of small engines, with the configuration and the expected diagnosis of each.
 
-A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet,
-and two names for a fault that two kinds of layers have.
+The name is the first name that the diagnosis must give; it is empty for a fault without a name yet,
+and contains two names for a fault of two kinds of layers.
 """
 
 from collections.abc import Callable, Mapping
@@ -511,25 +511,25 @@ CONFIGS: Mapping[str, Config] = {
         "no_rope_layer_interval": 2,
     },
 }
-"""Small configurations whose positions are like those of released models."""
+"""Small configurations with the positional encodings of released models."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An engine, the configuration that it is given, and what is to come of it."""
+    """An engine, its configuration, and the expected result."""
 
     engine: type[Engine]
     config: str
     name: str
-    """What is wrong."""
+    """Name of the mistake."""
     dtype: str = "float32"
-    """The shortest dtype that the engine has."""
+    """The narrowest dtype that the engine uses."""
     cache: str = ""
-    """What it is claimed to keep keys as, if that is shorter."""
+    """The claimed dtype of cached keys, if narrower."""
 
     @property
     def shifts(self) -> int | None:
-        """Tokens of a context that the engine shifts when it is full; None if it does not."""
+        """Length in tokens of a context that the engine shifts when full; None if it doesn't."""
         return self.engine.shifts
 
 
@@ -539,7 +539,7 @@ Decorator = Callable[[type[Engine]], type[Engine]]
 
 
 def right(config: str, dtype: str = "float32", cache: str = "") -> Decorator:
-    """Put an engine on the list of the right ones."""
+    """Add an engine to the list of right ones."""
 
     def listed(engine: type[Engine]) -> type[Engine]:
         RIGHT.append(Case(engine, config, "", dtype, cache))
@@ -549,7 +549,7 @@ def right(config: str, dtype: str = "float32", cache: str = "") -> Decorator:
 
 
 def wrong(config: str, name: str = "", dtype: str = "float32", cache: str = "") -> Decorator:
-    """Put an engine on the list of the wrong ones."""
+    """Add an engine to the list of wrong ones."""
 
     def listed(engine: type[Engine]) -> type[Engine]:
         WRONG.append(Case(engine, config, name, dtype, cache))

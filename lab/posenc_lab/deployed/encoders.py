@@ -1,4 +1,4 @@
-"""A small engine for encoders, which gives the logits of a whole text at once."""
+"""A small engine for encoders, which compute the logits of a whole text in one pass."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from posenc_lab.deployed.cases import right, wrong
 from posenc_lab.deployed.engine import Array, Config, Engine
 
 FIELDS = {"dim": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"}
-"""Fields under the names that they have elsewhere."""
+"""Field names of some types, and their usual names."""
 BERT = {
     "words": "bert.embeddings.word_embeddings",
     "rows": "bert.embeddings.position_embeddings",
@@ -71,7 +71,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "normed": "head.norm",
     },
 }
-"""What the parts of each type are called in its checkpoints."""
+"""Names of each type's parts in its checkpoints."""
 
 
 @right("bert")
@@ -81,10 +81,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 @right("modernbert")
 @right("nomic_bert")
 class Encoder(Engine):
-    """Everything right, in the plainest way."""
+    """A right encoder in the plainest style."""
 
     padding = 1
-    """The token that texts are filled up with; RoBERTa's rows are counted from it."""
+    """The padding token, from which RoBERTa counts its rows."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         named = {FIELDS.get(name, name): value for name, value in config.items()}
@@ -107,7 +107,7 @@ class Encoder(Engine):
         return float(self.config[f"{kind}_rope_theta"])
 
     def window(self, layer: int) -> int | None:
-        """Return how many positions a query sees on each side of its own; None for all."""
+        """Return how many positions a query sees on each side of its own; None for no limit."""
         every = self.config.get("global_attn_every_n_layers")
         if every is None or layer % every == 0:
             return None
@@ -128,12 +128,12 @@ class Encoder(Engine):
         return self.rounded(centred / np.sqrt(mean + self.eps) * weight)
 
     def rows(self, count: int) -> Array:
-        """Return the rows of the table that the tokens of a text read."""
+        """Return the table rows of the tokens of a text."""
         begin = self.padding + 1 if self.type in ("roberta", "xlm-roberta") else 0
         return np.arange(begin, begin + count)
 
     def type_of_text(self) -> int:
-        """Return which of two texts all tokens belong to."""
+        """Return the token type of all tokens: 0 for the first text of a pair, 1 for the second."""
         return 0
 
     def embedded(self, tokens: Sequence[int], where: Array) -> Array:
@@ -151,11 +151,11 @@ class Encoder(Engine):
         return np.asarray((distance <= before) & (distance >= -behind))
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
-        """Return how far a query sees before its own position, and behind it."""
+        """Return how far a query sees before its own position, and after it."""
         return window, window
 
     def read(self, x: Array, layer: int) -> Array:
-        """Return what the attention of a layer reads."""
+        """Return the input of a layer's attention."""
         if "before" not in NAMES[self.type] or layer == 0:
             return x
         return self.norm(x, self.named("before", layer))
@@ -167,7 +167,7 @@ class Encoder(Engine):
         return [self.named(part, layer) for part in ("query", "key", "value")]
 
     def added(self, x: Array, layer: int) -> Array:
-        """Return what the attention of a layer adds."""
+        """Return the output of a layer's attention."""
         where = np.arange(len(x))
         query, key, value = (
             self.rounded(x @ part.T).reshape(len(x), self.heads, self.size).transpose(1, 0, 2)
@@ -287,7 +287,7 @@ class UsualBaseOfAll(Encoder):
 
 @wrong("modernbert", "window-off")
 class HalfOfTheWindow(Encoder):
-    """Takes half of the window for the whole."""
+    """Mistakes half of the window for the whole."""
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
         return window // 2, window // 2
@@ -295,7 +295,7 @@ class HalfOfTheWindow(Encoder):
 
 @wrong("modernbert", "window-off")
 class TwiceTheWindow(Encoder):
-    """Takes the whole window for its half."""
+    """Mistakes the whole window for its half."""
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
         return 2 * window, 2 * window
@@ -309,7 +309,7 @@ class OneMoreOnBothSides(Encoder):
 
 @wrong("modernbert", "window-off")
 class OneLessBehind(Encoder):
-    """Has a window of an even number of positions: one less is seen behind the query."""
+    """Has a window of an even number of positions: one less after the query."""
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
         return window, window - (self.window(layer) is not None)
@@ -331,7 +331,7 @@ class WindowInAllLayers(Encoder):
 @wrong("modernbert", "causal")
 @wrong("nomic_bert", "causal")
 class CausalMask(Encoder):
-    """Sees what comes before a query only, as a model that writes."""
+    """Sees only the tokens before a query, like a decoder."""
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
         return window, 0
@@ -339,7 +339,7 @@ class CausalMask(Encoder):
 
 @wrong("modernbert", "causal")
 class OneSided(Encoder):
-    """Has a window of one side."""
+    """Has a one-sided window."""
 
     def sides(self, window: int, layer: int) -> tuple[int, int]:
         return window, window if self.window(layer) is None else 0
@@ -378,7 +378,7 @@ class ScaledAgain(Encoder):
 
 @wrong("nomic_bert", "layers-mistaken")
 class LastLayerAlone(Encoder):
-    """Turns nothing in the last layer."""
+    """Rotates nothing in the last layer."""
 
     def turns(self, layer: int) -> bool:
         return bool(layer < self.layers - 1)
@@ -396,7 +396,7 @@ class RowsFromZero(Encoder):
 
 @wrong("roberta", "rows-shifted")
 class RowsFromPadding(Encoder):
-    """Begins with the row of padding, not behind it."""
+    """Begins with the padding row, not after it."""
 
     def rows(self, count: int) -> Array:
         return super().rows(count) - 1
@@ -414,7 +414,7 @@ class RowsBehindPadding(Encoder):
 
 @wrong("bert", "rows-clamped")
 class RowsEnd(Encoder):
-    """Has half of the table, and reads its last row beyond."""
+    """Has half of the table, and reads its last row beyond the end."""
 
     def rows(self, count: int) -> Array:
         return np.minimum(super().rows(count), 255)
@@ -422,7 +422,7 @@ class RowsEnd(Encoder):
 
 @wrong("bert", "token-type-of-second")
 class SecondText(Encoder):
-    """Takes a text for the second of two."""
+    """Mistakes a text for the second of a pair."""
 
     def type_of_text(self) -> int:
         return 1
@@ -431,7 +431,7 @@ class SecondText(Encoder):
 @wrong("bert", "wrong-in-batch")
 @wrong("roberta", "wrong-in-batch")
 class FilledCounted(Encoder):
-    """Fills shorter texts of a request up on their left, and counts what it filled them with."""
+    """Pads shorter texts of a request on the left, and counts the padding."""
 
     filled = 0
 

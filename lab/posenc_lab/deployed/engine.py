@@ -1,6 +1,6 @@
-"""A small inference engine in NumPy, as one is written: configuration, weights, cache, sampling.
+"""A small but typical inference engine in NumPy: configuration, weights, cache, decoding.
 
-It shares no code with the kit or the reference. What is wrong in the others derives from it.
+It shares no code with the kit or the reference. The other small engines derive from it.
 """
 
 import json
@@ -17,15 +17,15 @@ Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
 NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4", "llama4_text")
-"""Types that turn neighbouring channels together."""
+"""Types that rotate pairs of neighbouring channels."""
 LOCAL = ("gemma3_text", "olmo3")
-"""Types whose sliding layers are turned without scaling."""
+"""Types whose sliding layers rotate without scaling."""
 GEMMA = ("gemma", "gemma2", "gemma3_text")
 COHERE = ("cohere", "cohere2")
 
 
 def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
-    """Read a folder as released models have: configuration, weights, and words by token."""
+    """Read a released model's folder; return configuration, weights, and words by token."""
     config = json.loads((folder / "config.json").read_text())
     words = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     data = (folder / "model.safetensors").read_bytes()
@@ -58,7 +58,7 @@ class Cache:
         return keys, values
 
     def cut(self, length: int) -> "Cache":
-        """Return the cache of the first tokens alone."""
+        """Return the cache of only the first ``length`` tokens."""
         return Cache(
             self.tokens[:length],
             {layer: each[:, :length] for layer, each in self.keys.items()},
@@ -67,14 +67,14 @@ class Cache:
 
 
 class Engine:
-    """Everything right, in the plainest way."""
+    """A right engine in the plainest style."""
 
     dtype: Any = np.float32
-    """What queries, keys, values and the hidden state are rounded to."""
+    """The dtype to which queries, keys, values and the hidden state are rounded."""
     chunk = 1 << 30
-    """Most tokens of a prompt that are computed at once."""
+    """Maximum number of prompt tokens per forward pass."""
     shifts: int | None = None
-    """Tokens of a context that goes on without the first of them when it is full."""
+    """Length in tokens of a context that drops its first tokens when full."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         self.config = config
@@ -88,20 +88,20 @@ class Engine:
         self.load()
 
     def head_size(self) -> int:
-        """Return the channels of a head."""
+        """Return the number of channels of a head."""
         return int(self.config.get("head_dim") or self.config["hidden_size"] // self.heads)
 
     def turned_size(self) -> int:
-        """Return the channels of a head that are turned."""
+        """Return the number of channels of a head that rotate."""
         return int(self.size * self.config.get("partial_rotary_factor", 1.0))
 
     def load(self) -> None:
-        """Change weights as this engine wants them."""
+        """Convert the weights for this engine."""
 
     # Configuration.
 
     def scaling(self, layer: int) -> Config:
-        """Return the block of scaling, base included."""
+        """Return the scaling block of the configuration, including the base."""
         block = self.config.get("rope_parameters") or self.config.get("rope_scaling") or {}
         if self.config["model_type"] in LOCAL and self.window(layer) is not None:
             base = self.config.get("rope_local_base_freq", self.config["rope_theta"])
@@ -110,7 +110,7 @@ class Engine:
         return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
 
     def frequencies(self, layer: int) -> tuple[Array, float]:
-        """Return the frequency of each pair, and by what pairs grow longer."""
+        """Return the frequency of each pair, and the factor that lengthens pairs."""
         block = self.scaling(layer)
         plain = self.plain(float(block["rope_theta"]))
         kind = block["rope_type"]
@@ -123,7 +123,7 @@ class Engine:
         return plain, 1.0
 
     def plain(self, base: float) -> Array:
-        """Return the frequencies of RoPE itself."""
+        """Return the unscaled frequencies of RoPE."""
         exponents = np.arange(0, self.width, 2, dtype=np.float64) / self.width
         return np.asarray(base**-exponents)
 
@@ -149,19 +149,19 @@ class Engine:
         return np.asarray(plain * (1 - ramp + ramp / block["factor"]))
 
     def ramp(self, first: float, last: float, block: Config) -> tuple[float, float]:
-        """Return between which pairs frequencies pass from the one kind to the other."""
+        """Return the first and last pair of the ramp between unscaled and scaled frequencies."""
         if block.get("truncate", True):
             first, last = math.floor(first), math.ceil(last)
         return max(first, 0), min(last, self.size - 1)
 
     def attention_factor(self, block: Config) -> float:
-        """Return by what YaRN makes pairs longer."""
+        """Return the factor by which YaRN lengthens pairs."""
         if block.get("mscale") and block["mscale"] == block.get("mscale_all_dim"):
             return 1.0
         return 0.1 * math.log(block["factor"]) + 1.0
 
     def window(self, layer: int) -> int | None:
-        """Return how many positions a query sees; None for all."""
+        """Return how many positions a query sees; None for no limit."""
         kinds = self.config.get("layer_types")
         if kinds is not None and kinds[layer] != "sliding_attention":
             return None
@@ -176,7 +176,7 @@ class Engine:
     # Layers.
 
     def norm(self, x: Array, weight: Array) -> Array:
-        """Return RMSNorm, or LayerNorm where a type has it."""
+        """Return RMSNorm, or LayerNorm for the types that use it."""
         eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
         if self.config["model_type"] in (*COHERE, "olmo"):
             x = x - x.mean(axis=-1, keepdims=True)
@@ -190,13 +190,13 @@ class Engine:
         return np.asarray(x.astype(self.dtype).astype(np.float32))
 
     def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
-        """Return cosine and sine, [tokens, pairs]."""
+        """Return cosines and sines, [tokens, pairs]."""
         frequencies, longer = self.frequencies(layer)
         angle = positions[:, None].astype(np.float32) * frequencies.astype(np.float32)
         return longer * np.cos(angle), longer * np.sin(angle)
 
     def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        """Turn queries or keys, [heads, tokens, channels], in layers where that is done."""
+        """Rotate queries or keys, [heads, tokens, channels], in layers that rotate."""
         if not self.turns(layer):
             return x
         cos, sin = self.angles(positions, layer)
@@ -205,31 +205,31 @@ class Engine:
         return np.concatenate([self.joined(*turned), x[..., self.width :]], axis=-1)
 
     def turns(self, layer: int) -> bool:
-        """Say whether a layer turns queries and keys."""
+        """Return whether a layer rotates queries and keys."""
         if self.config["model_type"] in ("cohere2", "exaone4"):
             return self.window(layer) is not None
         every = self.config.get("no_rope_layer_interval")
         return every is None or (layer + 1) % every != 0
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
-        """Return the first and the second channels of pairs."""
+        """Return the first and second channels of all pairs."""
         if self.config["model_type"] in NEIGHBOURS:
             return x[..., 0::2], x[..., 1::2]
         first, second = np.split(x, 2, axis=-1)
         return first, second
 
     def joined(self, first: Array, second: Array) -> Array:
-        """Return channels in the order in which they were before they were pairs."""
+        """Return channels in their original order: the inverse of ``pairs``."""
         if self.config["model_type"] in NEIGHBOURS:
             return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], self.width)
         return np.concatenate([first, second], axis=-1)
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
-        """Turn queries."""
+        """Rotate queries and apply the attention temperature."""
         return self.rotate(x, positions, layer) * self.warmth(positions, layer)
 
     def warmth(self, positions: Array, layer: int) -> Array:
-        """Return what queries are multiplied by, [tokens, 1]."""
+        """Return the temperature that multiplies queries, [tokens, 1]."""
         block = self.scaling(layer)
         beta = block.get("llama_4_scaling_beta", 0.0)
         steps = positions // block.get("original_max_position_embeddings", 1)
@@ -239,15 +239,15 @@ class Engine:
         return np.asarray(1 + beta * np.log1p(steps), dtype=np.float32)[:, None]
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
-        """Turn keys."""
+        """Rotate keys."""
         return self.rotate(x, positions, layer)
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        """Return the positions of tokens of which some came before; the prompt ends at ``ends``."""
+        """Return positions of ``count`` tokens from ``start`` on; the prompt ends at ``ends``."""
         return np.arange(start, start + count)
 
     def scale(self) -> float:
-        """Return what scores are multiplied by."""
+        """Return the factor that multiplies scores."""
         if "attention_multiplier" in self.config:
             return float(self.config["attention_multiplier"])
         if "query_pre_attn_scalar" in self.config:
@@ -271,19 +271,19 @@ class Engine:
         return np.repeat(x, self.heads // self.kv_heads, axis=0)
 
     def seen(self, queries: Array, keys: Array, layer: int) -> Array:
-        """Say which keys queries see, by their place in the text."""
+        """Return which keys each query sees, by their places in the text."""
         distance = queries[:, None] - keys
         window, chunk = self.window(layer), self.chunk_size(layer)
         seen = (distance >= 0) & (distance < (window or 1 << 30))
         return np.asarray(seen & (queries[:, None] // chunk == keys // chunk))
 
     def chunk_size(self, layer: int) -> int:
-        """Return how many positions a layer looks at together."""
+        """Return the number of positions in an attention chunk of a layer."""
         found = self.config.get("attention_chunk_size")
         return int(found) if found is not None and self.turns(layer) else 1 << 30
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        """Return what the attention of a layer adds."""
+        """Return the output of a layer's attention."""
         start = len(cache.tokens)
         query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
         key = self.turn_key(self.projected(x, layer, "k", self.kv_heads), where, layer)
@@ -297,24 +297,24 @@ class Engine:
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
 
     def shortened(self, x: Array) -> Array:
-        """Return keys or values, [heads, tokens, channels], as the cache has them."""
+        """Return keys or values, [heads, tokens, channels], as the cache stores them."""
         return x
 
     def bias(self, where: Array, keys: int) -> Array:
-        """Return what is added to scores, [heads, queries, keys]; here nothing is."""
+        """Return the bias of scores, [heads, queries, keys]; here zero."""
         return np.zeros((1, 1, 1), dtype=np.float32)
 
     def score_cap(self) -> float | None:
-        """Return what caps scores."""
+        """Return the cap of scores, if any."""
         found = self.config.get("attn_logit_softcapping")
         return None if found is None else float(found)
 
     def capped(self, x: Array, cap: float | None) -> Array:
-        """Return numbers none of which is above a cap."""
+        """Return numbers limited to +-``cap`` by a soft cap."""
         return x if cap is None else np.asarray(cap * np.tanh(x / cap))
 
     def shares(self, scores: Array, layer: int) -> Array:
-        """Return the shares of keys, beside the sinks of heads."""
+        """Return the shares of keys, next to those of the heads' sinks."""
         sinks = self.weights.get(f"model.layers.{layer}.self_attn.sinks")
         if sinks is None:
             return self.softmax(scores)
@@ -327,14 +327,14 @@ class Engine:
         return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
-        """Return the logits after the last of some tokens, which the cache then has."""
+        """Return the logits after the last token, and add the tokens to the cache."""
         where = self.positions(len(cache.tokens), len(tokens), ends)
         x = self.rounded(self.embedded(tokens, where))
         for layer in range(self.layers):
             read = self.before(x, layer)
             added = self.attention(read, layer, where, cache)
             x = self.rounded(x + self.behind(self.rounded(added), layer))
-            if self.tied:  # in the probes of all others this part is 0
+            if self.tied:  # other probes have a feed-forward part of 0
                 beside = self.config["model_type"] in COHERE
                 x = self.rounded(x + self.feed_forward(read if beside else x, layer))
         cache.tokens += tokens
@@ -347,26 +347,26 @@ class Engine:
         return np.asarray(self.embeddings[np.array(tokens)] * self.stretch())
 
     def logit_cap(self) -> float | None:
-        """Return what caps logits."""
+        """Return the cap of logits, if any."""
         found = self.config.get("final_logit_softcapping")
         return None if found is None else float(found)
 
     @property
     def embeddings(self) -> Array:
-        """The channels of each token."""
+        """The embedding of each token, [tokens, channels]."""
         return self.weights["model.embed_tokens.weight"]
 
     @property
     def tied(self) -> bool:
-        """Whether the last matrix is that of the embeddings."""
+        """Whether the output matrix is the embedding matrix."""
         return "lm_head.weight" not in self.weights
 
     def stretch(self) -> float:
-        """Return what embeddings are multiplied by."""
+        """Return the factor that multiplies embeddings."""
         return math.sqrt(self.config["hidden_size"]) if self.config["model_type"] in GEMMA else 1.0
 
     def feed_forward(self, x: Array, layer: int) -> Array:
-        """Return what the feed-forward layer adds, with the norms around it if there are any."""
+        """Return the output of the feed-forward layer, with the norms around it, if any."""
         place = f"model.layers.{layer}"
         for name in ("pre_feedforward_layernorm", "post_attention_layernorm"):
             if f"{place}.{name}.weight" in self.weights:
@@ -387,14 +387,14 @@ class Engine:
         return np.asarray(x / (1 + np.exp(-x)))
 
     def before(self, x: Array, layer: int) -> Array:
-        """Return what the attention of a layer reads: the hidden state, nearly always normed."""
+        """Return the input of a layer's attention: the hidden state, normed in most types."""
         weight = self.weights.get(f"model.layers.{layer}.input_layernorm.weight")
         if self.config["model_type"] == "olmo":
             weight = np.ones(1)
         return x if weight is None else self.norm(x, weight)
 
     def behind(self, added: Array, layer: int) -> Array:
-        """Return what is added of what attention gives, normed where a norm stands behind it."""
+        """Return the output of attention, normed in types with a norm after attention."""
         name = {
             "exaone4": "post_attention_layernorm",
             "gemma2": "post_attention_layernorm",
@@ -410,14 +410,14 @@ class Engine:
     # Requests.
 
     def begin(self, prompt: Sequence[int]) -> Cache:
-        """Return the cache with which a request begins."""
+        """Return the initial cache of a request."""
         return Cache()
 
     def keep(self, cache: Cache) -> None:
-        """Keep the cache of a request that is done."""
+        """Keep the cache of a finished request; here nothing is kept."""
 
     def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
-        """Yield log-probabilities of the likeliest words, token by token."""
+        """Yield the log-probabilities of the likeliest words, token by token."""
         cache = self.begin(prompt)
         left = [*prompt][len(cache.tokens) :]
         while left:
@@ -441,11 +441,11 @@ class Engine:
     def say(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
-        """Say the log-probabilities of all words at some places of texts: an encoder does."""
+        """Return log-probabilities of all words at some places of each text (encoders only)."""
         raise NotImplementedError
 
     def translate(
         self, both: Sequence[tuple[Sequence[int], Sequence[int]]], steps: int
     ) -> list[list[dict[str, float]]]:
-        """Write words behind what is begun of some texts: an encoder with a decoder does."""
+        """Continue the begun output of each text (encoders with a decoder only)."""
         raise NotImplementedError

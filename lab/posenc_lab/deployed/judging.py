@@ -1,4 +1,4 @@
-"""Judging a small engine in this process, without a server between."""
+"""Judging a small engine in this process, without a server."""
 
 import json
 import tempfile
@@ -38,33 +38,33 @@ LISTED = (
     wrong,
 )  # importing them fills the lists of cases
 LENGTH = 512
-"""Tokens of the longest text."""
+"""Length of the longest text in tokens."""
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """An engine that is asked without a server."""
+    """An engine that is called without a server."""
 
     served: Engine
     name: str = "small"
     context: int | None = None
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Return what the engine chose among."""
+        """Return the log-probabilities of each step."""
         assert not isinstance(prompt, str)
         return [*self.served.complete(prompt, steps)]
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[dict[str, float]]]:
-        """Return what the engine chose among for each prompt of one request."""
+        """Return the log-probabilities of each step for each prompt of one request."""
         given = [prompt for prompt in prompts if not isinstance(prompt, str)]
         return self.served.complete_all(given, steps)
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
-        """Return what an encoder says at some places of each text."""
+        """Return an encoder's log-probabilities at some places of each text."""
         given = [text for text in texts if not isinstance(text, str)]
         return self.served.say(given, places)
 
@@ -74,7 +74,7 @@ class InProcess:
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> list[list[dict[str, float]]]:
-        """Return what a decoder chose words among, which go on from what was begun of each text."""
+        """Return a decoder's log-probabilities as it continues the begun output of each text."""
         given = [
             (text, start)
             for text, start in zip(texts, begun, strict=True)
@@ -85,7 +85,7 @@ class InProcess:
 
 @cache
 def model_of(config: str) -> Model:
-    """Return the model that a configuration alone describes, as ``posenc probe`` reads it."""
+    """Return the model of a configuration without weights, as ``posenc probe`` reads it."""
     path = Path(tempfile.mkdtemp(prefix="posenc-probe-")) / "config.json"
     path.write_text(json.dumps(CONFIGS[config]))
     return with_configuration(path)
@@ -93,7 +93,7 @@ def model_of(config: str) -> Model:
 
 @lru_cache
 def folder_of(config: str) -> Path:
-    """Return a folder with a configuration and its probe, which is written once."""
+    """Return a folder with a configuration and its probe; each is written once."""
     model = model_of(config)
     write_checkpoint(probe_for(model), "float32", model.path.parent / "probe")
     return model.path.parent
@@ -105,7 +105,7 @@ def made(case: Case) -> Engine:
 
 
 def judge(case: Case) -> dict[str, Execution]:
-    """Run all checks of an engine; return what came of each, by id."""
+    """Run all checks of an engine; return the result of each, by id."""
     model = model_of(case.config)
     engine = Deployed(InProcess(made(case)), model, probe_for(model))
     engine = with_cache(engine, case.cache) if case.cache else engine

@@ -1,4 +1,4 @@
-"""Small engines of models whose frequencies change with the length of a text."""
+"""Small engines for models whose frequencies depend on the length of the text."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("dynamic")
 @right("longrope")
 class ByLength(Engine):
-    """Keeps keys that are not turned, and turns all for the length that the text has now."""
+    """Keeps unrotated keys, and rotates all of them for the current length of the text."""
 
     now = 0
-    """The length for which all is turned."""
+    """The length for which queries and keys are rotated."""
 
     def load(self) -> None:
         self.lock = Lock()
@@ -26,7 +26,7 @@ class ByLength(Engine):
             return iter([*super().complete(prompt, steps)])
 
     def length(self, text: int, given: int) -> int:
-        """Return the length for which a text is turned that has so many tokens, given and now."""
+        """Return the length to rotate for: ``text`` tokens now, ``given`` in the prompt."""
         return text
 
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
@@ -35,7 +35,7 @@ class ByLength(Engine):
 
     @property
     def original(self) -> int:
-        """The length up to which frequencies are those of short texts."""
+        """The longest text that counts as short."""
         whole = self.config["max_position_embeddings"]
         return int(self.scaling(0).get("original_max_position_embeddings", whole))
 
@@ -65,14 +65,14 @@ class ByLength(Engine):
     def kept(
         self, key: Array, value: Array, layer: int, where: Array, cache: Cache
     ) -> tuple[Array, Array]:
-        """Return all keys, turned, and all values."""
+        """Return all keys, rotated, and all values."""
         bare, values = cache.extend(layer, key, value)
         return self.turn_key(bare, np.arange(bare.shape[1]), layer), values
 
 
 @right("longrope")
 class ByAllowedLength(ByLength):
-    """Turns what is given for its own length, and what grows longer for the allowed one at once."""
+    """Rotates everything for the final length of the text, prompt and steps, from the start."""
 
     def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
         self.whole = len(prompt) + steps
@@ -85,7 +85,7 @@ class ByAllowedLength(ByLength):
 @wrong("dynamic", "cache-not-turned-again")
 @wrong("longrope", "cache-not-turned-again")
 class CacheAsItWas(ByLength):
-    """Keeps keys as they were turned."""
+    """Keeps keys as they were first rotated."""
 
     def kept(
         self, key: Array, value: Array, layer: int, where: Array, cache: Cache
@@ -96,7 +96,7 @@ class CacheAsItWas(ByLength):
 @wrong("dynamic", "length-of-prompt")
 @wrong("longrope", "length-of-prompt")
 class DecidedOnce(ByLength):
-    """Chooses frequencies by the prompt, and stays with them."""
+    """Chooses frequencies by the length of the prompt, and keeps them."""
 
     def length(self, text: int, given: int) -> int:
         return given
@@ -105,7 +105,7 @@ class DecidedOnce(ByLength):
 @wrong("dynamic", "length-kept")
 @wrong("longrope", "length-kept")
 class LongestSoFar(ByLength):
-    """Never comes back from the frequencies of a longer text."""
+    """Keeps the frequencies of the longest text so far."""
 
     def length(self, text: int, given: int) -> int:
         return max(text, self.now)
@@ -114,7 +114,7 @@ class LongestSoFar(ByLength):
 @wrong("dynamic", "scaling-ignored")
 @wrong("longrope", "short-list-always")
 class NeverLonger(ByLength):
-    """Turns texts of any length as short ones."""
+    """Rotates texts of any length like short ones."""
 
     def length(self, text: int, given: int) -> int:
         return 1

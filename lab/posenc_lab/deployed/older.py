@@ -1,4 +1,4 @@
-"""A small engine for models with a bias of distances, or with a table of positions."""
+"""A small engine for models with ALiBi, or with a table of positions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ FIELDS = {
     "d_model": "hidden_size",
     "layer_norm_epsilon": "layer_norm_eps",
 }
-"""Fields under the names that they have elsewhere."""
+"""Field names of some types, and their usual names."""
 EMBEDDINGS = {
     "bloom": "transformer.word_embeddings",
     "falcon": "transformer.word_embeddings",
@@ -53,7 +53,7 @@ FIRST = {
 @right("opt")
 @right("gpt_bigcode")
 class Older(Engine):
-    """Has biases, or a table of positions, and turns nothing."""
+    """Has biases or a table of positions, and rotates nothing."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         named = {FIELDS.get(name, name): value for name, value in config.items()}
@@ -76,7 +76,7 @@ class Older(Engine):
         self.weights["model.embed_tokens.weight"] = self.weights[name]
 
     def parts(self, layer: int) -> tuple[Sequence[Array], Array]:
-        """Return the weights of queries, keys and values, and of what heads give."""
+        """Return the weights of queries, keys and values, and of the output."""
         if self.type == "opt":
             place = f"model.decoder.layers.{layer}.self_attn"
             found = [self.weights[f"{place}.{name}_proj.weight"] for name in "qkv"]
@@ -114,7 +114,7 @@ class Older(Engine):
         return np.asarray(x)
 
     def rows(self, where: Array) -> Array:
-        """Return the rows of a table that positions read."""
+        """Return the table rows of positions."""
         return where + (2 if self.type == "opt" else 0)
 
     def bias(self, where: Array, keys: int) -> Array:
@@ -135,7 +135,7 @@ class Older(Engine):
 
 
 def alibi(heads: int) -> Array:
-    """Return the slopes of so many heads."""
+    """Return the ALiBi slopes of ``heads`` heads."""
     below = 2 ** int(math.log2(heads))
     found = 2.0 ** (-8 * np.arange(1, below + 1) / below)
     more = 2.0 ** (-4 * np.arange(1, 2 * below + 1, 2) / below)
@@ -148,7 +148,7 @@ def alibi(heads: int) -> Array:
 @right("bloom")
 @right("falcon_alibi")
 class FromTheFirstKey(Older):
-    """Adds slopes times the positions of keys, whatever the query's is."""
+    """Adds slopes times key positions, independent of the query's position."""
 
     def bias(self, where: Array, keys: int) -> Array:
         return super().bias(0 * where, keys)
@@ -156,7 +156,7 @@ class FromTheFirstKey(Older):
 
 @right("falcon_alibi")
 class SlopesAsReleased(Older):
-    """Rounds Falcon's slopes to bfloat16, as the code of its release does."""
+    """Rounds Falcon's slopes to bfloat16, like its released code."""
 
     def slopes(self) -> Array:
         return np.asarray(super().slopes().astype(ml_dtypes.bfloat16).astype(np.float32))
@@ -229,7 +229,7 @@ class NextPower(Older):
 
 @wrong("bloom", "slopes-of-another-count")
 class HeadsOfAShare(Older):
-    """Takes the slopes of the heads of one of two devices, for both."""
+    """Uses the slopes for half of the heads, those of one of two devices, on both devices."""
 
     def slopes(self) -> Array:
         return np.tile(alibi(self.heads // 2), 2)
@@ -269,7 +269,7 @@ class ScaledLikeScores(Older):
 
 @wrong("falcon_alibi", "scores-multiplied")
 class FalconUnscaled(Older):
-    """Adds Falcon's bias to scores that are multiplied already."""
+    """Adds Falcon's bias to scores that are already scaled."""
 
     def bias(self, where: Array, keys: int) -> Array:
         return np.asarray(super().bias(where, keys) / self.scale())
@@ -289,7 +289,7 @@ class ShortKeys(Older):
 
 @wrong("bloom", "bias-missing-later")
 class NoBiasLater(Older):
-    """Forgets the bias once it writes."""
+    """Omits the bias while decoding."""
 
     def bias(self, where: Array, keys: int) -> Array:
         return np.asarray(super().bias(where, keys) * (len(where) > 1))
@@ -316,7 +316,7 @@ class NoOffset(Older):
 
 @wrong("opt", "offset-twice")
 class OffsetTwice(Older):
-    """Adds the offset to positions of which the rest of the code has it already."""
+    """Adds the offset to positions that already include it."""
 
     def rows(self, where: Array) -> Array:
         return where + 4
@@ -333,7 +333,7 @@ class FromOneOn(Older):
 @wrong("gpt2", "rows-clamped")
 @wrong("opt", "rows-clamped")
 class Clamped(Older):
-    """Has half of the table, and reads its last row beyond."""
+    """Has half of the table, and reads its last row beyond the end."""
 
     def rows(self, where: Array) -> Array:
         return np.minimum(super().rows(where), 255)
@@ -341,7 +341,7 @@ class Clamped(Older):
 
 @wrong("gpt2", "rows-start-anew")
 class Anew(Older):
-    """Has half of the table, and begins again at its end."""
+    """Has half of the table, and wraps around at its end."""
 
     def rows(self, where: Array) -> Array:
         return where % 256
@@ -373,7 +373,7 @@ class OlderChunks(Older):
 
 @wrong("gpt2")
 class Mixed(Older):
-    """Adds the rows of two neighbouring positions, half of each."""
+    """Adds the mean of the rows of two neighbouring positions."""
 
     def embedded(self, tokens: Sequence[int], where: Array) -> Array:
         both = [super(Mixed, self).embedded(tokens, each) for each in (where, where + 1)]
@@ -383,7 +383,7 @@ class Mixed(Older):
 @wrong("gpt2", "wrong-in-batch")
 @wrong("opt", "wrong-in-batch")
 class PaddingCounted(Older):
-    """Fills shorter texts of a request up on their left, and counts what it filled them with."""
+    """Pads shorter texts of a request on the left, and counts the padding."""
 
     filled = 0
 

@@ -1,4 +1,4 @@
-"""Small engines that are right, in the plainest style and in others."""
+"""Small right engines, in the plainest style and in others."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Plain(Engine):
 @right("deepseek_v2")
 @right("deepseek_v3")
 class Latent(Engine):
-    """Has DeepSeek's latent attention, and keeps heads of keys and values as others do."""
+    """Has DeepSeek's latent attention, but caches full heads of keys and values."""
 
     def head_size(self) -> int:
         return int(self.config["qk_rope_head_dim"])
@@ -48,7 +48,7 @@ class Latent(Engine):
         return float(self.factor() / math.sqrt(self.config["qk_nope_head_dim"] + self.size))
 
     def factor(self) -> float:
-        """Return what YaRN multiplies scores by."""
+        """Return the factor by which YaRN multiplies scores."""
         block = self.scaling(0)
         if not block.get("mscale_all_dim"):
             return 1.0
@@ -75,7 +75,7 @@ class Latent(Engine):
         return np.asarray(out @ self.named(layer, "o_proj").T)
 
     def queries(self, x: Array, layer: int) -> Array:
-        """Return queries, through a narrow layer where there is one."""
+        """Return queries, through the low-rank projection if the configuration has one."""
         if not self.config.get("q_lora_rank"):
             return self.linear(x, layer, "q_proj")
         narrow = self.linear(x, layer, "q_a_proj")
@@ -95,10 +95,10 @@ class Latent(Engine):
 @right("llama")
 @right("qwen3")
 class Interleaved(Engine):
-    """Turns neighbouring channels, and permutes the weights for it."""
+    """Rotates neighbouring channels, with permuted weights."""
 
     permuted: tuple[str, ...] = ("q_proj.weight", "k_proj.weight")
-    """The weights whose channels are brought into another order."""
+    """The weights whose channels are permuted."""
 
     def load(self) -> None:
         for name, weight in self.weights.items():
@@ -114,7 +114,7 @@ class Interleaved(Engine):
 
 @right("llama")
 class Tables(Engine):
-    """Keeps cosines and sines of all positions."""
+    """Precomputes cosines and sines of all positions."""
 
     def load(self) -> None:
         every = np.arange(self.config["max_position_embeddings"])
@@ -153,7 +153,7 @@ class HalfCache(Engine):
 @right("granite", "bfloat16")
 @right("ministral3", "bfloat16")
 class Short(Engine):
-    """Computes everything in bfloat16 but angles."""
+    """Computes everything except angles in bfloat16."""
 
     dtype = ml_dtypes.bfloat16
 
@@ -170,7 +170,7 @@ class Chunks(Engine):
 
 
 class KeepsPrefix(Engine):
-    """Keeps what was computed for the beginning of the last text."""
+    """Reuses the cache of the prefix shared with the last text."""
 
     def load(self) -> None:
         self.kept = Cache()
@@ -197,7 +197,7 @@ right("qwen3")(KeepsPrefix)
 @right("mistral")
 @right("llama")
 class KeysAsTheyAre(Engine):
-    """Keeps keys that are not turned; turns those in the window when it needs them."""
+    """Keeps unrotated keys; rotates them in each pass, and reads only those in the window."""
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         start = len(cache.tokens)

@@ -1,4 +1,4 @@
-"""The small engine behind an address, as OpenAI's completions are asked for."""
+"""An HTTP server for the small engine, with OpenAI's completions API."""
 
 import json
 import math
@@ -16,9 +16,9 @@ from posenc_lab.deployed.engine import Engine
 
 @contextmanager
 def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
-    """Serve an engine for a while; yield the address.
+    """Serve an engine while the context lasts; yield the address.
 
-    ``behaviour`` are attributes of the handler: how this server differs from others.
+    ``behaviour`` are attributes of the handler that configure this server.
     """
     with handled(type("Served", (Handler,), {"engine": engine, **behaviour})) as url:
         yield url
@@ -26,14 +26,14 @@ def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
 
 @contextmanager
 def talking(speak: Callable[[socket.socket, bytes], object]) -> Iterator[str]:
-    """Let a function say what it likes to each request; yield the address.
+    """Answer each request with a function; yield the address.
 
-    It is given the connection and the request, as far as it came with its head.
+    The function receives the connection and the bytes of the request.
     """
 
     class Raw(BaseRequestHandler):
         def handle(self) -> None:
-            with suppress(OSError):  # nobody listens any more
+            with suppress(OSError):  # the client has closed the connection
                 speak(self.request, _request(self.request))
 
     class Server(ThreadingTCPServer):
@@ -49,7 +49,7 @@ def talking(speak: Callable[[socket.socket, bytes], object]) -> Iterator[str]:
 
 
 def _request(connection: socket.socket) -> bytes:
-    """Read a request with all that it says it has."""
+    """Read a request, up to its declared length."""
     read = b""
     while b"\r\n\r\n" not in read:
         piece = connection.recv(2**16)
@@ -65,7 +65,7 @@ def _request(connection: socket.socket) -> bytes:
 
 @contextmanager
 def handled(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Let a handler answer for a while; yield the address."""
+    """Serve with a handler while the context lasts; yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -82,36 +82,36 @@ class Handler(BaseHTTPRequestHandler):
 
     engine: Engine
     listed: Any = ({"id": "served", "object": "model"},)
-    """The models that it says it serves."""
+    """The models that the server lists."""
     words_only = False
-    """Whether a prompt must be a text."""
+    """Whether prompts must be text, not tokens."""
     legacy = False
-    """Whether log-probabilities come as mappings, in the older form."""
+    """Whether log-probabilities are sent as mappings, in the legacy format."""
     silent = False
     """Whether log-probabilities are left out."""
     as_chat = False
-    """Whether log-probabilities must be asked for as in a chat."""
+    """Whether log-probabilities must be requested as in the chat API."""
     elsewhere = ""
-    """Where requests for completions are sent to; empty if they are answered here."""
+    """Address to which completion requests are redirected; empty if answered here."""
     longest = 1 << 30
-    """Tokens of the longest text: the engine writes no more."""
+    """Maximum length of prompt and completion in tokens."""
     best = 10
-    """Likeliest words whose log-probabilities are given."""
+    """Number of likeliest words in the answer."""
     one_text = False
-    """Whether a request may have one prompt only."""
+    """Whether a request may have only one prompt."""
     loading = 0
-    """Requests that are answered that the engine is still loading; -1 for all."""
+    """Number of requests answered with "still loading"; -1 for all."""
     key = ""
-    """The key that a request must carry; empty if none."""
+    """The API key that a request must carry; empty for none."""
     answers = 1 << 30
-    """Completions that are answered before something breaks."""
+    """Number of completions before the server breaks."""
     breaks = "dies"
-    """What breaks then."""
+    """How the server breaks then."""
     several = ""
-    """What breaks when a request has several prompts; empty if nothing."""
+    """How the server breaks on a request with several prompts; empty if it doesn't."""
 
     def do_GET(self) -> None:
-        """Answer what models there are."""
+        """Answer with the list of models."""
         if self.admitted():
             self.reply(200, {"object": "list", "data": self.listed})
 
@@ -158,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(200, {"choices": choices[::-1]})
 
     def broken(self, asked: Any) -> None:
-        """Answer as an engine that is broken."""
+        """Answer like a broken engine."""
         words = [{"token": word, "logprob": math.nan} for word in self.engine.words[:8]]
         steps = [{"top_logprobs": words}] * asked["max_tokens"]
         contents: dict[str, Any] = {
@@ -168,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
             "nan": {"choices": [{"index": 0, "logprobs": {"content": steps}}]},
         }
         if self.breaks == "hangs":
-            self.rfile.read(1)  # comes when the other side has had enough
+            self.rfile.read(1)  # returns when the client gives up
         if self.breaks == "no memory":
             self.reply(500, {"error": "CUDA out of memory"})
         if self.breaks in contents:
@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
         return list(prompt)
 
     def form(self, found: list[dict[str, float]]) -> Any:
-        """Return log-probabilities in the form of this server."""
+        """Return log-probabilities in this server's format."""
         found = [dict([*each.items()][: self.best]) for each in found]
         if self.silent:
             return None
@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
         }
 
     def admitted(self) -> bool:
-        """Say whether a request is answered: the engine is ready, and it carries the key."""
+        """Return whether the engine is ready and the request carries the key; else refuse it."""
         if self.loading:
             type(self).loading -= self.loading > 0
             self.reply(503, {"error": "Loading model"})

@@ -1,4 +1,4 @@
-"""Small engines that go on when their context is full, without the first half of it."""
+"""Small engines that shift a full context: they drop its first half and continue."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("mistral")
 @right("llama", "bfloat16")
 class Shifts(Engine):
-    """Turns the keys that stay back by as many positions as have left."""
+    """Rotates the remaining keys back by the number of dropped positions."""
 
     shifts = 640
     stays = 0
-    """Tokens at the beginning that stay."""
+    """Number of first tokens that are never dropped."""
 
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
         assert self.shifts is not None
@@ -25,7 +25,7 @@ class Shifts(Engine):
         return super().forward(tokens, cache, ends)
 
     def shift(self, cache: Cache, by: int) -> None:
-        """Let tokens leave the cache."""
+        """Drop ``by`` tokens from the cache."""
         staying = np.r_[: self.stays, self.stays + by : len(cache.tokens)]
         cache.tokens[:] = [cache.tokens[place] for place in staying]
         for layer in cache.keys:
@@ -42,7 +42,7 @@ class Shifts(Engine):
 
 @right("llama")
 class ShiftsBehindTheFirst(Shifts):
-    """Keeps the first four tokens."""
+    """Never drops the first four tokens."""
 
     stays = 4
 
@@ -50,7 +50,7 @@ class ShiftsBehindTheFirst(Shifts):
 @wrong("llama", "keys-not-turned-again")
 @wrong("mistral", "keys-not-turned-again")
 class KeysStay(Shifts):
-    """Lets keys stay turned to where they were."""
+    """Leaves keys rotated to their old positions."""
 
     def turned_again(self, keys: Array, by: Array, layer: int) -> Array:
         return keys
@@ -64,7 +64,7 @@ class KeysStayBehindTheFirst(ShiftsBehindTheFirst):
 
 @wrong("llama", "queries-not-moved")
 class QueriesCountOn(Shifts):
-    """Turns keys back, and counts on as if nothing had left."""
+    """Rotates keys back, but continues positions as if nothing was dropped."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
@@ -74,7 +74,7 @@ class QueriesCountOn(Shifts):
 
 @wrong("llama", "queries-not-moved")
 class TurnedTwice(Shifts):
-    """Turns the keys that stay back twice, which is the same distance."""
+    """Rotates the remaining keys back twice, which results in the same distances."""
 
     def turned_again(self, keys: Array, by: Array, layer: int) -> Array:
         return self.rotate(keys, 2 * by, layer)

@@ -1,4 +1,4 @@
-"""A small engine for an encoder with a decoder, T5's: buckets of distances."""
+"""A small engine for T5, an encoder with a decoder and buckets of distances."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Text = Sequence[int]
 @right("t5")
 @right("t5-far")
 class TwoTexts(Engine):
-    """Everything right, in the plainest way."""
+    """A right engine in the plainest style."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         named = {
@@ -30,7 +30,7 @@ class TwoTexts(Engine):
     # Buckets.
 
     def bucket(self, relative: Array, *, both_sides: bool) -> Array:
-        """Return the buckets of distances, which are positions of keys less those of queries."""
+        """Return the buckets of distances: positions of keys minus those of queries."""
         count = self.config["relative_attention_num_buckets"]
         after = np.zeros_like(relative)
         if both_sides:
@@ -45,17 +45,17 @@ class TwoTexts(Engine):
         return np.asarray(after + np.where(distance < exact, distance, far))
 
     def steps(self, ratio: Array, count: int) -> Array:
-        """Return how many of the wide buckets a distance is behind the first of them."""
+        """Return the fractional index of each distance's wide bucket."""
         exact = self.exact(count)
         farthest = self.config["relative_attention_max_distance"] / exact
         return np.asarray(np.log(ratio.astype(np.float32)) / np.float32(math.log(farthest)) * count)
 
     def exact(self, wide: int) -> int:
-        """Return how many distances have a bucket alone, beside so many wide ones."""
+        """Return the number of buckets for a single distance, next to ``wide`` wide ones."""
         return wide
 
     def biases(self, part: str, queries: Array, keys: Array, layer: int) -> Array:
-        """Return what is added to scores, [heads, queries, keys]."""
+        """Return the bias of scores, [heads, queries, keys]."""
         place = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
         table = self.weights[f"{part}.{place}"]
         relative = self.relative(queries, keys)
@@ -63,7 +63,7 @@ class TwoTexts(Engine):
         return np.asarray(found.transpose(2, 0, 1))
 
     def relative(self, queries: Array, keys: Array) -> Array:
-        """Return positions of keys less those of queries."""
+        """Return positions of keys minus those of queries."""
         return np.asarray(keys[None, :] - queries[:, None])
 
     # Layers.
@@ -83,13 +83,13 @@ class TwoTexts(Engine):
         return x.reshape(len(x), self.heads, self.size).transpose(1, 0, 2)
 
     def given(self, place: str, query: Array, keys: Array, values: Array, bias: Array) -> Array:
-        """Return what heads make of keys; a bias of minus infinity hides one."""
+        """Return the output of attention; a bias of minus infinity hides a key."""
         scores = query @ keys.transpose(0, 2, 1) * self.scale() + bias
         out = self.rounded(self.softmax(self.rounded(scores)) @ values)
         return self.linear(out.transpose(1, 0, 2).reshape(out.shape[1], -1), f"{place}.o")
 
     def read_text(self, text: Text) -> Array:
-        """Return what the encoder makes of a text, [tokens, channels]."""
+        """Return the encoder's output for a text, [tokens, channels]."""
         x = self.rounded(self.weights["shared.weight"][np.array(text)])
         where = np.arange(len(text))
         for layer in range(self.layers):
@@ -104,11 +104,11 @@ class TwoTexts(Engine):
         return self.norm(x, self.weights["encoder.final_layer_norm.weight"])
 
     def hidden(self, where: Array) -> Array:
-        """Return what hides keys from queries in the encoder: nothing."""
+        """Return the encoder's mask, which hides no key."""
         return np.zeros((len(where), len(where)), dtype=np.float32)
 
     def write(self, tokens: Text, read: Array, cache: Cache, ends: int) -> Array:
-        """Return the logits after the last of some tokens, which the cache then has."""
+        """Return the logits after the last token, and add the tokens to the cache."""
         start = len(cache.tokens)
         x = self.rounded(self.weights["shared.weight"][np.array(tokens)])
         where = self.positions(start, len(tokens), ends)
@@ -138,20 +138,20 @@ class TwoTexts(Engine):
     def looked_at(
         self, read: Array, attention: str, layer: int, cache: Cache
     ) -> tuple[Array, Array]:
-        """Return keys and values of what the encoder has read, which are kept."""
+        """Return keys and values of the encoder's output, computed once per cache."""
         if layer not in cache.keys:
             keys, values = (self.split(self.linear(read, f"{attention}.{name}")) for name in "kv")
             cache.keys[layer], cache.values[layer] = keys, values
         return cache.keys[layer], cache.values[layer]
 
     def kept(self, bias: Array, start: int) -> Array:
-        """Return the biases of queries of which ``start`` tokens are in the cache."""
+        """Return the bias of queries after ``start`` cached tokens."""
         return bias
 
     # Requests.
 
     def logits(self, text: Text, begun: Text) -> Array:
-        """Return the logits behind what was begun, as a function for the kit does."""
+        """Return the logits after the begun output, like a model adapter's function."""
         return self.write([*begun], self.read_text(text), Cache(), len(begun))
 
     def _translated(self, text: Text, begun: Text, steps: int) -> Iterator[dict[str, float]]:
@@ -175,7 +175,7 @@ class TwoTexts(Engine):
 
 @right("t5")
 class ByTable(TwoTexts):
-    """Keeps the bucket of each distance, found with whole numbers."""
+    """Finds buckets by their edges, computed in integers."""
 
     def bucket(self, relative: Array, *, both_sides: bool) -> Array:
         count, farthest = 32 // (1 + both_sides), 128
@@ -196,7 +196,7 @@ class ByTable(TwoTexts):
 @right("t5", "bfloat16")
 @right("t5-far", "bfloat16")
 class ShortTwoTexts(TwoTexts):
-    """Computes everything in bfloat16 but buckets."""
+    """Computes everything except buckets in bfloat16."""
 
     dtype = ml_dtypes.bfloat16
 
@@ -206,7 +206,7 @@ class ShortTwoTexts(TwoTexts):
 
 @right("t5", "float16")
 class HalfTwoTexts(TwoTexts):
-    """Computes everything in float16 but buckets."""
+    """Computes everything except buckets in float16."""
 
     dtype = np.float16
 
@@ -219,7 +219,7 @@ class HalfTwoTexts(TwoTexts):
 
 @wrong("t5", "direction-swapped")
 class BothSidesEverywhere(TwoTexts):
-    """Has buckets of two sides in the decoder too."""
+    """Has two-sided buckets in the decoder, too."""
 
     def bucket(self, relative: Array, *, both_sides: bool) -> Array:
         return super().bucket(relative, both_sides=True)
@@ -227,7 +227,7 @@ class BothSidesEverywhere(TwoTexts):
 
 @wrong("t5", "direction-swapped")
 class OneSideEverywhere(TwoTexts):
-    """Has buckets of one side in the encoder too."""
+    """Has one-sided buckets in the encoder, too."""
 
     def bucket(self, relative: Array, *, both_sides: bool) -> Array:
         return super().bucket(relative, both_sides=False)
@@ -235,7 +235,7 @@ class OneSideEverywhere(TwoTexts):
 
 @wrong("t5", "sign-flipped bias-missing")
 class QueryLessKey(TwoTexts):
-    """Counts distances from the key: in the decoder all are of bucket 0, as if there were none."""
+    """Counts distances from the key: in the decoder all are in bucket 0, as without a bias."""
 
     def relative(self, queries: Array, keys: Array) -> Array:
         return -super().relative(queries, keys)
@@ -255,7 +255,7 @@ class OneNearer(TwoTexts):
 
 @wrong("t5-far", "wrong-max-distance")
 class UsualDistance(TwoTexts):
-    """Takes 128 for the farthest distance, whatever the configuration says."""
+    """Uses a farthest distance of 128 for every configuration."""
 
     def steps(self, ratio: Array, count: int) -> Array:
         self.config = {**self.config, "relative_attention_max_distance": 128}
@@ -264,7 +264,7 @@ class UsualDistance(TwoTexts):
 
 @wrong("t5", "inexact-logarithm")
 class ShortLogarithm(TwoTexts):
-    """Finds wide buckets by a logarithm in bfloat16."""
+    """Finds wide buckets with a logarithm in bfloat16."""
 
     def steps(self, ratio: Array, count: int) -> Array:
         farthest = self.config["relative_attention_max_distance"] / count
@@ -274,7 +274,7 @@ class ShortLogarithm(TwoTexts):
 
 @wrong("t5", "inexact-logarithm")
 class NearestBucket(TwoTexts):
-    """Rounds to the nearest bucket, where the nearer one is meant."""
+    """Rounds to the nearest bucket instead of down."""
 
     def steps(self, ratio: Array, count: int) -> Array:
         return np.round(super().steps(ratio, count))
@@ -291,7 +291,7 @@ class NoBuckets(TwoTexts):
 
 @wrong("t5", "layers-mistaken")
 class FirstLayerBiased(TwoTexts):
-    """Adds the bias in the layer that has the table, and in no other."""
+    """Adds the bias only in the layer that has the table."""
 
     def biases(self, part: str, queries: Array, keys: Array, layer: int) -> Array:
         return (layer == 0) * super().biases(part, queries, keys, layer)
@@ -299,12 +299,12 @@ class FirstLayerBiased(TwoTexts):
 
 @wrong("t5", "bias-missing-later")
 class NoBiasWithCache(TwoTexts):
-    """Adds no bias once there is a cache."""
+    """Adds no bias when the cache is not empty."""
 
     def looked_at(
         self, read: Array, attention: str, layer: int, cache: Cache
     ) -> tuple[Array, Array]:
-        """Return keys and values of what the encoder has read, which are kept."""
+        """Return keys and values of the encoder's output, computed once per cache."""
         if layer not in cache.keys:
             keys, values = (self.split(self.linear(read, f"{attention}.{name}")) for name in "kv")
             cache.keys[layer], cache.values[layer] = keys, values
@@ -316,7 +316,7 @@ class NoBiasWithCache(TwoTexts):
 
 @wrong("t5", "scores-multiplied")
 class ScoresDivided(TwoTexts):
-    """Divides scores by the root of the channels, as others do."""
+    """Divides scores by the root of the number of channels, like other models."""
 
     def scale(self) -> float:
         return 1 / math.sqrt(self.size)
@@ -324,7 +324,7 @@ class ScoresDivided(TwoTexts):
 
 @wrong("t5", "scores-multiplied")
 class BiasDivided(TwoTexts):
-    """Divides biases by the root of the channels."""
+    """Divides biases by the root of the number of channels."""
 
     def biases(self, part: str, queries: Array, keys: Array, layer: int) -> Array:
         return super().biases(part, queries, keys, layer) / math.sqrt(self.size)
@@ -332,7 +332,7 @@ class BiasDivided(TwoTexts):
 
 @wrong("t5", "causal")
 class CausalEncoder(TwoTexts):
-    """Hides from the encoder what comes after a query."""
+    """Hides keys after the query from the encoder."""
 
     def hidden(self, where: Array) -> Array:
         return np.where(where[None, :] > where[:, None], -np.inf, 0.0)
@@ -343,7 +343,7 @@ class CausalEncoder(TwoTexts):
 
 @wrong("t5", "bias-missing-later")
 class QueriesFromZero(TwoTexts):
-    """Takes a query for the first of a text once there is a cache: all keys have bucket 0 then."""
+    """Takes a single query's position for 0, as after a cache: all keys have bucket 0 then."""
 
     def biases(self, part: str, queries: Array, keys: Array, layer: int) -> Array:
         if part == "decoder" and len(queries) == 1:
@@ -353,7 +353,7 @@ class QueriesFromZero(TwoTexts):
 
 @wrong("t5", "positions-ahead")
 class WrittenOneAhead(TwoTexts):
-    """Counts the words that it writes one too far."""
+    """Counts the positions of generated words one too far."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
@@ -362,7 +362,7 @@ class WrittenOneAhead(TwoTexts):
 
 @wrong("t5", "wrong-in-batch")
 class LooksAtTheNext(TwoTexts):
-    """Lets the decoder of each text of a request look at the next text."""
+    """Lets the decoder of each text of a request read the next text."""
 
     def translate(
         self, both: Sequence[tuple[Text, Text]], steps: int

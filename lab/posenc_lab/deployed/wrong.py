@@ -1,4 +1,4 @@
-"""Small engines that are wrong, with the name of what is wrong."""
+"""Small wrong engines, with the name of each mistake."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ class BandsSwapped(Engine):
 
 @wrong("llama", "taken-for-linear")
 class Divided(Engine):
-    """Takes Llama 3's block for a linear one."""
+    """Mistakes Llama 3's scaling block for a linear one."""
 
     def llama3(self, plain: Array, block: Config) -> Array:
         return np.asarray(plain / block["factor"])
@@ -88,7 +88,7 @@ class Divided(Engine):
 @wrong("llama")
 @wrong("mistral", "exponent-of-d-2")
 class OneLess(Engine):
-    """Has d - 2 for d in the exponent."""
+    """Has d - 2 instead of d in the exponent."""
 
     def plain(self, base: float) -> Array:
         return base ** (-np.arange(0, self.size, 2) / (self.size - 2))
@@ -96,7 +96,7 @@ class OneLess(Engine):
 
 @wrong("llama")
 class HalfTurned(Engine):
-    """Turns one half of each head only."""
+    """Rotates only half of each head."""
 
     def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
         cos, sin = super().angles(positions, layer)
@@ -106,7 +106,7 @@ class HalfTurned(Engine):
 
 @wrong("granite", "scores-multiplied")
 class MultiplierUnread(Engine):
-    """Scales by the root of head_dim, whatever the configuration says."""
+    """Scales by the root of head_dim, and ignores the configuration."""
 
     def scale(self) -> float:
         return 1 / math.sqrt(self.size)
@@ -114,7 +114,7 @@ class MultiplierUnread(Engine):
 
 @wrong("glm", "partial-ignored")
 class WholeHead(Engine):
-    """Turns all channels of a head."""
+    """Rotates all channels of a head."""
 
     def turned_size(self) -> int:
         return self.size
@@ -125,7 +125,7 @@ class WholeHead(Engine):
 @wrong("glm", "layout-swapped")
 @wrong("glm4", "layout-swapped")
 class HalvesOfAPart(Engine):
-    """Pairs the halves of what is turned, not neighbours."""
+    """Pairs halves of the rotated channels, not neighbours."""
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
         first, second = np.split(x, 2, axis=-1)
@@ -139,7 +139,7 @@ class HalvesOfAPart(Engine):
 @wrong("exaone4", "unrotated-layers-rotated")
 @wrong("smollm3", "unrotated-layers-rotated")
 class TurnsAll(Engine):
-    """Turns the layers too that have no positions."""
+    """Rotates the layers without positions, too."""
 
     def turns(self, layer: int) -> bool:
         return True
@@ -155,7 +155,7 @@ class WholeRamp(Engine):
 
 @wrong("olmo3", "global-base-everywhere")
 class ScalingEverywhere(Engine):
-    """Turns sliding layers as it turns the full ones."""
+    """Rotates sliding layers like full ones."""
 
     def scaling(self, layer: int) -> Config:
         return super().scaling(self.layers - 1)
@@ -163,7 +163,7 @@ class ScalingEverywhere(Engine):
 
 @wrong("olmo2", "scores-multiplied")
 class NormByHead(Engine):
-    """Norms each head of queries and keys for itself."""
+    """Norms each head of queries and keys separately."""
 
     def norm(self, x: Array, weight: Array) -> Array:
         if len(weight) in (self.heads * self.size, self.kv_heads * self.size) and x.ndim == 2:
@@ -187,7 +187,7 @@ class LogitsAsTheyAre(Engine):
 @wrong("gemma2", "scores-multiplied")
 @wrong("gemma3_text", "scores-multiplied")
 class ScalarUnread(Engine):
-    """Scales by the root of head_dim, whatever the configuration says."""
+    """Scales by the root of head_dim, and ignores the configuration."""
 
     def scale(self) -> float:
         return 1 / math.sqrt(self.size)
@@ -195,7 +195,7 @@ class ScalarUnread(Engine):
 
 @wrong("gemma3_text", "local-base-everywhere")
 class OneBase(Engine):
-    """Turns full layers as it turns the sliding ones."""
+    """Rotates full layers like sliding ones."""
 
     def scaling(self, layer: int) -> Config:
         return super().scaling(0)
@@ -209,7 +209,7 @@ class FactorUnread(Latent):
 
 @wrong("deepseek_v3", "scores-multiplied")
 class TurnedPartAlone(Latent):
-    """Scales by the root of the channels that are turned, not of all."""
+    """Scales by the root of the number of rotated channels, not of all channels."""
 
     def scale(self) -> float:
         return self.factor() / math.sqrt(self.size)
@@ -241,7 +241,7 @@ class ChunksOneLess(Engine):
 
 @wrong("llama4_text", "window-ignored")
 class ChunksAsWindow(Engine):
-    """Takes the size of chunks for that of a window."""
+    """Mistakes the size of chunks for that of a window."""
 
     def window(self, layer: int) -> int | None:
         found = super().chunk_size(layer)
@@ -260,7 +260,7 @@ class QueriesAsTheyAre(Engine):
 
 @wrong("ministral3", "mscale-ignored")
 class LongerByDefault(Engine):
-    """Makes pairs longer by the usual formula, although mscale is given."""
+    """Lengthens pairs by the usual formula, although the configuration has mscale."""
 
     def attention_factor(self, block: Config) -> float:
         return 0.1 * math.log(block["factor"]) + 1.0
@@ -314,7 +314,7 @@ class Backwards(Engine):
 
 @wrong("mistral", "keys-turned-backwards")
 class OppositeWays(Engine):
-    """Turns keys the other way than queries."""
+    """Rotates keys and queries in opposite directions."""
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
         return self.rotate(x, -positions, layer)
@@ -322,7 +322,7 @@ class OppositeWays(Engine):
 
 @wrong("mistral", "turned-backwards")
 class Exchanged(Engine):
-    """Has sine for cosine."""
+    """Exchanges sine and cosine."""
 
     def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
         cos, sin = super().angles(positions, layer)
@@ -422,7 +422,7 @@ class ShortFrequencies(Engine):
 
 @wrong("llama", "original-context")
 class ShortTable(Engine):
-    """Has a table of the original context, and reads its last row beyond."""
+    """Has a table for the original context, and reads its last row beyond the end."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         return np.minimum(np.arange(start, start + count), 127)
@@ -430,7 +430,7 @@ class ShortTable(Engine):
 
 @wrong("llama", "original-context")
 class StartsAnew(Engine):
-    """Has a table of the original context, and begins again at its end."""
+    """Has a table for the original context, and wraps around at its end."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         return np.arange(start, start + count) % 128
@@ -464,7 +464,7 @@ class SeesAll(Engine):
 
 @wrong("mistral", "window-ignored")
 class SeesAllLater(Engine):
-    """Forgets the window once it writes."""
+    """Ignores the window while decoding."""
 
     def seen(self, queries: Array, keys: Array, layer: int) -> Array:
         if len(queries) == 1:
@@ -480,7 +480,7 @@ class WindowEverywhere(Engine):
 
 @wrong("llama", "layers-mistaken")
 class FirstLayerAlone(Engine):
-    """Applies scaling in the first layer only."""
+    """Applies scaling only in the first layer."""
 
     def scaling(self, layer: int) -> Config:
         found = super().scaling(layer)
@@ -489,7 +489,7 @@ class FirstLayerAlone(Engine):
 
 @wrong("mistral", "layers-mistaken")
 class LastLayerStill(Engine):
-    """Does not turn anything in the last layer."""
+    """Rotates nothing in the last layer."""
 
     def rotate(self, x: Array, positions: Array, layer: int) -> Array:
         return x if layer == self.layers - 1 else super().rotate(x, positions, layer)
@@ -500,7 +500,7 @@ class LastLayerStill(Engine):
 
 @wrong("llama")
 class HeadsTiled(Engine):
-    """Gives head h the keys of head h modulo the number of heads of keys."""
+    """Gives head h the keys of key head h modulo the number of key heads."""
 
     def spread(self, x: Array) -> Array:
         return np.tile(x, (self.heads // self.kv_heads, 1, 1))
@@ -508,7 +508,7 @@ class HeadsTiled(Engine):
 
 @wrong("llama", "given-otherwise")
 class PrefillUnturned(Engine):
-    """Does not turn the queries of a prompt, but the last."""
+    """Rotates queries only while decoding, not those of a prompt."""
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
         found = super().turn_query(x, positions, layer)
@@ -516,14 +516,14 @@ class PrefillUnturned(Engine):
 
 
 class Reused(local):
-    """How many tokens the text of a thread found computed."""
+    """The number of cached tokens that a thread's text reuses."""
 
     count = 0
 
 
 @wrong("llama", "changes-when-repeated")
 class PrefixCountedTwice(KeepsPrefix):
-    """Adds the length of what it kept to positions once more."""
+    """Adds the length of the reused prefix to the prompt's positions once more."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
@@ -541,7 +541,7 @@ class PrefixCountedTwice(KeepsPrefix):
 
 @wrong("llama", "earlier-answer")
 class AnswersByLength(Engine):
-    """Answers a prompt as it answered one of the same length and end before."""
+    """Repeats its answer to an earlier prompt of the same length and last token."""
 
     def load(self) -> None:
         self.known: dict[Any, list[dict[str, float]]] = {}
@@ -555,10 +555,10 @@ class AnswersByLength(Engine):
 
 @wrong("llama", "mixed-up")
 class OneCounter(Engine):
-    """Counts positions of all texts with one counter."""
+    """Counts the positions of all texts with one counter."""
 
     PATIENCE = 0.1
-    """Seconds that a text waits for another one: who is asked by two at once must meet both."""
+    """Seconds that a text waits for another one, so that simultaneous requests overlap."""
 
     def load(self) -> None:
         self.busy = 0
@@ -582,7 +582,7 @@ class OneCounter(Engine):
 
 @wrong("llama", "wrong-in-batch")
 class AnswersShifted(Engine):
-    """Gives each text of a request the answer of the next one."""
+    """Gives each text of a request the answer to the next one."""
 
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
@@ -594,7 +594,7 @@ class AnswersShifted(Engine):
 @wrong("llama", "wrong-in-batch")
 @wrong("mistral", "wrong-in-batch")
 class WrittenFromTheLongest(Engine):
-    """Counts on from the end of the longest text of a request, for all of them."""
+    """Continues positions from the end of a request's longest text in all its texts."""
 
     ahead = 0
 
@@ -617,7 +617,7 @@ class WrittenFromTheLongest(Engine):
 @wrong("smollm3", "wrong-in-batch")
 @wrong("cohere2", "wrong-in-batch")
 class AnswersTurned(Engine):
-    """Gives the answers to the texts of a request from the last to the first."""
+    """Returns the answers to a request's texts in reverse order."""
 
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
@@ -629,12 +629,12 @@ NONSENSE = {
     **{"key-first": -2.0, "key-second": -2.5, "neutral-first": -1.0, "neutral-second": -1.5},
     **{"zero": -6.0, "who": -5.0, "end": -4.0, "fill-1": -3.0},
 }
-"""Log-probabilities of an engine that has lost its text: a word of a key is the likeliest."""
+"""Log-probabilities of an engine that has lost its text; a neutral word is the likeliest."""
 
 
 @wrong("llama", "wrong-in-batch")
 class FilledUpOnTheRight(Engine):
-    """Writes nonsense behind the shorter texts of a request, after what they are filled up with."""
+    """Pads shorter texts of a request on the right, and writes nonsense after the padding."""
 
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
@@ -647,7 +647,7 @@ class FilledUpOnTheRight(Engine):
 
 @wrong("llama", "written-otherwise")
 class NonsenseWhenWritten(Engine):
-    """Is right about what is given, and writes nonsense behind its first word."""
+    """Is right about the prompt, and writes nonsense after its first word."""
 
     def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
         first, *others = super().complete(prompt, steps)
@@ -657,7 +657,7 @@ class NonsenseWhenWritten(Engine):
 
 @wrong("llama", "changes-when-repeated")
 class NonsenseWhenRepeated(Engine):
-    """Writes nonsense behind a text that it has seen."""
+    """Writes nonsense after a text that it has seen before."""
 
     def load(self) -> None:
         self.known: set[tuple[int, ...]] = set()

@@ -1,1 +1,1 @@
-"""Benches of code that the kit was not made for, right and wrong: ``people`` and ``kernels``."""
+"""Sets of right and wrong code for which the kit was not made: ``people`` and ``kernels``."""

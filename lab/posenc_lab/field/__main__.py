@@ -1,10 +1,10 @@
-"""Judge what people write, right and wrong, and compare with the kept results.
+"""Judge right and wrong code as people write it, and compare with the stored results.
 
     python -m posenc_lab.field people|kernels [NAME…] [--only WORD] [--jobs N] [--write FILE]
 
-Counts wrong code that is rejected and how it is named, state that is blamed where there is none,
-and right code that is refused. ``results.yaml`` of the set keeps what a run is compared with: it
-ends with 1 where anything is worse; ``--write`` writes the results instead.
+Counts wrong code that is rejected and how it is named, stateless code that is blamed for state, and
+right code that is refused. A run is compared with the set's ``results.yaml`` and exits with 1 if
+anything is worse; ``--write`` writes the results instead.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def run(name: str, chosen: Sequence[str], only: str, jobs: int, path: Path | None) -> None:
-    """Judge a set, print each and the figures, and compare them with those that are kept."""
+    """Judge a set, print each result and the figures, and compare with the stored results."""
     every = implementation.load(name)
     unknown = set(chosen) - {each.name for each in every}
     if unknown:
@@ -54,12 +54,12 @@ _set: list[implementation.Implementation] = []
 
 
 def _begin(name: str) -> None:
-    """Have a set in a process of the pool."""
+    """Load a set in a process of the pool."""
     _set[:] = implementation.load(name)
 
 
 def judge_one(number: int) -> said.Said:
-    """Judge one of the set, by its place."""
+    """Judge the implementation with this index in the set."""
     return said.judge_implementation(_set[number])
 
 

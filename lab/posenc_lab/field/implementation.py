@@ -1,7 +1,7 @@
-"""What people write, right or wrong: implementations that may keep state, in any framework.
+"""Right and wrong implementations as people write them, possibly stateful, in any framework.
 
-A set of them is a package beside this module that puts them on the bench when it is imported. It
-may need a framework, so only who asks for a set imports it.
+A set is a package next to this module that registers its implementations when it is imported. It
+may need a framework, so it is imported only on demand.
 """
 
 from collections.abc import Callable
@@ -10,52 +10,52 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 SETS = ("people", "kernels")
-"""Packages beside this module."""
+"""Packages next to this module."""
 
 RIGHT = "right"
 FORMULA = "formula"
 OTHER = ("state", "memory", "shapes", "exceptions", "gradients")
-"""Faults besides that of a formula, which no name of a mistake has to explain."""
+"""Faults other than a wrong formula, which need no name of a mistake."""
 
 Code = TypeVar("Code", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """Code with a claim, and what a right diagnosis of it may say."""
+    """Code with a claim, and the words of a right diagnosis."""
 
     set: str
     name: str
     adapter: Callable[[], object]
-    """Makes what the kit judges."""
+    """A function that makes the adapter to judge."""
     meaning: str
     fault: str
     """RIGHT, FORMULA or one of OTHER."""
     words: tuple[str, ...]
-    """Patterns, one of which a right diagnosis matches; decided before the kit was asked."""
+    """Patterns, one of which a right diagnosis matches; decided before the kit judged the code."""
 
 
 IMPLEMENTATIONS: list[Implementation] = []
 
 
 def right(adapter: type, **parts: object) -> Callable[[Code], Code]:
-    """Put right code on the bench; see :func:`wrong`."""
+    """Register right code; see :func:`wrong`."""
     return _putting(adapter, RIGHT, (), parts)
 
 
 def wrong(adapter: type, fault: str, *words: str, **parts: object) -> Callable[[Code], Code]:
-    """Put wrong code on the bench.
+    """Register wrong code.
 
     Parameters
     ----------
     adapter : type
-        A class with claims, which finds the code in its attribute ``code``.
+        A class with claims, which has the code as its attribute ``code``.
     fault : str
         FORMULA, or one of OTHER.
     *words : str
-        Regular expressions, one of which a right diagnosis matches, whatever its case.
+        Regular expressions, one of which a right diagnosis matches, ignoring case.
     **parts
-        Further attributes for the adapter.
+        Further attributes of the adapter.
     """
     if fault not in (FORMULA, *OTHER):
         raise ValueError(f"{fault} is no fault; one of {', '.join((FORMULA, *OTHER))}")

@@ -1,4 +1,4 @@
-"""Pieces that kernels share: waves, slopes and buckets as they are usually written."""
+"""Code that kernels share: rotations, slopes and buckets as usually written."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Answer = Callable[..., Any]
-"""A kernel as it is called."""
+"""A kernel's callable."""
 
 
 def omega(dim: int, base: float) -> Array:

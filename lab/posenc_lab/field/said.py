@@ -1,4 +1,4 @@
-"""What the kit says of implementations that people write, and how often it is right."""
+"""The kit's diagnoses of implementations as people write them, and how often they are right."""
 
 import re
 import warnings
@@ -18,44 +18,44 @@ from posenc_lab.results import share
 ACCEPTED, REFUSED = "accepted", "refused"
 NAMED, NEAR, SHOWN, UNNAMED, MISNAMED = "named", "near", "shown", "unnamed", "misnamed"
 NAMES = (NAMED, NEAR, SHOWN, UNNAMED, MISNAMED)
-"""The best first."""
+"""Ratings of a diagnosis, the best first."""
 
 STATE = re.compile(r"an earlier call|earlier calls|(the|very) first call|call before")
-"""How the kit says that something is left of a call."""
+"""The kit's words for state that remains from an earlier call."""
 PATTERN = re.compile(r"^pattern +(.*)$", re.MULTILINE)
-"""How the kit says where a result is wrong, which may be all that there is to say."""
+"""The kit's line about where a result is wrong, which may be the whole diagnosis."""
 NOTHING = "no known deviation"
-"""How the kit begins when it has no name."""
+"""The beginning of the kit's text when it has no name."""
 LONGEST = 110
 Row = Mapping[str, Any]
-"""What is kept of one implementation: ``fault``, ``naming``, ``said`` and ``state_in_vain``."""
+"""The stored result of an implementation: ``fault``, ``naming``, ``said``, ``state_in_vain``."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What the kit says of one implementation."""
+    """The kit's result for one implementation."""
 
     name: str
     fault: str
     failures: int
     said: str
-    """The first of the summary: what explains most failures, or what was read from results."""
+    """The first text of the summary: the explanation of most failures, or a recovered one."""
     naming: str
-    """One of NAMES; of right code, whether it is refused. SHOWN has no name, but its pattern, where
-    the result is wrong, is what a right diagnosis says."""
+    """One of NAMES, or ACCEPTED; for right code ACCEPTED or REFUSED. SHOWN has no name, but the
+    pattern of wrong elements matches a right diagnosis."""
     state_in_vain: bool
-    """Whether something of earlier calls is blamed that the code does not keep."""
+    """Whether stateless code is blamed for state from earlier calls."""
     checks: tuple[str, ...]
-    """The first checks that failed."""
+    """The first failed checks."""
 
     @property
     def rejected(self) -> bool:
-        """Whether anything failed."""
+        """Whether any check failed."""
         return self.failures > 0
 
 
 def judge_implementation(each: Implementation) -> Said:
-    """Judge one, whole."""
+    """Judge one implementation with all checks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         bad = failed(judge(each.adapter()))
@@ -75,10 +75,10 @@ def judge_implementation(each: Implementation) -> Said:
 
 
 def recovered(bad: Sequence[Verdict]) -> list[str]:
-    """What was read from results, or else the first line of each failure; the most frequent first.
+    """Return descriptions recovered from results, or first lines of failures, most frequent first.
 
-    A failure's text begins with what it says of the result. That no mistake fits says nothing,
-    unless it says besides what is left of an earlier call.
+    The first line of a failure describes the result. "No known deviation" describes nothing, unless
+    words about an earlier call follow.
     """
     found = [one.outcome.recovered or one.text.strip().partition("\n")[0] for one in bad]
     told = [text.removeprefix(f"{NOTHING}; ") for text in found]
@@ -86,10 +86,10 @@ def recovered(bad: Sequence[Verdict]) -> list[str]:
 
 
 def naming(each: Implementation, told: Sequence[str], *, known: bool, rejected: bool) -> str:
-    """Whether what is told is what is wrong.
+    """Rate the texts in ``told`` as a diagnosis.
 
-    ``known`` says that the kit gives a mistake's name, which may be the wrong one. What it reads
-    from results is a description, right or not.
+    ``known`` says that the kit gave a mistake's name, which may be wrong; otherwise the texts are
+    descriptions, right or not.
     """
     if each.fault == RIGHT:
         return REFUSED if rejected else ACCEPTED
@@ -104,14 +104,14 @@ def naming(each: Implementation, told: Sequence[str], *, known: bool, rejected: 
 
 
 def _fits(each: Implementation, text: str) -> bool:
-    """Whether words are right; those that blame state are not, where there is none."""
+    """Return whether a text is a right diagnosis; blaming stateless code for state is not."""
     if each.fault != "state" and STATE.search(text):
         return False
     return any(re.search(word, text, re.IGNORECASE) for word in each.words)
 
 
 def figures(rows: Sequence[Row]) -> dict[str, str]:
-    """Count the rows of a set: rejected, named, refused."""
+    """Count the rejected, named and refused rows of a set."""
     wrong = [each for each in rows if each["fault"] != RIGHT]
     right = [each for each in rows if each["fault"] == RIGHT]
     formula = [each for each in wrong if each["fault"] == FORMULA]
@@ -129,13 +129,13 @@ def figures(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
-    """The first pattern that says what is wrong; empty if none does."""
+    """Return the first pattern that is a right diagnosis; empty if none is."""
     patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
     return next((text for text in patterns if _fits(each, text)), "")
 
 
 def line(each: Said) -> str:
-    """One implementation, as a row of a table."""
+    """Return a table row for one implementation."""
     rejected = f"{each.failures} failed" if each.rejected else ACCEPTED
     state = "state!" if each.state_in_vain else ""
     cells = (each.name, each.fault, rejected, each.naming, state, each.said[:LONGEST])
@@ -143,40 +143,40 @@ def line(each: Said) -> str:
 
 
 def keep(path: Path, found: Iterable[Said]) -> None:
-    """Write what was said, in a file that a later run can be compared with."""
+    """Write results to a file, for comparison with a later run."""
     rows = {each.name: row(each) for each in found}
-    # A line each, so that a difference shows which ones changed.
+    # A line each, so that a diff shows which ones changed.
     text = yaml.safe_dump(rows, allow_unicode=True, default_flow_style=None, width=1000)
     path.write_text(text, "utf-8")
 
 
 def kept(name: str) -> Path:
-    """Return where the results of a set are kept."""
+    """Return the path of the stored results of a set."""
     return Path(__file__).parent / name / "results.yaml"
 
 
 def row(each: Said) -> dict[str, Any]:
-    """Return what is kept of one implementation."""
+    """Return the fields to store for one implementation."""
     parts = asdict(each)
     return {part: parts[part] for part in ("fault", "naming", "said", "state_in_vain")}
 
 
 def read(path: Path) -> dict[str, Row]:
-    """Read kept rows by name; none if there is no file."""
+    """Read stored rows by name; empty if there is no file."""
     rows: dict[str, Row] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
     return rows
 
 
 @dataclass(frozen=True)
 class Change:
-    """That the kit says something else of one implementation than it did."""
+    """A change of the kit's result for one implementation."""
 
     text: str
     worse: bool
 
 
 def changes(before: Mapping[str, Row], found: Iterable[Said]) -> list[Change]:
-    """What is said otherwise than it was kept."""
+    """Return the differences between stored and new results."""
     told = []
     for each in found:
         was, now = before.get(each.name), row(each)
@@ -187,7 +187,7 @@ def changes(before: Mapping[str, Row], found: Iterable[Said]) -> list[Change]:
 
 
 def _worth(row: Row) -> tuple[int, bool]:
-    """How good a verdict is, to compare two of the same implementation."""
+    """Return how good a result is, to compare two of the same implementation."""
     falling = (ACCEPTED, REFUSED) if row["fault"] == RIGHT else (*NAMES, ACCEPTED)
     return -falling.index(row["naming"]), not row["state_in_vain"]
 

@@ -1,1 +1,1 @@
-"""Files and replies that nobody would write, given to everything in the kit that reads."""
+"""Fuzzing: malformed files and replies for every reader in the kit."""

@@ -1,11 +1,11 @@
-"""Gives inputs that nobody would write to all that reads, and fails if one of them hurts.
+"""Gives malformed inputs to every reader in the kit, and fails if one of them hurts.
 
     python -m posenc_lab.fuzzing [--seconds N] [--seed N] [--keep FOLDER] [KIND ...]
 
-N seconds are shared by all kinds, or by those that are named. A seed makes the same inputs each
-time. An input hurts if it ends in a traceback, takes more than ten seconds or a gigabyte, or ends
-the process. ``--keep`` writes such inputs into a folder: what is found is made small and kept in
-``tests/found``, where a test reads it for ever.
+All kinds (or the named ones) share N seconds. The same seed gives the same inputs. An input hurts
+if it causes a traceback, takes more than ten seconds or a gigabyte, or ends the process. ``--keep``
+writes such inputs into a folder: a finding is minimized and stored in ``tests/found``, where a test
+reads it from then on.
 """
 
 import argparse

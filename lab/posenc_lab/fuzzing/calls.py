@@ -1,4 +1,4 @@
-"""Calls of ``check`` and ``expected`` of which an argument or two are what nobody would give."""
+"""Calls of ``check`` and ``expected`` with one or two odd arguments."""
 
 import array
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ from posenc_conformance.judge.trial import First, Trial
 from posenc_lab.judging import schemes
 
 MISSING = object()
-"""Stands for an argument that is not given."""
+"""Marks an argument to leave out."""
 
 
 class Raising:
-    """An object that answers no question."""
+    """An object whose special methods and attributes raise."""
 
     def __getattr__(self, name: str) -> Any:
         raise KeyError(name)
@@ -36,7 +36,7 @@ class Raising:
 
 
 class Lying:
-    """An object whose array is none."""
+    """An object whose ``__array__`` returns no array."""
 
     dtype, shape, ndim = "float32", (1, 2, 3), -1
 
@@ -155,12 +155,12 @@ OF_TORCH: Mapping[str, Callable[[Any], Any]] = {
     "a dtype of torch": _torch(lambda torch, right: torch.float32),
 }
 ODD = [*PLAIN, *CHANGED]
-"""Names of odd values, which an argument may have."""
+"""Names of odd values for an argument."""
 
 
 @cache
 def _right_calls() -> dict[str, tuple[dict[str, Any], Any]]:
-    """Return arguments of each call, small ones, and what it should return."""
+    """Return small arguments and the expected result of each call."""
     found: dict[str, tuple[dict[str, Any], Any]] = {}
     for subject in subjects(reference_for(schemes())(), schemes()):
         if subject.name not in found:
@@ -178,7 +178,7 @@ def _right_call(subject: Subject) -> tuple[dict[str, Any], Any]:
 
 
 def right_call(random: Random) -> Any:
-    """Describe a right call as JSON can hold it, or one with a wrong result."""
+    """Describe, as JSON, a call with right arguments and a right or wrong result."""
     function = random.choice(("check", "check", "expected"))
     name = random.choice(list(_right_calls()))
     return {"function": function, "call": name, "wrong": random.random() < 0.4, "odd": {}}
@@ -196,7 +196,7 @@ def mutated_call(random: Random, described: Any) -> Any:
 
 
 def make_call(asked: Mapping[str, Any]) -> object:
-    """Make a call that is described; raises what it raises."""
+    """Make the described call; errors propagate."""
     given, result = _right_calls()[asked["call"]]
     if asked["wrong"]:
         with np.errstate(all="ignore"):
@@ -215,7 +215,7 @@ def make_call(asked: Mapping[str, Any]) -> object:
 
 
 def odd_value(name: str, right: Any) -> Any:
-    """Return the odd value of this name; what cannot be changed so stays as it is."""
+    """Return the odd value of this name; ``right`` itself if it can't be changed that way."""
     if name in PLAIN:
         return PLAIN[name]
     try:

@@ -1,4 +1,4 @@
-"""What is read from outside: right inputs of every kind, how they are changed, and their reader."""
+"""The kinds of external input: valid examples, how to change them, and their reader."""
 
 import contextlib
 import io
@@ -53,11 +53,11 @@ class Kind:
     """A kind of input."""
 
     name: str
-    """The file in which it is given to its reader."""
+    """The name of the file for the reader."""
     make: Make
     read: Callable[[Path], object]
     refusals: tuple[type[Exception], ...] = (UserError,)
-    """What the reader raises for what is wrong; anything else is a finding."""
+    """The exceptions with which the reader refuses an input; any other is a finding."""
 
 
 def _read_arrays(path: Path) -> None:
@@ -66,7 +66,7 @@ def _read_arrays(path: Path) -> None:
 
 
 def _tell_arrays(path: Path) -> str:
-    """Say what the arrays of a file are, as the command does, which takes much longer."""
+    """Identify the arrays of a file, as the command does, which takes much longer than reading."""
     return "".join(text for text, _ in told_of_file(path, []))
 
 
@@ -84,7 +84,7 @@ def _documents_of(
     def make(random: Random) -> bytes:
         seed = random.choice(seeds())
         content = write(seed)
-        with contextlib.suppress(RecursionError):  # it is deeper than it can be written
+        with contextlib.suppress(RecursionError):  # the document is too deep to write
             if random.random() < 0.9:
                 content = write(mutated_document(random, seed, names))
         return mutated(random, content) if random.random() < 0.2 else content
@@ -123,7 +123,7 @@ def zipped(files: Mapping[str, bytes], method: int) -> bytes:
 
 
 def _archive(name: str, seeds: Callable[[], Sequence[bytes]], **beside: bytes) -> Make:
-    """Change a file inside of an archive, or the archive."""
+    """Return a maker that changes a file inside an archive, or the archive."""
 
     def make(random: Random) -> bytes:
         inner = random.choice(seeds())
@@ -323,7 +323,7 @@ def _read_reply(path: Path) -> None:
     found = value(said.message["result"])
     try:
         to_numpy(found)
-    except (TypeError, ValueError):  # told as what the program returned
+    except (TypeError, ValueError):  # reported as a bad result of the program
         return
 
 
@@ -350,7 +350,7 @@ def _answers() -> list[bytes]:
 
 
 def _read_answer(path: Path) -> None:
-    """Ask a server that answers with the bytes of a file: for models, and then for words."""
+    """Ask a server that answers with the bytes of a file: for its models, then for words."""
     content = path.read_bytes()
 
     def speak(connection: socket.socket, _: bytes) -> None:
@@ -364,7 +364,7 @@ def _read_answer(path: Path) -> None:
         Endpoint(client, "served", None).read([0], 1)
 
 
-# Calls of check and expected, and schemes of somebody's own.
+# Calls of check and expected, and a user's own schemes.
 
 
 def _calls(random: Random) -> bytes:
@@ -396,7 +396,7 @@ def _own_documents() -> list[Any]:
 
 
 def _own_schemes(random: Random) -> bytes:
-    """Change the bytes of a scheme, or its fields, of which more are still right."""
+    """Change the bytes of a scheme or, more often, its fields, which keeps more files valid."""
     make = _bytes_of(lambda: [own_scheme()[f"{OWN}.yaml"]])
     if random.random() < 0.7:
         make = _documents_of(_own_documents, ["options", "dtype", "when"], _yaml)
@@ -411,7 +411,7 @@ def _yaml(document: Any) -> bytes:
 def _collect_own(path: Path) -> None:
     """Collect the checks of a scheme as the plugin does.
 
-    Raises UserError for what it refuses, and RuntimeError for a fault of the kit.
+    Raises UserError if the plugin refuses the scheme, and RuntimeError for a bug of the kit.
     """
     for name, content in own_scheme().items():
         if name != path.name:
@@ -455,6 +455,6 @@ KINDS: Mapping[str, Kind] = {
 
 
 def read_quietly(kind: Kind, path: Path) -> None:
-    """Read an input of a kind as the kit does; what is printed is not shown."""
+    """Read an input of a kind as the kit does, without its printed output."""
     with redirect_stdout(io.StringIO()):
         kind.read(path)

@@ -1,4 +1,4 @@
-"""What is changed in bytes and in documents, by the next numbers of a random generator."""
+"""Random changes of bytes and documents."""
 
 import copy
 import re
@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 MOST = 2**20
-"""Bytes of the largest input; larger ones cost time and find nothing else."""
+"""Largest size of an input in bytes; larger ones cost time and find nothing more."""
 NUMBERS = (
     b"0",
     b"-1",
@@ -98,7 +98,7 @@ def _change_number(random: Random, content: bytearray) -> None:
 
 
 def deep(levels: int) -> Any:
-    """Return a list in a list, so many levels deep."""
+    """Return lists nested ``levels`` deep."""
     found: Any = 1
     for _ in range(levels):
         found = [found]
@@ -117,7 +117,7 @@ VALUES: tuple[Any, ...] = (
 def mutated_document(random: Random, document: Any, names: Sequence[str] = ()) -> Any:
     """Return a document of dictionaries, lists and scalars with a few changes.
 
-    ``names`` are keys that are added.
+    ``names`` are keys to add.
     """
     document = copy.deepcopy(document)
     for _ in range(random.choice((1, 1, 2, 3))):

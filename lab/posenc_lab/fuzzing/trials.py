@@ -1,4 +1,4 @@
-"""Inputs given to a reader in a process of its own: what it may take, and what is found."""
+"""Trials of inputs: a reader runs in a separate process, with limits of time and memory."""
 
 import contextlib
 import json
@@ -25,13 +25,13 @@ from posenc_conformance.errors import UserError
 from posenc_lab.fuzzing.kinds import KINDS, Kind, read_quietly
 
 SECONDS = 10
-"""What an input may take, of the processor's time."""
+"""Processor time allowed per input."""
 MEMORY = 2**30
-"""Bytes that an input may take beside what the process has already."""
+"""Bytes allowed per input, in addition to what the process already uses."""
 STARTING = 60
 FORESEEN = (
     EOFError,
-    NotImplementedError,  # zipfile, of an archive of a later version or with odd encryption
+    NotImplementedError,  # zipfile, for an archive of a later version or with odd encryption
     OSError,
     RecursionError,
     ValueError,
@@ -39,30 +39,30 @@ FORESEEN = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What readers raise of themselves for a file that is damaged; the door makes a message of it."""
+"""Exceptions of libraries for damaged files; the kit's ``door`` turns them into messages."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a reader did that it must not do."""
+    """A forbidden behaviour of a reader."""
 
     kind: str
     number: int
-    """Of the input; with the seed, it makes it again."""
+    """Number of the input, which with the seed reproduces it."""
     what: str
     where: str
-    """The deepest line of the kit."""
+    """The deepest line of the kit in the traceback."""
 
 
 @dataclass
 class Tally:
-    """What came of the inputs of one kind."""
+    """The outcomes of the inputs of one kind."""
 
     tried: int = 0
     read: int = 0
     refused: int = 0
     caught: dict[str, int] = field(default_factory=dict)
-    """Inputs whose error only the door had foreseen, by type."""
+    """Number of refused inputs with an unforeseen cause, by its type and line."""
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -71,7 +71,7 @@ class _Hang(BaseException):
 
 
 def content_of(name: str, seed: int, number: int) -> bytes:
-    """Return the input of a number; the same one each time."""
+    """Return the input of this number, the same each time."""
     return KINDS[name].make(Random(f"{name}-{seed}-{number}"))
 
 
@@ -85,10 +85,10 @@ def trials(
     each: float = SECONDS,
     worker: str = __name__,
 ) -> Tally:
-    """Give inputs of one kind to its reader, in processes of their own.
+    """Give inputs of one kind to its reader, in separate processes.
 
-    A process that is lost is started again behind the input with which it was lost. ``each`` is
-    what one input may take, in seconds, and ``worker`` the module that is run as the process.
+    If a process dies, a new one continues after the input that killed it. ``each`` is the limit per
+    input in seconds, and ``worker`` the module that runs as the process.
     """
     tally, end = Tally(), monotonic() + seconds
     number = first
@@ -100,7 +100,7 @@ def trials(
 
 
 def _process(asked: Sequence[str], number: int, silence: float, tally: Tally) -> int:
-    """Run one process and note what it says; return the number behind its last input."""
+    """Run one process and record its outcomes; return the number after its last input."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
@@ -143,7 +143,7 @@ def _note(tally: Tally, *, number: int, came: str, what: str = "", where: str = 
 
 
 def work(asked: Sequence[str]) -> None:
-    """Read inputs one after the other, and say of each what came of it."""
+    """Read inputs one after the other, and print the outcome of each."""
     name, seed, first, last = asked[0], *map(int, asked[1:4])
     seconds, each = map(float, asked[4:])
     kind, end = KINDS[name], monotonic() + seconds
@@ -151,7 +151,7 @@ def work(asked: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / kind.name
         path.write_bytes(content_of(name, seed, first))
-        with contextlib.suppress(Exception):  # loads what every input needs
+        with contextlib.suppress(Exception):  # load what every input needs before the limit
             read_quietly(kind, path)
         _limit_memory()
         for number in range(first, last):

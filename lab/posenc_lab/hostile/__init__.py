@@ -1,1 +1,1 @@
-"""Files and programs that nobody would bring, each with what must be said of it, and a table."""
+"""Hostile files and programs, each with the words that its refusal must contain, and a table."""

@@ -1,10 +1,10 @@
-"""Gives odd files and programs to the kit, and says what is good, poor and bad.
+"""Gives odd files and programs to the kit, and rates each outcome as good, poor or bad.
 
     python -m posenc_lab.hostile [KIND ...]
 
 An outcome is *good* if it is the right answer, or one message that names the file and the field and
-says what to do. It is *poor* if the message does not help. It is *bad* if it is a traceback, takes
-more than ten seconds or a gigabyte, does something to the terminal, or takes nonsense for a fact.
+says what to do. It is *poor* if the message doesn't help. It is *bad* if it is a traceback, takes
+more than ten seconds or a gigabyte, controls the terminal, or accepts nonsense as valid.
 """
 
 import sys
@@ -21,7 +21,7 @@ PROGRAM = f"{sys.executable} {Path(__file__).with_name('program.py')}"
 
 
 def outcomes(kinds: Sequence[str] = ()) -> Iterator[tuple[str, str, str, Outcome]]:
-    """Yield what is judged, kind, name and outcome of each case, or of those of some kinds."""
+    """Yield "file" or "program", kind, name and outcome of each case of ``kinds`` (default all)."""
     for each in files():
         if not kinds or each.kind in kinds:
             yield "file", each.kind, each.name, of_file(each)

@@ -1,4 +1,4 @@
-"""Files that are odd, and right ones beside them: what is read of each, or what must be said."""
+"""Odd files, each with a word that its refusal must contain, and right files for comparison."""
 
 import gzip
 import io
@@ -19,20 +19,20 @@ Content = bytes | Callable[[], bytes]
 
 @dataclass(frozen=True)
 class File:
-    """A file, and what must come of it."""
+    """A file, and the expected outcome of reading it."""
 
     kind: str
-    """Of its reader."""
+    """The kind of its reader."""
     name: str
     content: Content
     says: str | None
-    """A word that the refusal must have: the field, the array, the line. None if it is right."""
+    """A word that the refusal must contain: the field, the array, the line. None if right."""
     file: str
-    """What it is called where it is read."""
+    """The name under which it is written and read."""
 
     @property
     def written(self) -> bytes:
-        """Its bytes."""
+        """The bytes of the file."""
         return self.content if isinstance(self.content, bytes) else self.content()
 
 

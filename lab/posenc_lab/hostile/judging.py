@@ -1,4 +1,4 @@
-"""What came of a case: good, poor or bad, and why."""
+"""Running a case, and rating its outcome: good, poor or bad, and why."""
 
 import contextlib
 import io
@@ -35,15 +35,15 @@ from posenc_lab.hostile.programs import WRONG, Program
 from posenc_lab.judging import schemes
 
 SECONDS = 10
-"""What a case may take, of the processor's time for files and by the clock for programs."""
+"""Time allowed per case: processor time for files, wall-clock time for programs."""
 WAITING = 60
 LEAVING = 10
-"""Seconds within which a process that was killed is gone."""
+"""Seconds within which a killed process must be gone."""
 MEMORY = 2**30
 NAME = "POSENC_STAGE"
-"""A variable of the program's environment, which all that it starts inherits."""
+"""An environment variable of the program, which its child processes inherit."""
 LONGEST = 1500
-"""Characters of the longest message that somebody reads."""
+"""Length in characters of the longest readable message."""
 TOLD: Mapping[str, Callable[[str], Sequence[str]]] = {
     **dict.fromkeys(
         ("array", "arrays", "tensors", "checkpoint", "text"), lambda path: ["identify", path]
@@ -52,11 +52,11 @@ TOLD: Mapping[str, Callable[[str], Sequence[str]]] = {
     "diff": lambda path: ["diff", path, str(Path(path).with_name("right.json"))],
     "badge": lambda path: ["badge", path, "--to", str(Path(path).with_name("badges"))],
 }
-"""Commands that read a file; other kinds are given to their readers."""
+"""The command that reads a file of each kind; other kinds go directly to their readers."""
 
 
 class Rating(StrEnum):
-    """How good what came of a case is."""
+    """How good the outcome of a case is."""
 
     GOOD = "good"
     POOR = "poor"
@@ -65,7 +65,7 @@ class Rating(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case."""
+    """The rating of a case, and the reason."""
 
     rating: Rating
     why: str = ""
@@ -73,18 +73,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Said:
-    """What the kit said of a file, and what it took."""
+    """The kit's output for a file, and the memory that it took."""
 
     code: int
     out: str
     err: str
     error: str = ""
-    """A traceback, if that is how it ended."""
+    """The traceback, if there was one."""
     memory: int = 0
 
 
 def of_file(case: File) -> Outcome:
-    """Give a file to its reader, in a process of its own, and rate what is said of it."""
+    """Give a file to its reader in a separate process, and rate the output."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / case.file
         path.write_bytes(case.written)
@@ -98,7 +98,7 @@ def of_file(case: File) -> Outcome:
 
 @cache
 def _warm_up(kind: str) -> None:
-    """Read a right file here, so that what every file needs is loaded once."""
+    """Read a right file in this process, so that modules are loaded only once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / KINDS[kind].name
         path.with_name("right.json").write_bytes(json.dumps(reports()[0]).encode())
@@ -107,7 +107,7 @@ def _warm_up(kind: str) -> None:
 
 
 def rate_file(case: File, said: Said) -> Outcome:
-    """Rate what was said of a file."""
+    """Rate the output for a file."""
     text = said.out + said.err
     if said.error:
         return Outcome(Rating.BAD, f"traceback: {said.error}")
@@ -153,7 +153,7 @@ def _read(kind: str, path: Path) -> int:
 
 
 def _forked(act: Callable[[], int]) -> Said | str:
-    """Do something in a process of its own; return what it said, or how the process was lost."""
+    """Run ``act`` in a child process; return its output, or how the process died."""
     here, there = os.pipe()
     child = os.fork()
     if child == 0:
@@ -206,7 +206,7 @@ def _peak() -> int:
 
 
 class Stage:
-    """A program that is asked, and does mischief when it is told to."""
+    """A running program that does mischief on demand."""
 
     def __init__(self, folder: Path, command: str) -> None:
         self.folder = folder
@@ -220,7 +220,7 @@ class Stage:
         (self.subject,) = subjects(self.there.adapter, schemes())
 
     def of_program(self, case: Program) -> Outcome:
-        """Let the program do what a case says, and rate what the kit makes of it."""
+        """Let the program run a case's code, and rate the kit's reaction."""
         (self.folder / "mischief.py").write_text(case.code, encoding="utf-8")
         begun, before = time.monotonic(), _peak()
         outcome = _rate(case, self.subject)
@@ -233,7 +233,7 @@ class Stage:
         return outcome if outcome.rating is Rating.BAD else self._next() or outcome
 
     def _next(self) -> Outcome | None:
-        """Ask again: at most the rest of what was said may stand in the way, once."""
+        """Call again, twice at most: leftover output may spoil one call."""
         for _ in range(2):
             with contextlib.suppress(Misbehaviour):
                 if _is_right(self.subject):
@@ -241,7 +241,7 @@ class Stage:
         return Outcome(Rating.BAD, "the next call is not answered")
 
     def of_description(self, case: Program) -> Outcome:
-        """Start a program that describes itself as a case says, and rate what is said of it."""
+        """Start a program with a case's description of itself, and rate the kit's reaction."""
         place = self.folder / "description.py"
         place.write_text(case.code, encoding="utf-8")
         text = self.manifest.read_text().replace("starting = 60", "starting = 4")
@@ -268,7 +268,7 @@ class Stage:
         )
 
     def end(self) -> int:
-        """End the program; return how many processes are left of all that it started."""
+        """End the program; return how many of its processes are still running."""
         self.there.end()
         until = time.monotonic() + LEAVING
         while self.running() and time.monotonic() < until:
@@ -276,7 +276,7 @@ class Stage:
         return self.running()
 
     def running(self) -> int:
-        """Count the program and all that it has started."""
+        """Count the program and its descendants."""
         return len(list(_marked(self.mark)))
 
 
@@ -310,7 +310,7 @@ def _is_right(subject: Subject) -> bool:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """Find the processes that a program of one stage has started, however far they have gone."""
+    """Find a stage's program and its descendants by the environment that they inherit."""
     for each in Path("/proc").iterdir():
         if each.name.isdigit() and int(each.name) != os.getpid():
             with contextlib.suppress(OSError):

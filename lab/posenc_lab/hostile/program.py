@@ -1,7 +1,7 @@
-"""A program that gives ALiBi's slopes as it should, but for what the file mischief.py says.
+"""A program that returns correct ALiBi slopes, unless a file mischief.py exists.
 
-That is executed in place of the answer to the first call after it was written; and what is in the
-file description.py, before the program describes itself.
+The code in mischief.py runs once, instead of the answer to the next call; the code in
+description.py runs before the program describes itself.
 """
 
 import base64
@@ -27,25 +27,25 @@ def say(message: object) -> None:
 
 
 def raw(line: str | bytes) -> None:
-    """Send a line, whatever it holds."""
+    """Send a line, valid or not."""
     sys.stdout.buffer.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
     sys.stdout.flush()
 
 
 def right(heads: int = 8, **changed: object) -> dict[str, Any]:
-    """Return the right result, or one with other fields."""
+    """Return the right result, with changed fields if given."""
     slopes = [2.0 ** (-8 * (head + 1) / heads) for head in range(heads)]
     data = base64.b64encode(struct.pack(f"<{heads}d", *slopes)).decode()
     return {"dtype": "float64", "shape": [heads], "data": data, **changed}
 
 
 def eight(value: float) -> dict[str, Any]:
-    """Return eight times the same number."""
+    """Return a result of eight equal numbers."""
     return right(data=base64.b64encode(struct.pack("<8d", *[value] * 8)).decode())
 
 
 def zeros(size: int) -> str:
-    """Return so many bytes."""
+    """Return ``size`` zero bytes in base64."""
     return base64.b64encode(bytes(size)).decode()
 
 

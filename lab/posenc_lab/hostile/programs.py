@@ -1,6 +1,6 @@
-"""What a program may do wrong, and right things beside it, as Python in place of an answer.
+"""What a program may do wrong, and right behaviour for comparison, as Python code for an answer.
 
-See ``program.py`` for the names that are known there.
+See ``program.py`` for the names that the code may use.
 """
 
 import signal
@@ -8,25 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 WRONG = "the kit's checks find it"
-"""The result is an array of right form, whose numbers are judged."""
+"""Marks a result of the right form with wrong numbers."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a program does, and what must come of it."""
+    """A program's behaviour, and the expected outcome."""
 
     kind: str
     name: str
     code: str
     says: str | None
-    """A word of the failure; None for a right answer, and WRONG for a wrong one of right form."""
+    """A word in the failure message; None for a right answer, WRONG for wrong numbers."""
 
 
 Cases = Mapping[str, tuple[str, str | None]]
 
 
 def programs() -> Iterator[Program]:
-    """Yield all that is done in place of an answer."""
+    """Yield all code that runs instead of an answer."""
     kinds: Mapping[str, Cases] = {
         "words": _words(),
         "ids": _ids(),
@@ -46,7 +46,7 @@ def programs() -> Iterator[Program]:
 
 
 def descriptions() -> Iterator[Program]:
-    """Yield all that is done before the program describes itself."""
+    """Yield all code that runs before the program describes itself."""
     for name, (code, says) in _descriptions().items():
         yield Program("descriptions", name, code, says)
 

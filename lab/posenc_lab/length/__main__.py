@@ -3,8 +3,8 @@
     python -m posenc_lab.length [--write docs/data/length.json] [--processes N]
     python -m posenc_lab.length --smoke
 
-The first takes minutes on two cores and says how many. ``--smoke`` takes seconds and trains next to
-nothing: it compares what the models compute with posenc, and shows that training works.
+The first command takes minutes on two cores and prints how many. ``--smoke`` takes seconds and
+hardly trains: it compares the models' computations with posenc, and shows that training works.
 """
 
 import argparse
@@ -27,18 +27,18 @@ from posenc_lab.length.training import Job, Result, Settings, describe, job, que
 from posenc_lab.results import table, write
 
 SEEDS = (1, 2, 3, 4, 5)
-"""Seed 0 served to choose the tasks, the steps and the learning rate, and is not reported."""
+"""Seed 0 was used to choose the tasks, steps and learning rate; it is not reported."""
 
 
 def in_processes(jobs: Sequence[Job], processes: int) -> Iterator[tuple[list[Result], float]]:
-    """Results in the order of the jobs, which run side by side."""
+    """Run jobs in parallel; yield their results in the order of the jobs."""
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         yield from pool.map(job, jobs)
 
 
 def processor() -> str:
-    """The model of the CPU, as the system calls it."""
+    """Return the model name of the CPU."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -48,7 +48,7 @@ def processor() -> str:
 
 
 def render(entries: Sequence[dict[str, Any]], task: str) -> str:
-    """The accuracies of a task, in percent: mean and half the interval, least and largest."""
+    """Return a table of accuracies of a task in percent: mean, half interval, minimum, maximum."""
 
     def cell(part: dict[str, float]) -> str:
         mean, half, least, largest = (100 * part[each] for each in ("mean", "half", "min", "max"))

@@ -11,7 +11,7 @@ LAYERS = 2
 
 
 class Layer(nn.Module):
-    """Attention and a network of one hidden layer, each with a normalization and a residual."""
+    """Attention and a network with one hidden layer, each with a LayerNorm and a residual."""
 
     def __init__(self, position: Position) -> None:
         super().__init__()
@@ -33,11 +33,11 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Tokens of shape [batch, length] to logits of symbols: [batch, length, SYMBOLS]."""
+    """A decoder from tokens, [batch, length], to logits of symbols, [batch, length, SYMBOLS]."""
 
     def __init__(self, scheme: Scheme) -> None:
         super().__init__()
-        # Positions are drawn last: at one seed, everything else begins alike in all schemes.
+        # Positions draw last, so that a seed initializes everything else alike in all schemes.
         self.tokens = nn.Embedding(SYMBOLS + 1, WIDTH)
         self.layers = nn.ModuleList(Layer(Position()) for _ in range(LAYERS))
         self.normalized = nn.LayerNorm(WIDTH)

@@ -1,8 +1,8 @@
-"""Every scheme as a part of a model, its numbers computed by posenc.
+"""Every scheme as a part of a model, with numbers computed by posenc.
 
-What depends on positions alone is taken from posenc as it is. What is learned must be written in
-torch, whose gradients training needs; ``certified`` then says with posenc what the part should
-have computed, and the self-test of this benchmark compares the two.
+Parts that depend only on positions come directly from posenc. Learned parts must be written in
+torch, since training needs gradients; for these, ``certified`` methods compute the same with
+posenc, and the smoke test of this benchmark compares the two.
 """
 
 import math
@@ -26,27 +26,27 @@ Array = npt.NDArray[np.floating]
 
 
 def tensor(array: Array) -> Tensor:
-    """An array in the precision of the models."""
+    """Return an array as a float32 tensor."""
     return torch.tensor(array, dtype=torch.float32)
 
 
 class Position(nn.Module):
-    """Nothing at all, which is a scheme too (NoPE), and what the others begin with."""
+    """No positional encoding (NoPE), and the base class of all schemes."""
 
     def embedding(self, length: int) -> Tensor:
-        """What is added to the tokens of a sequence: shape [length, WIDTH], or one that fits."""
+        """Return the embedding to add to tokens, broadcastable to [length, WIDTH]."""
         return torch.zeros(1)
 
     def logits(self, q: Tensor, k: Tensor) -> Tensor:
-        """Of queries and keys of shape [batch, HEADS, length, HEAD_DIM], before the causal mask."""
+        """Return logits before the causal mask, for q and k [batch, HEADS, length, HEAD_DIM]."""
         return (q / math.sqrt(HEAD_DIM)) @ k.transpose(-1, -2)
 
     def certified_embedding(self, length: int) -> Array:
-        """The embedding by posenc in float64."""
+        """Return the embedding, computed by posenc in float64."""
         return np.zeros(1)
 
     def certified_logits(self, q: Array, k: Array) -> Array:
-        """The logits by posenc in float64, for one sequence: shape [HEADS, length, length]."""
+        """Return one sequence's logits by posenc in float64, shape [HEADS, length, length]."""
         return np.asarray(q @ np.swapaxes(k, -1, -2) / math.sqrt(HEAD_DIM))
 
 
@@ -67,7 +67,7 @@ class Sinusoidal(Position):
 
 
 class Learned(Position):
-    """A table with a row for every tested position; those beyond TRAINED stay as they begin."""
+    """A table with a row per tested position; rows beyond TRAINED keep their initial values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Learned(Position):
 # Rotations of queries and keys.
 
 Rotate = Callable[[Array, npt.NDArray[np.integer], bool], Array]
-"""Values of shape [..., n, HEAD_DIM], positions, and whether the values are keys."""
+"""A function of values [..., n, HEAD_DIM], positions, and whether the values are keys."""
 
 
 def rope(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
@@ -127,16 +127,16 @@ def yarn(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
 
 @cache
 def _matrices(rotate: Rotate, length: int, key: bool) -> Tensor:
-    """What is done to a row at each position, as a matrix: shape [length, HEAD_DIM, HEAD_DIM].
+    """Return the rotation at each position as a matrix, shape [length, HEAD_DIM, HEAD_DIM].
 
-    Turning is linear in the row, so the answers to unit vectors are all there is to know.
+    Rotation is linear in the row, so the results for unit vectors determine it.
     """
     units = np.repeat(np.eye(HEAD_DIM)[:, None], length, axis=1)
     return tensor(np.swapaxes(rotate(units, np.arange(length), key), 0, 1))
 
 
 class Rotary(Position):
-    """``rotate`` may be exchanged after training."""
+    """A rotation of queries and keys; ``rotate`` may be exchanged after training."""
 
     def __init__(self, rotate: Rotate) -> None:
         super().__init__()
@@ -159,11 +159,11 @@ class Rotary(Position):
 
 class Biased(Position):
     def bias(self, length: int) -> Tensor:
-        """Of shape [HEADS, length, length]; of keys after the query nobody asks."""
+        """Return a bias, [HEADS, length, length]; values for keys after the query are unused."""
         raise NotImplementedError
 
     def certified_bias(self, length: int) -> Array:
-        """The same by posenc."""
+        """Return the bias, computed by posenc."""
         raise NotImplementedError
 
     def logits(self, q: Tensor, k: Tensor) -> Tensor:
@@ -175,7 +175,7 @@ class Biased(Position):
 
 @cache
 def _distances(length: int) -> Tensor:
-    """Query minus key, and 0 for keys after the query: shape [length, length]."""
+    """Return query minus key position, or 0 for keys after the query: shape [length, length]."""
     places = torch.arange(length)
     return (places[:, None] - places).clamp(min=0)
 
@@ -194,7 +194,7 @@ class Alibi(Biased):
 
 
 class T5Bias(Biased):
-    """A table of 32 buckets, as large as in T5, that begins with zeros."""
+    """A table of 32 buckets, as in T5, initialized with zeros."""
 
     buckets = 32
 
@@ -223,7 +223,7 @@ def _buckets(length: int, buckets: int, max_distance: int) -> Tensor:
 
 
 class Kerple(Biased):
-    """The logarithmic form; both numbers of each head begin at 1 and are learned as logarithms."""
+    """The logarithmic form; r1 and r2 of each head start at 1 and are learned as logarithms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ class Kerple(Biased):
 
 
 class Fire(Biased):
-    """A network with 32 hidden units; c begins at 0.1, the threshold at a quarter of TRAINED."""
+    """A network with 32 hidden units; c starts at 0.1, the threshold at a quarter of TRAINED."""
 
     hidden = 32
 
@@ -266,7 +266,7 @@ class Fire(Biased):
 
 
 class TransformerXL(Position):
-    """Content and distance; one projection of the sinusoids for each layer, u and v from 0."""
+    """Content and distance, with one projection of sinusoids per layer; u and v start at 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -276,9 +276,9 @@ class TransformerXL(Position):
 
     def logits(self, q: Tensor, k: Tensor) -> Tensor:
         length = q.shape[-2]
-        r = _sinusoids(length, "sin-cos").flip(0) @ self.w_kr  # the farthest first
+        r = _sinusoids(length, "sin-cos").flip(0) @ self.w_kr  # the largest distance first
         of_distance = (q + self.v[:, None]) / math.sqrt(HEAD_DIM) @ r.transpose(-1, -2)
-        # Row i must move left by length - 1 - i: one column more, read row by row from the second.
+        # Shift row i left by length - 1 - i: pad one column, reinterpret, drop the first row.
         moved = functional.pad(of_distance, (1, 0)).view(*q.shape[:2], length + 1, length)[:, :, 1:]
         return super().logits(q + self.u[:, None], k) + moved
 
@@ -288,15 +288,15 @@ class TransformerXL(Position):
 
 
 def array(parameter: Tensor) -> npt.NDArray[np.float64]:
-    """A parameter's values."""
+    """Return the values of a parameter in float64."""
     return np.asarray(parameter.detach().double().numpy())
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a scheme is built in, and what may be exchanged at the test without training again.
+    """How to build a scheme, and the rotations to exchange at the test without retraining.
 
-    ``shared`` says that all layers use the same part, as T5 does; otherwise each has its own.
+    If ``shared``, all layers use the same part, as in T5; otherwise each layer has its own.
     """
 
     name: str
@@ -306,7 +306,7 @@ class Scheme:
     at_test: Mapping[str, Rotate] | None = None
 
     def parts(self, layers: int) -> list[Position]:
-        """One for each layer."""
+        """Return a part for each layer."""
         return [self.make()] * layers if self.shared else [self.make() for _ in range(layers)]
 
 

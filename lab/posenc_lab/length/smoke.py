@@ -1,4 +1,4 @@
-"""What must hold before a long run is worth its time."""
+"""Checks that must pass before a long run is worth its time."""
 
 import json
 from dataclasses import replace
@@ -34,14 +34,14 @@ from posenc_lab.length.training import (
 from posenc_lab.results import path_of, read_record
 
 NEAR = 2e-5
-"""What float32 may lose on logits of a few units; two schemes differ by far more."""
+"""Allowed float32 error for logits of a few units; two schemes differ by far more."""
 
 
 PLACES = TRAINED + 20
-"""Beyond what training sees, and not so many that posenc's scores take long."""
+"""Sequence length: longer than in training, but short enough for posenc's scores to be fast."""
 
 Seen = tuple[Array, Array]
-"""Logits of the keys that a causal mask lets through, and what is added to the tokens."""
+"""Logits of the keys visible under a causal mask, and the embedding added to the tokens."""
 
 
 def queries_and_keys() -> Array:
@@ -50,25 +50,25 @@ def queries_and_keys() -> Array:
 
 @torch.no_grad()
 def computed(part: Position) -> Seen:
-    """What a part makes of drawn queries and keys."""
+    """Return a part's logits for random queries and keys, and its embedding."""
     q, k = (tensor(each)[None] for each in queries_and_keys())
     logits = part.logits(q, k)[0].numpy()[:, np.tri(PLACES, dtype=bool)]
     return logits, part.embedding(PLACES).numpy()
 
 
 def certified(part: Position) -> Seen:
-    """What it should make of them, by posenc."""
+    """Return the same, computed by posenc."""
     logits = part.certified_logits(*queries_and_keys())[:, np.tri(PLACES, dtype=bool)]
     return logits, part.certified_embedding(PLACES)
 
 
 def farthest(some: Seen, others: Seen) -> float:
-    """Largest difference."""
+    """Return the largest difference."""
     return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
 
 
 def fill(scheme: Scheme) -> Position:
-    """A part whose learned numbers are not those that it begins with, which hide mistakes."""
+    """Return a part with changed parameters, since initial values may hide mistakes."""
     torch.manual_seed(0)
     part = scheme.make()
     with torch.no_grad():
@@ -78,7 +78,7 @@ def fill(scheme: Scheme) -> Position:
 
 
 def agree() -> None:
-    """Every part computes what posenc says, and not what posenc says of another scheme."""
+    """Every part agrees with posenc on its own scheme, and with no other scheme."""
     parts = {name: fill(scheme) for name, scheme in SCHEMES.items()}
     parts |= {name: Rotary(rotate) for name, rotate in RESCALED.items()}
     truths = {name: certified(part) for name, part in parts.items()}
@@ -91,14 +91,14 @@ def agree() -> None:
 
 
 def answers_are_right() -> None:
-    """The tasks ask what they say, on a sequence that was worked out by hand."""
+    """The tasks give the right answers for a sequence that was solved by hand."""
     tokens = torch.tensor([[SYMBOLS, 5, 7, 5, 9, 7, 5]])
     assert TASKS["recall"].answers(tokens).tolist() == [[-1, -1, -1, 7, -1, 5, 9]]
     assert TASKS["back"].answers(tokens).tolist() == [[-1, -1, -1, -1, 5, 7, 5]]
 
 
 def causal() -> None:
-    """What comes later changes nothing, so a test at 200 contains the test at 100."""
+    """Later tokens change no earlier result, so that a test at 200 contains the test at 100."""
     task, settings = TASKS["recall"], Settings(tested_sequences=32)
     torch.manual_seed(0)
     for scheme in SCHEMES.values():
@@ -110,27 +110,27 @@ def causal() -> None:
 
 
 def learns() -> None:
-    """A few steps with RoPE are better than chance, and without positions they are not enough."""
+    """After a few steps, a model with RoPE is accurate, and one without positions is not."""
     for scheme, least, most in (("rope", 0.9, 1.0), ("nope", 0.0, 0.5)):
         accuracy = after(120, scheme).accuracy
         assert least <= accuracy <= most, f"{scheme} is right in {accuracy:.1%} of all cases"
 
 
 def repeats() -> None:
-    """One seed gives the same numbers twice."""
+    """The same seed gives the same numbers twice."""
     first, again = after(5, "rope"), after(5, "rope")
     assert first == again, f"one seed gave {first} and {again}"
 
 
 def after(steps: int, scheme: str) -> Scores:
-    """What a model has learned of the second task after some steps, at the trained length."""
+    """Return a model's scores on the task ``back`` after some steps, at the trained length."""
     task, settings = replace(TASKS["back"], steps=steps), Settings(tested_sequences=32)
     right, loss, asked = tested(trained(task, scheme, 0, settings), task, TRAINED, settings)
     return Scores((right.sum() / asked.sum()).item(), (loss.sum() / asked.sum()).item())
 
 
 def recorded() -> None:
-    """The results that the site shows were made with these settings, schemes and questions."""
+    """The site's results have the current settings, schemes and questions."""
     data = read_record(path_of("length"))
     again = "repeat the run: python -m posenc_lab.length --write docs/data/length.json"
     now = json.loads(json.dumps(describe(Settings())))
@@ -142,7 +142,7 @@ def recorded() -> None:
 
 
 def smoke() -> None:
-    """Run all of it; raises AssertionError where something does not hold."""
+    """Run all checks; raises AssertionError if one fails."""
     deterministic()
     assert rope is SCHEMES["rope"].make().rotate
     for check in (answers_are_right, recorded, agree, causal, repeats, learns):

@@ -1,4 +1,4 @@
-"""What the seeds say together: means with intervals, from results as they are recorded."""
+"""Summary of recorded results over seeds: means with confidence intervals."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,19 +16,19 @@ STUDENT = {
     8: 2.306,
     9: 2.262,
 }
-"""97.5 % points of Student's distribution, by degrees of freedom."""
+"""97.5 % quantiles of Student's t distribution, by degrees of freedom."""
 PARTS = ("alone", "within", "beyond")
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Mean over seeds, half the width of its 95 % t interval, least and largest."""
+    """Return the mean over seeds, half the width of its 95 % t interval, minimum and maximum."""
     half = STUDENT[len(values) - 1] * stdev(values) / math.sqrt(len(values))
     found = {"mean": mean(values), "half": half, "min": min(values), "max": max(values)}
     return {name: float(f"{value:.5g}") for name, value in found.items()}
 
 
 def summary(results: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One entry for each task and scheme: scores, and what of the accuracy is lost beyond."""
+    """Return an entry per task and scheme: scores, and the accuracy lost beyond TRAINED."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for result in results:
         groups.setdefault((result["task"], result["scheme"]), []).append(result)

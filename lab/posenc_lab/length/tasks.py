@@ -1,8 +1,8 @@
-"""What the models learn: sequences drawn at random, and what is to be said at each place.
+"""The tasks that the models learn: random sequences, and the answer at each place.
 
 Token ``SYMBOLS`` begins every sequence, so that a model without positional encoding can tell how
-much it has read; the others are drawn evenly and independently. Nothing of a sequence can therefore
-be guessed: whoever does better than one in ``SYMBOLS`` found the place that the task names.
+much it has read; the other tokens are uniform and independent. No token can therefore be guessed:
+a model that is right more often than one in ``SYMBOLS`` has found the place that the task names.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,26 +14,26 @@ from torch import Tensor
 SYMBOLS = 16
 BACK = 3
 SILENT = -1
-"""Target where nothing is asked."""
+"""Target at places without an answer."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question that is asked at every place of a sequence that has an answer."""
+    """A question about every place of a sequence; some places have no answer."""
 
     name: str
     steps: int
     answers: Callable[[Tensor], Tensor]
 
     def draw(self, count: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Sequences, and the right answers or SILENT, both of shape [count, length]."""
+        """Return sequences and their answers (or SILENT), both of shape [count, length]."""
         tokens = torch.randint(0, SYMBOLS, (count, length), generator=generator)
         tokens[:, 0] = SYMBOLS
         return tokens, self.answers(tokens)
 
 
 def followed_last_time(tokens: Tensor) -> Tensor:
-    """The token that followed the present one where it stood most recently."""
+    """Return the token after the most recent earlier occurrence of each token."""
     places = torch.arange(tokens.shape[1])
     same = (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
     last = torch.where(same, places, -1).amax(dim=2)
@@ -42,9 +42,9 @@ def followed_last_time(tokens: Tensor) -> Tensor:
 
 
 def stood_before(tokens: Tensor) -> Tensor:
-    """The token that stands BACK places before."""
+    """Return the token BACK places before each place."""
     answers = torch.full_like(tokens, SILENT)
-    answers[:, BACK + 1 :] = tokens[:, 1:-BACK]  # the token that begins a sequence is no answer
+    answers[:, BACK + 1 :] = tokens[:, 1:-BACK]  # the initial token is no answer
     return answers
 
 

@@ -18,27 +18,27 @@ from posenc_lab.length.tasks import BACK, SILENT, SYMBOLS, TASKS, Task
 
 @dataclass(frozen=True)
 class Settings:
-    """The same for every scheme."""
+    """Settings of training and testing, the same for every scheme."""
 
     batch: int = 16
     learning_rate: float = 0.008
     warmup: int = 50
     final_rate: float = 0.1
-    """Part of the learning rate that is left at the end of half a cosine."""
+    """Fraction of the learning rate at the end of the cosine schedule."""
     betas: tuple[float, float] = (0.9, 0.98)
     clipped_norm: float = 1.0
     tested_sequences: int = 256
     bin: int = 10
-    """Places that are counted together."""
+    """Number of places that are scored together."""
 
     def rate(self, step: int, steps: int) -> float:
-        """Part of the learning rate at a step."""
+        """Return the fraction of the learning rate at a step."""
         cosine = (1 + math.cos(math.pi * step / steps)) / 2
         return min(1, (step + 1) / self.warmup) * (self.final_rate + (1 - self.final_rate) * cosine)
 
 
 def describe(settings: Settings) -> dict[str, Any]:
-    """All that one has to know to do the same again."""
+    """Return everything that is needed to reproduce the training."""
     return {
         "trained_length": TRAINED,
         "tested_length": TESTED,
@@ -54,7 +54,7 @@ def describe(settings: Settings) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over what was asked in the test sequences."""
+    """Means over the answers in the test sequences."""
 
     accuracy: float
     loss: float
@@ -62,23 +62,23 @@ class Scores:
 
 @dataclass(frozen=True)
 class Result:
-    """One model in one test."""
+    """The scores of one model in one test."""
 
     task: str
     scheme: str
-    """As it was tested: rope with another rotation has that rotation's name."""
+    """The scheme of the test: rope with another rotation has that rotation's name."""
     trained: str
     seed: int
     alone: Scores
-    """The first TRAINED places without those after them."""
+    """Scores in sequences of length TRAINED."""
     within: Scores
-    """The first TRAINED places of sequences of length TESTED."""
+    """Scores at the first TRAINED places of sequences of length TESTED."""
     beyond: Scores
     accuracy_by_place: tuple[float, ...]
     loss_by_place: tuple[float, ...]
 
     def plain(self) -> dict[str, Any]:
-        """With names, and no more digits than 256 sequences can bear."""
+        """Return a dictionary, with no more digits than 256 sequences justify."""
         return {name: _rounded(each) for name, each in asdict(self).items()}
 
 
@@ -91,18 +91,18 @@ def _rounded(value: Any) -> Any:
 
 
 def deterministic() -> None:
-    """One thread, and nothing that adds up in an order of its own."""
+    """Make torch deterministic: one thread, and a fixed order of summation."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    # It would write over every new tensor first; nothing here reads before it writes.
+    # Filling every new tensor takes time; nothing here reads memory before writing it.
     torch.utils.deterministic.fill_uninitialized_memory = False
 
 
 def trained(task: Task, scheme: str, seed: int, settings: Settings) -> Decoder:
-    """A model after its last step; whether it learned anything is for the test to say."""
+    """Train and return a model; only the test shows whether it learned anything."""
     torch.manual_seed(seed)
     model = Decoder(SCHEMES[scheme])
-    # Another stream than that of the weights: all schemes see the same batches at a seed.
+    # A separate stream from the weights', so that all schemes see a seed's same batches.
     data = torch.Generator().manual_seed(1_000_000 + seed)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, betas=settings.betas
@@ -124,7 +124,7 @@ def trained(task: Task, scheme: str, seed: int, settings: Settings) -> Decoder:
 
 @contextmanager
 def rotating(model: Decoder, rotate: Rotate | None) -> Iterator[None]:
-    """While it lasts, a rotary model turns its queries and keys in another way."""
+    """Rotate a rotary model's queries and keys in another way while the context lasts."""
     parts = [layer.position for layer in model.layers if isinstance(layer.position, Rotary)]
     before = [part.rotate for part in parts]
     for part in parts:
@@ -135,21 +135,21 @@ def rotating(model: Decoder, rotate: Rotate | None) -> Iterator[None]:
 
 
 def test_sequences(task: Task, settings: Settings) -> tuple[Tensor, Tensor]:
-    """The same for every scheme and seed."""
+    """Return the test sequences and answers, the same for every scheme and seed."""
     return task.draw(settings.tested_sequences, TESTED, torch.Generator().manual_seed(0))
 
 
 def questions(task: Task, settings: Settings) -> list[int]:
-    """How many answers each bin of places is scored on."""
+    """Return the number of answers in each bin of places."""
     asked = (test_sequences(task, settings)[1] != SILENT).sum(dim=0)
     return [int(some.sum()) for some in asked.split(settings.bin)]
 
 
 @torch.no_grad()
 def tested(model: Decoder, task: Task, length: int, settings: Settings) -> tuple[Tensor, ...]:
-    """Right answers, losses and questions, summed over the sequences: each of shape [length].
+    """Return right answers, losses and questions, summed over sequences: each of shape [length].
 
-    Shorter sequences are the beginnings of those of length TESTED.
+    Shorter sequences are prefixes of those of length TESTED.
     """
     batches = (each[:, :length].split(32) for each in test_sequences(task, settings))
     sums = torch.zeros(3, length, dtype=torch.float64)
@@ -170,7 +170,7 @@ def _scores(sums: tuple[Tensor, ...], places: slice) -> Scores:
 
 
 def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[Result]:
-    """A model as it was trained, and with every rotation that is tried at the test."""
+    """Return the results of a model as trained, and with every rotation of the test."""
     deterministic()
     task = TASKS[task_name]
     model = trained(task, scheme, seed, settings)
@@ -205,6 +205,6 @@ Job = tuple[str, str, int]
 
 
 def job(given: Job) -> tuple[list[Result], float]:
-    """The results of one model, and the seconds of CPU that it took."""
+    """Return the results of one model, and its CPU time in seconds."""
     start = time.process_time()
     return results(*given, Settings()), time.process_time() - start

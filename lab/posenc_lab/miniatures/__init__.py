@@ -1,4 +1,4 @@
-"""Small implementations written from the definitions, right and wrong ones, to judge the kit by.
+"""Small right and wrong implementations, written from the definitions, to test the kit.
 
-None of them calls ``posenc``: what the kit compares with must not be what it is tested with.
+None of them calls ``posenc``: the kit's reference must not be what the kit is tested with.
 """

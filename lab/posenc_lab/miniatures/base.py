@@ -1,7 +1,7 @@
-"""Wrong implementations: the kit must reject every one, and name the mistake where it is known.
+"""Wrong implementations: the kit must reject every one, and name the mistake if it is known.
 
-Each call has a right implementation in steps, and each class that follows gets one step wrong.
-``named`` is the deviation that the kit must name first; None where the spec knows no such mistake.
+Each call has a right implementation in steps; each class after it gets one step wrong.
+``named`` is the deviation that the kit must name first; None if the spec has no such mistake.
 """
 
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ KINDS: dict[str, Any] = {
 }
 WRONG: list[type["Mistake"]] = []
 STEPS: list[type["Mistake"]] = []
-"""The right implementations, of which each wrong one changes a step."""
+"""The right implementations; each mistake overrides one step of one of them."""
 
 
 def narrow(values: Any, kind: str) -> Array:
-    """Values as they come out of a narrow dtype."""
+    """Return values rounded to a narrow dtype, in float64."""
     return np.asarray(values, dtype=np.float64).astype(KINDS[kind]).astype(np.float64)
 
 
 class Mistake:
-    """An adapter with one method, which claims what its class says."""
+    """An adapter with one method and the claims that its class declares."""
 
     named: ClassVar[str | None] = None
     call: ClassVar[str]
@@ -51,7 +51,7 @@ class Mistake:
 
 
 def declared(adapter: type[Mistake]) -> type[Mistake]:
-    """The same class, with the method that the kit calls and what it claims."""
+    """Add the method that the kit calls, with its claims, to the class."""
 
     def method(self: Mistake, *arguments: Any, **keywords: Any) -> Any:
         return self.answer(*arguments, **keywords)
@@ -62,5 +62,5 @@ def declared(adapter: type[Mistake]) -> type[Mistake]:
 
 
 def made(base: type, name: str, why: str, /, **attributes: Any) -> None:
-    """One more mistake of a family."""
+    """Register one more mistake of a family."""
     type(name, (base,), {"__doc__": why, "__module__": base.__module__, **attributes})

@@ -1,4 +1,4 @@
-"""Mistakes with positions below 0 that any call with positions can make."""
+"""Mistakes with negative positions that any call with positions can make."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 def below_zero(steps: type[Mistake], claimed: str) -> None:
-    """Two wrong ones of a right f(x, positions, …), which claim positions below 0."""
+    """Register two mistakes of a right f(x, positions, …) that claim negative positions."""
     for words, place in (
         ("of magnitudes", np.abs),
         ("from the end of a table", lambda positions: positions % 4096),

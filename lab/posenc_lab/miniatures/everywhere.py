@@ -1,7 +1,7 @@
-"""Mistakes that any call can have, made of its right implementation.
+"""Mistakes that any call can have, derived from its right implementation.
 
-Each is right in what is asked first, and wrong in something that is asked seldom: large values,
-wide or equal axes, bases with a fraction, small integers.
+Each is right for the usual inputs and wrong for rare ones: large values, wide or equal axes,
+fractional bases, small integers.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,19 +18,19 @@ Given = Mapping[str, Any]
 
 
 def call_of(steps: type[Mistake]) -> Call:
-    """The call of the specification that a right implementation is of."""
+    """Return the specification's call that a right implementation implements."""
     return next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
 
 
 def whole(steps: type[Mistake]) -> object:
-    """What wrong ones change a step of, claiming every combination."""
+    """Return the right implementation that mistakes derive from, claiming every combination."""
     claimed = tuple(call_of(steps).combinations)
     made: type[Mistake] = type(steps.__name__, (steps,), {"claimed": claimed}, listed=False)
     return declared(made)()
 
 
 def answering(steps: type[Mistake], answer: Callable[..., Any]) -> object:
-    """A right implementation's claim of its first combination, with another answer."""
+    """Return a right implementation with ``answer`` replaced, claiming its first combination."""
     claimed = (next(iter(call_of(steps).combinations)),)
     attributes = {"claimed": claimed, "answer": answer}
     made: type[Mistake] = type(steps.__name__, (steps,), attributes, listed=False)
@@ -38,25 +38,25 @@ def answering(steps: type[Mistake], answer: Callable[..., Any]) -> object:
 
 
 def arrays(given: Given, kinds: str) -> dict[str, Array]:
-    """The arrays whose dtype is of one of these kinds."""
+    """Return the arrays whose dtype kind is in ``kinds``."""
     found = {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
     return {name: each for name, each in found.items() if each.dtype.kind in kinds}
 
 
 def whole_base(given: Given) -> Given:
-    """A base that is cut to a whole number."""
+    """Truncate the base to an integer."""
     names = {"base", "max_period", "scale_base"} & given.keys()
     return {name: int(given[name]) for name in names}
 
 
 def whole_parameters(given: Given) -> Given:
-    """Numbers above 1, but for a base, cut to whole ones, as where a signature says int."""
+    """Truncate numbers from 1 on, except bases, to integers, as a signature with int does."""
     numbers = {name: each for name, each in given.items() if isinstance(each, float)}
     return {name: int(each) for name, each in numbers.items() if each >= 1 and "base" not in name}
 
 
 def with_whole(subject: Subject, name: str) -> Callable[..., Any]:
-    """A method that cuts one number to a whole one, but for shares, which are 1 at most."""
+    """Return a method that truncates the argument ``name``; only a proportion may become 0."""
     order = tuple(subject.call.arguments)
 
     def cut(value: Any) -> Any:
@@ -74,7 +74,7 @@ def with_whole(subject: Subject, name: str) -> Callable[..., Any]:
 
 
 def with_positions(subject: Subject, change: Callable[[Array], Array]) -> Callable[..., Any]:
-    """A method that works with other positions than those given."""
+    """Return a method that changes the positions before the call."""
     place = list(subject.call.arguments).index("positions")
 
     def method(*positional: Any, **keywords: Any) -> Any:
@@ -86,7 +86,7 @@ def with_positions(subject: Subject, change: Callable[[Array], Array]) -> Callab
 
 
 def counted_rows(given: Given) -> Given:
-    """Positions of more than 256 rows that are counted from 0, whatever is given."""
+    """Replace more than 256 positions by positions counted from 0."""
     positions = given["positions"]
     count = positions.shape[-1]
     if count <= 256:
@@ -96,12 +96,12 @@ def counted_rows(given: Given) -> Given:
 
 
 def clipped(given: Given) -> Given:
-    """Inputs cut to what eight bits hold."""
+    """Clip inputs to the range of an 8-bit float."""
     return {name: np.clip(each, -448, 448) for name, each in arrays(given, "f").items()}
 
 
 def flushed(given: Given) -> Given:
-    """Inputs below a thousandth taken for 0."""
+    """Flush inputs below 1e-3 to 0."""
     return {
         name: np.where(np.abs(each) < 1e-3, np.zeros_like(each), each)
         for name, each in arrays(given, "f").items()
@@ -109,17 +109,17 @@ def flushed(given: Given) -> Given:
 
 
 def capped_base(given: Given) -> Given:
-    """A base of at most a million; released models have ten."""
+    """Cap the base at a million; released models go up to ten million."""
     return {"base": min(given["base"], 1e6)}
 
 
 def doubled_and_halved(given: Given) -> Given:
-    """Whole numbers doubled in their own type."""
+    """Double and halve integers in their own dtype, which may overflow."""
     return {name: (each + each) // 2 for name, each in arrays(given, "iu").items()}
 
 
 def first_channels(given: Given) -> Given:
-    """One block of 128 threads for the channels, the others as if they were 0."""
+    """Zero the channels beyond 128, as a kernel with one block of 128 threads does."""
     return {
         name: np.where(np.arange(each.shape[-1]) < 128, each, np.zeros_like(each))
         for name, each in arrays(given, "f").items()
@@ -128,7 +128,7 @@ def first_channels(given: Given) -> Given:
 
 
 def first_of(name: str, axis: int) -> Callable[[Given], Given]:
-    """One block of 128 threads for an axis of an array, the others as if they were 0."""
+    """Return a change that zeroes an axis beyond 128: one block of 128 threads."""
 
     def change(given: Given) -> Given:
         array = given[name]
@@ -139,7 +139,7 @@ def first_of(name: str, axis: int) -> Callable[[Given], Given]:
 
 
 def square_transposed(given: Given) -> Given:
-    """A matrix that is square taken for its transpose."""
+    """Transpose square matrices."""
     return {
         name: each.swapaxes(-1, -2)
         for name, each in arrays(given, "f").items()
@@ -148,7 +148,7 @@ def square_transposed(given: Given) -> Given:
 
 
 def batches_transposed(given: Given) -> Given:
-    """Batches and heads exchanged where there are as many."""
+    """Swap batch and heads if their sizes are equal."""
     return {
         name: each.swapaxes(-3, -4)
         for name, each in arrays(given, "f").items()
@@ -157,7 +157,7 @@ def batches_transposed(given: Given) -> Given:
 
 
 def with_inputs(steps: type[Mistake], change: Callable[[Given], Given]) -> object:
-    """A right implementation that works with other arguments than those given."""
+    """Return a right implementation that changes its arguments before the call."""
     names = tuple(call_of(steps).arguments)
 
     def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
@@ -170,12 +170,12 @@ def with_inputs(steps: type[Mistake], change: Callable[[Given], Given]) -> objec
 
 
 def other_than(given: Given, changed: Given) -> Given:
-    """What was changed and is passed by keyword."""
+    """Return the changed arguments that are passed by keyword."""
     return {name: value for name, value in changed.items() if name not in given}
 
 
 def first_numbers(given: Given) -> Given:
-    """A grid of 65,535 blocks, one for each number of an input: those beyond are taken for 0."""
+    """Zero the elements beyond 65,535: a grid of that many blocks, one per input element."""
     return {
         name: np.where(np.arange(each.size).reshape(each.shape) < 65535, each, np.zeros_like(each))
         for name, each in arrays(given, "f").items()
@@ -183,7 +183,7 @@ def first_numbers(given: Given) -> Given:
 
 
 def with_one_buffer(steps: type[Mistake]) -> object:
-    """Results of one shape that are handed out in one array."""
+    """Return an implementation that reuses one output buffer per shape and dtype."""
     buffers: dict[Any, Array] = {}
 
     def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
@@ -196,7 +196,7 @@ def with_one_buffer(steps: type[Mistake]) -> object:
 
 
 def with_first_and_last(steps: type[Mistake]) -> object:
-    """Positions that are kept by how many there are, the first and the last one."""
+    """Return an implementation that caches positions by shape, first and last position."""
     names = tuple(call_of(steps).arguments)
     place = names.index("positions")
     kept: dict[Any, Array] = {}
@@ -213,7 +213,7 @@ def with_first_and_last(steps: type[Mistake]) -> object:
 
 
 def with_few_blocks(steps: type[Mistake]) -> object:
-    """A grid of 65,535 blocks, one for each number: those beyond stay 0."""
+    """Return results that stay 0 beyond 65,535 elements: a grid of one block per element."""
 
     def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
         found = np.array(steps.answer(self, *positional, **keywords), order="C")
@@ -224,7 +224,7 @@ def with_few_blocks(steps: type[Mistake]) -> object:
 
 
 def with_first_dtype(steps: type[Mistake]) -> object:
-    """Results of more than 256 rows, columns or heads that are kept in the first caller's dtype."""
+    """Cache results with an axis beyond 256 in the dtype of the first caller."""
     kept: dict[Any, Array] = {}
 
     def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
@@ -239,7 +239,7 @@ def with_first_dtype(steps: type[Mistake]) -> object:
 
 
 def with_first_queries(steps: type[Mistake]) -> object:
-    """The first rows of the most that were made so far: right for as many queries as those."""
+    """Return the first rows of the longest cached result: right only for the most queries."""
     kept: dict[Any, Array] = {}
 
     def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:

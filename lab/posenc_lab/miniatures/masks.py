@@ -1,4 +1,4 @@
-"""What wrong masks have in common: their steps, and mistakes that any mask can have."""
+"""The steps that wrong masks share, and mistakes that any mask can have."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Steps:
-    """Where queries and keys stand, which keys are wanted, and what is returned."""
+    """Positions of queries, visible keys, and the form of the result."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         query = self.queries(q_len, k_len, **conventions)[:, None]
-        with np.errstate(divide="ignore"):  # blocks of no keys, which are not refused
+        with np.errstate(divide="ignore"):  # blocks without keys, which are not refused
             return self.finish(self.allowed(query, np.arange(k_len), *sizes, **conventions))
 
     def queries(self, q_len: int, k_len: int, **conventions: Any) -> Array:
@@ -26,7 +26,7 @@ class Steps:
 
 
 def one_short(mask: Array) -> Array:
-    """The last query does not see the last key that it should see."""
+    """Hide the last visible key from the last query."""
     mask = mask.copy()
     if len(mask) > 3:
         seen = np.flatnonzero(mask[-1])
@@ -35,7 +35,7 @@ def one_short(mask: Array) -> Array:
 
 
 def lending(base: type[Mistake]) -> Any:
-    """An answer that gives out the cached table itself."""
+    """Return an answer that hands out the cached table itself."""
     tables: dict[Any, Array] = {}
 
     def answer(self: Mistake, *arguments: Any, **keywords: Any) -> Array:
@@ -48,7 +48,7 @@ def lending(base: type[Mistake]) -> Any:
 
 
 def remembering(base: type[Mistake]) -> Any:
-    """An answer that keeps the first table of each shape, whatever else is asked for."""
+    """Return an answer that caches one table per shape, ignoring all other arguments."""
     tables: dict[Any, Array] = {}
 
     def answer(self: Mistake, q_len: int, k_len: int, *sizes: int, **keywords: Any) -> Array:
@@ -60,7 +60,7 @@ def remembering(base: type[Mistake]) -> Any:
 
 
 def everyday(base: type[Mistake], combination: str) -> None:
-    """Mistakes that any mask can have."""
+    """Register mistakes that any mask can have."""
     finishes: dict[str, tuple[str, str | None, Any]] = {
         "inverted": ("True where attention is forbidden.", "inverted", lambda self, mask: ~mask),
         "as integers": ("0 and 1.", None, lambda self, mask: mask.astype(np.int64)),
@@ -86,13 +86,13 @@ def everyday(base: type[Mistake], combination: str) -> None:
 
 
 def forgetful(base: type[Mistake], combination: str) -> None:
-    """A cache whose key leaves out everything but the lengths."""
+    """Register a cache keyed only by the lengths."""
     name = f"{base.__name__} keyed by lengths"
     made(base, name, "The first sizes for all.", claimed=(combination,), answer=remembering(base))
 
 
 def zero_based(base: type[Mistake], *combinations: str) -> None:
-    """Query i at position i, whatever stands in a cache."""
+    """Register mistakes that put query i at position i, ignoring cached keys."""
     for combination in combinations:
         made(
             base,

@@ -1,7 +1,7 @@
-"""RoPE, right by its numbers and wrong by what it does with memory.
+"""RoPE with right numbers and wrong memory handling.
 
-Each class does one thing that a caller in the same process suffers from. ``caught`` are the
-behaviours that must tell.
+Each class does one thing that harms a caller in the same process. ``caught`` are the behaviours
+that must detect it.
 """
 
 import ctypes
@@ -17,11 +17,11 @@ MEMORY: list[type["Turning"]] = []
 
 
 class Turning:
-    """RoPE of halves in float64, narrowed at the end."""
+    """RoPE with halves in float64, narrowed at the end."""
 
     caught: ClassVar[frozenset[str]] = frozenset()
     certain: ClassVar[bool] = True
-    """Whether it does the same every time."""
+    """Whether the mistake shows on every run."""
 
     def __init_subclass__(cls, caught: tuple[str, ...]) -> None:
         cls.caught = frozenset(caught)
@@ -127,7 +127,7 @@ class ReadsByThePointer(Turning, caught=("strided-inputs", "column-major-inputs"
 
 
 def rows_together(x: Array) -> Array:
-    """What a kernel reads that asks for channels next to each other, and ignores other strides."""
+    """Return x as read by a kernel that needs adjacent channels and ignores other strides."""
     if x.flags.c_contiguous or x.strides[-1] != x.itemsize or 0 in x.strides:
         return x
     dense = np.empty(x.shape, x.dtype).strides
@@ -145,7 +145,7 @@ class IgnoresRowStridesOfLargeArrays(Turning, caught=("cut-inputs", "transposed-
 
 
 class IgnoresHeadStrides(Turning, caught=("transposed-inputs",)):
-    """It takes heads to lie behind each other, each as long as its rows."""
+    """Assumes that heads follow each other without gaps."""
 
     def answer(self, x: Array, positions: Array, base: float) -> Array:
         dense = x.ndim > 2 and x.strides[-1] == x.itemsize and 0 not in x.strides
@@ -155,7 +155,7 @@ class IgnoresHeadStrides(Turning, caught=("transposed-inputs",)):
 
 
 class IgnoresExpansion(Turning, caught=("expanded-inputs",)):
-    """It copies as many bytes as an array has in memory, and leaves the rest 0."""
+    """Copies as many elements as the array has in memory, and leaves the rest 0."""
 
     def answer(self, x: Array, positions: Array, base: float) -> Array:
         if 0 in x.strides:
@@ -182,7 +182,7 @@ class WantsLongPositions(Turning, caught=("int32-inputs",)):
 
 
 class WritesLate(Turning, caught=("results-last",)):
-    """A thread goes on writing into what was handed out."""
+    """A thread that still writes into the result after the call."""
 
     certain = False
 
@@ -208,7 +208,7 @@ SOME: list[type["TurningSome"]] = []
 
 
 class TurningSome:
-    """RoPE of halves that turns all channels or some, as it is asked to."""
+    """RoPE with halves that rotates all channels, or the first ``rotary_dim``."""
 
     caught: ClassVar[frozenset[str]] = frozenset()
 
@@ -258,7 +258,7 @@ class KeepsTheLeastWidth(TurningSome, caught=("no-leak",)):
 
 
 class TurnsSomeOfFewHeads(TurningSome, caught=("batch-axes",)):
-    """A launch in which blocks of another size are left out."""
+    """Leaves rows beyond 4096 unrotated, as a launch with too few blocks does."""
 
     def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
         found = super().some(x, positions, base, width)
@@ -268,7 +268,7 @@ class TurnsSomeOfFewHeads(TurningSome, caught=("batch-axes",)):
 
 
 class Counting:
-    """What is told where its rows begin: right, unless one row is recorded."""
+    """RoPE from offsets: right, unless a subclass records calls with one row."""
 
     def begins(self, first: Array) -> Array:
         return first
@@ -301,7 +301,7 @@ class Counting:
 
 
 class Recorded(Counting):
-    """A step of decoding as a graph records it, with where the first one began."""
+    """A decoding step replayed from a graph, with the positions of the recorded call."""
 
     def __init__(self) -> None:
         self.graphs: dict[tuple[int, ...], Array] = {}
@@ -311,7 +311,7 @@ class Recorded(Counting):
 
 
 class Conditional:
-    """Right for few positions, and says so; declines where there is one."""
+    """Right for few positions, and claims only those; declines a single row."""
 
     @claims("half", when=lambda x, positions: x.ndim < 4 and positions.size < 9)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:

@@ -1,4 +1,4 @@
-"""Engines that read a configuration: right ones, and wrong ones for each mistake."""
+"""Engines that read a configuration: right ones, and a wrong one for each mistake."""
 
 import math
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ MODELS = (
 SCORED = ("llama-4-scout", "deepseek-v3", "ministral-3-3b", "gpt-oss-20b", "gemma-3-4b")
 FLOATS = ("float32", "bfloat16", "float16")
 NEIGHBOURS = ("llama4_text", "deepseek_v3")
-"""Types of models whose checkpoints have the channels of a pair side by side."""
+"""Model types whose checkpoints store the channels of a pair side by side."""
 
 
 class Engine:
-    """Frequencies in float32, a table of angles for the call, pairs of halves."""
+    """Frequencies in float32, one table of angles per call, pairs as halves."""
 
     precision: Any = np.float32
 
@@ -71,7 +71,7 @@ class Engine:
         return np.asarray(logits * factor).astype(q.dtype)
 
     def temperature(self, positions: Array, config: Config, layer: int) -> Array:
-        """What queries are multiplied by: in Llama 4 where nothing is rotated."""
+        """Return the factor on queries; Llama 4 has it only on layers without rotation."""
         if config["model_type"] == "llama4_text":
             if not self.warms(config, layer):
                 return np.ones(len(positions))
@@ -251,7 +251,7 @@ class Complex(Engine):
 
 
 class Permuted(Engine):
-    """Has moved the channels of every checkpoint, so that those of a pair are side by side."""
+    """Permutes the channels of every checkpoint to put those of a pair side by side."""
 
     def interleaved(self, config: Config) -> bool:
         return True
@@ -277,7 +277,7 @@ class InDouble(Engine):
 
 
 class FromTheQuery(Engine):
-    """A bias that is 0 at the query, and hides what comes after it."""
+    """A bias that is 0 on the diagonal and hides later keys."""
 
     @claims(models=["bloom"], dtype=["float32", "bfloat16"])
     def bias(
@@ -312,7 +312,7 @@ class ReadsRopeType(Engine):
 
 
 class ReadsTheOldPlace(Engine):
-    """Of the block it sees no more than what stood beside rope_theta once."""
+    """Reads only the old layout: ``rope_scaling``, without any rope_theta inside."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
         found = dict(config.get("rope_scaling") or {})
@@ -326,7 +326,7 @@ class ReadsTheOldPlace(Engine):
 
 
 class ReadsTheNewPlace(Engine):
-    """It knows rope_parameters alone."""
+    """Reads only ``rope_parameters``."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
         return super().block({**config, "rope_scaling": None}, layer)
@@ -349,7 +349,7 @@ class ExtendedContext(Engine):
 
 
 class OriginalContext(Engine):
-    """Tables for the original context, of which positions beyond it get the last row."""
+    """Tables that end at the original context; later positions get the last row."""
 
     def end(self, config: Config, layer: int) -> float:
         inner = self.block(config, layer).get("original_max_position_embeddings")
@@ -362,7 +362,7 @@ class OriginalContext(Engine):
 
 
 class OriginalContextAnew(OriginalContext):
-    """The same as a ring, which positions beyond the original context go round again."""
+    """Positions that wrap around at the original context."""
 
     def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
         end = self.end(config, layer)
@@ -433,7 +433,7 @@ class WholeHead(Engine):
 
 
 class ShareOfChannels(Engine):
-    """Frequencies of their own for a share of the channels, as GPT-NeoX has them."""
+    """Frequencies computed over the rotated share of the channels, as in GPT-NeoX."""
 
     def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
         share = self.block(config, layer).get("partial_rotary_factor", 1)
@@ -473,7 +473,7 @@ class ShareTwice(Engine):
 
 
 class ScalesLocalLayers(Engine):
-    """Gemma's block is for layers that see everything; here it is for the others."""
+    """Gemma's scaling on sliding-window layers instead of full-attention layers."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
         if config["model_type"] != "gemma3_text":
@@ -495,7 +495,7 @@ class NoBias(Engine):
 
 
 class SlopesOfARank(Engine):
-    """Two machines, each of which has half of the heads."""
+    """Tensor parallelism over two ranks, each with the slopes of half as many heads."""
 
     def slopes(self, heads: int) -> Array:
         return np.tile(super().slopes(heads // 2), 2)
@@ -522,7 +522,7 @@ class Cold(Engine):
 
 
 class OneOff(Engine):
-    """Llama 4 counts the first position as 1, Ministral 3 as 0; here it is the reverse."""
+    """Temperature counted from 0 in Llama 4 and from 1 in Ministral 3, the reverse of theirs."""
 
     def steps(self, positions: Array, interval: int) -> Array:
         return super().steps(positions + (-1 if interval == 8192 else 1), interval)
@@ -571,4 +571,4 @@ WRONG: Mapping[str, type[Engine]] = {
     "layout-swapped": LayoutSwapped,
     "slopes-uniform": SlopesUniform,
 }
-"""Engines that make a mistake, by its name."""
+"""Engines with a mistake, by the name of the mistake."""

@@ -1,4 +1,4 @@
-"""What miniatures share of schemes that give rotary embedding other distances."""
+"""Code shared by miniatures of schemes that remap the distances of rotary embedding."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import even, rotate_every_two, rotate_half
 
 
 def fitting(q: Array, k: Array) -> tuple[Array, Array]:
-    """Positions of the queries, as a column, and of the keys, if all shapes fit."""
+    """Return query positions, as a column, and key positions; refuse mismatched shapes."""
     even(q.shape[-1])
     if q.shape[-1] != k.shape[-1] or q.shape[0] != k.shape[0] or q.shape[1] > k.shape[1]:
         raise ValueError(f"queries {q.shape}, keys {k.shape}")
@@ -25,11 +25,11 @@ def at_least_one(**numbers: int) -> None:
             raise ValueError(f"{name} is {number}")
 
 
-# Right ways
+# Right implementations
 
 
 def turned(x: Array, places: Array, base: float, layout: str) -> Array:
-    """Tables of sine and cosine in float32, or float64 for float64, cast before use."""
+    """Rotate by sine and cosine tables in float32 (float64 for float64), cast before use."""
     kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
     dim = x.shape[-1]
     inverse = (1.0 / base ** (np.arange(0, dim, 2) / dim)).astype(kind)
@@ -42,14 +42,14 @@ def turned(x: Array, places: Array, base: float, layout: str) -> Array:
 
 
 def scores(q: Array, k: Array) -> Array:
-    """Products summed in float32, cast, and divided in the dtype of q."""
+    """Return products summed in float32, cast, and divided in the dtype of q."""
     kind: type[np.floating] = np.float64 if q.dtype == np.float64 else np.float32
     products = (q.astype(kind) @ np.swapaxes(k.astype(kind), 1, 2)).astype(q.dtype)
     return np.asarray(products / q.dtype.type(math.sqrt(q.shape[-1])))
 
 
 def by_distance(q: Array, k: Array, distance: Array, base: float, layout: str) -> Array:
-    """Keys turned back by the distance from each query, pair by pair, in Python's own numbers."""
+    """Return logits with each key rotated by its distance to the query, in Python floats."""
     heads, q_len, dim = q.shape
     out = np.full((heads, q_len, k.shape[1]), -np.inf)
     for h, i, j in np.ndindex(*out.shape):
@@ -67,7 +67,7 @@ def by_distance(q: Array, k: Array, distance: Array, base: float, layout: str) -
 
 
 def by_complex_numbers(q: Array, k: Array, distance: Array, base: float, layout: str) -> Array:
-    """Pairs as complex numbers of float64, all queries and keys at once; scaled first."""
+    """Return logits from pairs as complex float64 numbers, vectorised; queries scaled first."""
     dim = q.shape[-1]
     half = layout == "half"
     scaled = q.astype(np.float64) / math.sqrt(dim)
@@ -79,11 +79,11 @@ def by_complex_numbers(q: Array, k: Array, distance: Array, base: float, layout:
     return np.einsum("hip,hjp,ijp->hij", one, other.conj(), wave).real.astype(q.dtype)
 
 
-# Steps of wrong ones
+# Steps of the wrong ones
 
 
 class Steps:
-    """The positions, the distances of all queries and keys, the turned pairs, the root."""
+    """Positions, distances between queries and keys, rotated pairs, and the root."""
 
     def answer(self, q: Array, k: Array, *, base: float, layout: str, **numbers: Any) -> Array:
         fitting(q, k)
@@ -133,12 +133,12 @@ class Steps:
 
 
 def one_query_first(self: Steps, q_len: int, k_len: int) -> Array:
-    """A query that is alone taken to stand at position 0."""
+    """Put a single query at position 0."""
     return np.zeros(1) if q_len == 1 else Steps.queries(self, q_len, k_len)
 
 
 def with_common_mistakes(base: type[Mistake], claimed: str, other: str) -> None:
-    """Wrong ones that do not depend on what the distances are; ``other`` is another layout."""
+    """Register mistakes that do not depend on the distances; ``other`` is the other layout."""
     for name, named, steps in (
         (
             "with distances of the positions",

@@ -1,6 +1,6 @@
-"""Steps and pieces that the miniatures of scaled rotary embedding share.
+"""Steps and helpers that the miniatures of scaled rotary embedding share.
 
-A scheme's miniatures bring ``frequencies``: radians per position from the number of channels, the
+A scheme's miniatures supply ``frequencies``: radians per position from the number of channels, the
 base and the scheme's own parameters.
 """
 
@@ -17,21 +17,21 @@ Formula = Callable[..., Array]
 
 
 def plain(dim: int, base: float) -> Array:
-    """The frequencies of rotary embedding."""
+    """Return the frequencies of unscaled rotary embedding."""
     return np.asarray(float(base) ** -(np.arange(0, dim, 2) / dim))
 
 
 def plain32(dim: int, base: float | np.floating) -> Array:
-    """The same as released code has them, every step in float32."""
+    """Return the same as released code computes them, every step in float32."""
     exponent = np.arange(0, dim, 2).astype(np.float32) / np.float32(dim)
     return np.float32(1) / np.float32(base) ** exponent
 
 
-# Right ways to turn
+# Right rotations
 
 
 def by_parts(dim: int, base: float, factor: float, length: int) -> Array:
-    """YaRN's frequencies in float64, with the bounds of its code: whole pairs, 32 and 1 turns."""
+    """Return YaRN's frequencies in float64, with bounds at whole pairs for 32 turns and 1 turn."""
     fast, slow = (
         dim * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(base)) for turns in (32, 1)
     )
@@ -41,27 +41,27 @@ def by_parts(dim: int, base: float, factor: float, length: int) -> Array:
 
 
 def by_halves(x: Array, angles: Array) -> Array:
-    """Sine and cosine of float32 angles, cast to the dtype of x before use."""
+    """Rotate halves by sine and cosine of float32 angles, cast to the dtype of x before use."""
     emb = np.concatenate([angles, angles], axis=-1)
     return x * np.cos(emb).astype(x.dtype) + rotate_half(x) * np.sin(emb).astype(x.dtype)
 
 
 def by_neighbours(x: Array, angles: Array) -> Array:
-    """Sine and cosine repeated per pair, everything in float32 until the end."""
+    """Rotate neighbours by repeated sine and cosine, in float32 until the end."""
     emb = np.repeat(angles.astype(np.float32), 2, axis=-1)
     wide = x.astype(np.float32)
     return (wide * np.cos(emb) + rotate_every_two(wide) * np.sin(emb)).astype(x.dtype)
 
 
 def by_complex_numbers(x: Array, angles: Array) -> Array:
-    """Neighbours as complex numbers of float32."""
+    """Rotate neighbours as complex float32 numbers."""
     turn = (np.cos(angles) + 1j * np.sin(angles)).astype(np.complex64)
     pairs = np.ascontiguousarray(x, dtype=np.float32).view(np.complex64)
     return np.ascontiguousarray(pairs * turn).view(np.float32).astype(x.dtype)
 
 
 def by_matrices(x: Array, angles: Array, layout: str) -> Array:
-    """The block-diagonal matrix of each row, in float64."""
+    """Multiply each row by its block-diagonal rotation matrix, in float64."""
     dim = x.shape[-1]
     order = np.arange(dim).reshape(2, -1) if layout == "half" else np.arange(dim).reshape(-1, 2).T
     matrix = np.zeros((len(angles), dim, dim))
@@ -76,7 +76,7 @@ def by_matrices(x: Array, angles: Array, layout: str) -> Array:
 
 
 class FrequencyCall:
-    """The call that gives frequencies."""
+    """The call that returns frequencies."""
 
     claimed: ClassVar[tuple[str, ...]] = ("standard",)
     frequencies: Formula
@@ -89,7 +89,7 @@ class FrequencyCall:
 
 
 class RotaryCall:
-    """The call that turns."""
+    """The call that rotates."""
 
     claimed: ClassVar[tuple[str, ...]] = ("half",)
     frequencies: Formula
@@ -125,14 +125,14 @@ class RotaryCall:
 
 
 class BackwardCall(RotaryCall):
-    """The call that turns gradients back."""
+    """The call that rotates gradients back."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos - a * sin
 
 
 def backward_mistakes(backward: Any) -> None:
-    """What may go wrong with any backward pass of scaled frequencies."""
+    """Register mistakes that any backward pass of scaled frequencies can have."""
     name = backward.__name__
     made(
         backward,
@@ -184,7 +184,7 @@ def backward_mistakes(backward: Any) -> None:
 def wrong_frequencies(
     calls: tuple[type, type], name: str, why: str, formula: Formula, named: str | None = None
 ) -> None:
-    """A mistake in the frequencies, made in both calls."""
+    """Register a mistake in the frequencies for both calls."""
     for base, layout in zip(calls, ("standard", "interleaved"), strict=True):
         made(
             base,
@@ -197,7 +197,7 @@ def wrong_frequencies(
 
 
 def usual_mistakes(calls: tuple[Any, Any]) -> None:
-    """What may go wrong with any frequencies."""
+    """Register mistakes that any frequencies can have."""
     frequencies, rotary = calls
     for kind in ("bfloat16", "float16"):
         made(

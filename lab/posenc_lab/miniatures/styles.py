@@ -1,6 +1,6 @@
 """Right implementations in many styles and precisions: the kit must pass every one of them.
 
-Each class is an adapter. Where it rounds more than it must, it does so as released code does.
+Each class is an adapter. If it rounds more than necessary, so does released code.
 """
 
 from collections.abc import Callable
@@ -26,18 +26,18 @@ COLUMNS: dict[str, Any] = {
     "max_position": 2**30,
     "domain": "negative",
 }
-"""What a backward pass of a scaled rotation claims that goes column by column."""
+"""Claims of backward passes of scaled rotations that go column by column."""
 RIGHT: list[Callable[[], object]] = []
 
 
 def right(make: Callable[[], object]) -> Callable[[], object]:
-    """Put an adapter on the list."""
+    """Register an adapter."""
     RIGHT.append(make)
     return make
 
 
 def even(dim: int) -> None:
-    """Refuse what cannot be filled with pairs."""
+    """Refuse an odd or empty number of channels."""
     if dim < 2 or dim % 2:
         raise ValueError(f"{dim} channels cannot be filled with pairs")
 
@@ -52,7 +52,7 @@ def rotate_every_two(x: Array) -> Array:
 
 
 def by_columns(forward: Callable[..., Array], x: Array, *arguments: Any, **keywords: Any) -> Array:
-    """The transposed Jacobian of a linear call, from what it makes of unit vectors in float64."""
+    """Return the transposed Jacobian of a linear call times x, from unit vectors in float64."""
     wide = x.astype(np.float64)
     out = np.empty_like(wide)
     for channel in range(x.shape[-1]):

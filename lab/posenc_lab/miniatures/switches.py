@@ -1,4 +1,4 @@
-"""RoPE that takes another way from some size on, and is wrong there; some say at which size."""
+"""RoPE with a second code path from some size on that is wrong; some claim the size."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ROWS, TOKEN_HEADS = 6000, 20_000
 
 
 class Chunked:
-    """Rows in chunks, of which the second begins one row early."""
+    """Rows in chunks, the second of which is shifted by one position."""
 
     @claims("half")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -25,7 +25,7 @@ class SayingChunks(Chunked):
 
 
 class Warps:
-    """From so many token-heads on, some channels of all heads but the first stay as they are."""
+    """Beyond TOKEN_HEADS token-heads, partial rotation skips all heads but the first."""
 
     @claims("half", rotation="partial")
     def rope(

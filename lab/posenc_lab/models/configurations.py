@@ -1,4 +1,4 @@
-"""A small configuration of every type of model that is known."""
+"""A small configuration of every supported model type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -114,7 +114,7 @@ OWN: dict[str, Fields] = {
     "whisper": {"max_source_positions": 1500, "max_target_positions": 448},
     "xlm-roberta": {"pad_token_id": 1},
 }
-"""What a type needs beside what most have."""
+"""Fields that a type needs in addition to COMMON."""
 
 ELSEWHERE: Mapping[str, str] = {
     "chameleon": "it is not made without what reads its images",
@@ -134,13 +134,13 @@ ELSEWHERE: Mapping[str, str] = {
     "voxtral_realtime_text": "it does not run without how late its sound is",
     "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
 }
-"""Types of which no model is run in transformers, with the reason."""
+"""Types whose models don't run in transformers here, with the reason."""
 
 TYPES = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
 
 
 def small(type: str) -> Fields:
-    """The least that is read of a model of a type."""
+    """Return a minimal configuration of a type."""
     found = {"model_type": type, **COMMON, **OWN.get(type, {})}
     if type in ROTARY and ROTARY[type].latent:
         found["qk_rope_head_dim"] = 32

@@ -1,4 +1,4 @@
-"""What libraries keep and save of positions, as files. Needs what ``make real`` installs."""
+"""Positional arrays that libraries cache and save, as files. Needs what ``make real`` installs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,13 +52,13 @@ DEEPSEEK_V3: dict[str, Any] = {
 
 
 def llama_cache(part: int) -> torch.Tensor:
-    """Cosines or sines of 256 positions."""
+    """Return cosines (``part`` 0) or sines (1) of 256 positions."""
     module = LlamaRotaryEmbedding(LlamaConfig(**LLAMA_3_1))
     return torch.as_tensor(module(torch.zeros(1, 1), torch.arange(256)[None])[part])
 
 
 def cos_sin_cache() -> torch.Tensor:
-    """Half of each, side by side, as engines for inference keep them."""
+    """Return the first halves of cosines and sines side by side, as inference engines do."""
     return torch.cat([llama_cache(part)[0, :, :64] for part in (0, 1)], -1)
 
 
@@ -199,7 +199,7 @@ SAVED: dict[str, tuple[str, Callable[[], Any], str]] = {
 
 
 def saved(name: str, folder: Path) -> Path:
-    """The file that holds what a library made."""
+    """Save a library's array in a folder, and return the path."""
     suffix, make, _ = SAVED[name]
     tensor = make().detach().contiguous()
     path = folder / f"saved.{suffix}"

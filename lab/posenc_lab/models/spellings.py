@@ -1,4 +1,4 @@
-"""The ways in which a configuration says one thing, and what else it may say."""
+"""Spellings of a configuration with the same meaning, and variations with another meaning."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ BLOCKS: Mapping[str, Fields] = {
         "long_factor": [2.0] * 32,
     },
 }
-"""How queries and keys may be scaled, for heads of 64 channels."""
+"""Scaling blocks, for heads of 64 channels."""
 
 CHANGES: Mapping[str, Fields] = {
     "another base": {"rope_theta": 12345.0},
@@ -97,13 +97,14 @@ CHANGES: Mapping[str, Fields] = {
     "its local window": {"local_attention": 4},
     "heads that are not given": {"head_dim": None},
 }
-"""What a configuration may say beside the least, under names that some types have."""
+"""Optional fields of a configuration, under the names that some types use."""
 
 
 def changed(type: str) -> Iterator[tuple[str, Fields]]:
-    """Yield configurations of a type that say more than the least, under a name each.
+    """Yield named configurations of a type with optional fields.
 
-    A field that models of this type do not have is left out; it is refused, which other tests see.
+    Changes with a field that the type doesn't have are left out; other tests check that such
+    fields are refused.
     """
     least = small(type)
     understood = read_by(type) | {"head_dim"}
@@ -117,7 +118,7 @@ def changed(type: str) -> Iterator[tuple[str, Fields]]:
 
 
 def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
-    """Yield a configuration in other spellings, under a name each; none changes its meaning."""
+    """Yield a configuration in other, named spellings; none changes its meaning."""
     block, base = fields.get("rope_scaling"), fields.get("rope_theta")
     rest = {
         name: each for name, each in fields.items() if name not in ("rope_scaling", "rope_theta")
@@ -143,7 +144,7 @@ def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
 
 
 def _by_kind(fields: Fields, rest: Fields) -> Iterator[tuple[str, Fields]]:
-    """Yield a configuration with a block for each kind of layers, of a type that is read so."""
+    """Yield a configuration with a block per kind of layers, for a type with such blocks."""
     style = ROTARY[fields["model_type"]]
     if fields.get("rope_parameters") is not None:
         return
@@ -165,18 +166,18 @@ BASE: Mapping[str, str] = {
     "gpt_neox_japanese": "rotary_emb_base",
     "modernbert": "global_rope_theta",
 }
-"""Of types that have another name for the base: that name."""
+"""The field of the base, for types with another name for it."""
 BASES: Mapping[str, tuple[str, str]] = {
     "gemma3_text": ("rope_theta", "rope_local_base_freq"),
     "gemma3n_text": ("rope_theta", "rope_local_base_freq"),
     "modernbert": ("global_rope_theta", "local_rope_theta"),
 }
-"""Names of the bases of full and of local layers."""
+"""The fields of the bases of full and of local layers."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What became of the configurations of some types, and of their other spellings."""
+    """Counts of the configurations of some types, and of their other spellings."""
 
     read: int
     refused: int
@@ -184,11 +185,11 @@ class Tally:
     unsaid: int
     """Other spellings that were refused."""
     different: int
-    """Other spellings that were read as something else."""
+    """Other spellings that were read with another meaning."""
 
 
 def tally(types: Iterable[str]) -> Tally:
-    """Count what becomes of all configurations of some types."""
+    """Count how all configurations of some types are read."""
     found = Counter[str]()
     for type in types:
         for _, fields in [("least", small(type)), *changed(type)]:
@@ -204,7 +205,7 @@ def tally(types: Iterable[str]) -> Tally:
 
 
 def read(fields: Fields) -> Meaning | None:
-    """What is read of a configuration; None if it is refused."""
+    """Return the meaning of a configuration; None if it is refused."""
     try:
         return meaning(configuration(fields, "config.json"))
     except UserError:
@@ -232,7 +233,7 @@ UNSAID = (
     "num_key_value_heads",
     "rotary_dim",
 )
-"""Fields that say nothing if they are null, in every type."""
+"""Fields that have no meaning if null, in every type."""
 
 FURNITURE: Fields = {
     "_name_or_path": "/models/some-model",
@@ -258,4 +259,4 @@ FURNITURE: Fields = {
     "use_cache": True,
     "vocab_size": 32000,
 }
-"""What stands beside, and says nothing of positions."""
+"""Common fields that say nothing about positions."""

@@ -1,1 +1,1 @@
-"""Engines as they are deployed, on the board: each serves the probes of models and is judged."""
+"""Deployed engines on the board: each serves the probes of models and is judged."""

@@ -1,7 +1,7 @@
-"""``python -m scoreboard.deployed``: judge engines as they are deployed, and keep what came of it.
+"""``python -m scoreboard.deployed``: judge engines as they are deployed, and store the results.
 
-Judges what is due: a model that was not judged with what would be installed now, or by another
-version of the kit.
+Judges what is due: models that were not judged yet with the packages that would be installed now
+and this version of the kit.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from scoreboard.deployed.kept import Cell, Results
 
 
 def main() -> int:
-    """Judge; 1 if an engine could not be judged, or something is due that was only looked for."""
+    """Judge engines; return 1 if one can't be judged or, with ``--check``, something is due."""
     parser = argparse.ArgumentParser(prog="python -m scoreboard.deployed", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ENGINE", help="engines (default: all)")
     parser.add_argument("--models", nargs="+", default=[], help="default: all that have probes")
@@ -60,7 +60,7 @@ Asked = tuple[str, str]
 
 
 def _due(engine: Engine, wanted: Sequence[Asked], all: bool) -> Iterator[Asked]:
-    """Yield what must be judged."""
+    """Yield the models and spellings that must be judged."""
     before = None if all else _kept(engine)
     cells = before.cells if before else {}
     for each in wanted:
@@ -69,7 +69,7 @@ def _due(engine: Engine, wanted: Sequence[Asked], all: bool) -> Iterator[Asked]:
 
 
 def _kept(engine: Engine) -> Results | None:
-    """Return what is kept of an engine, if it was measured with what would be installed now."""
+    """Return the stored results of an engine, if its installation would be the same now."""
     try:
         found = kept.read(kept.place_of(engine.name))
     except UserError:
@@ -91,7 +91,7 @@ def _judge(engine: Engine, due: Sequence[Asked], context: int) -> None:
 
 
 def _cells(bench: Bench, due: Sequence[Asked], context: int) -> Iterator[Cell]:
-    """Judge one model after the other, or an engine's own layers on all of them in one run."""
+    """Judge the models one by one, or an engine's own layers on all models in one run."""
     if bench.engine.layers:
         yield from bench.judge_layers([model for model, _ in due])
         return

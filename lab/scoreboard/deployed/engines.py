@@ -1,4 +1,4 @@
-"""The table of engines: how each is installed, converts a probe, and serves it."""
+"""The table of engines: how to install each, convert a probe for it, and serve the probe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,44 +22,44 @@ NEEDED = {"title", "install", "shows", "dtype", "impl"}
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine, and how it comes from a probe to answers."""
+    """An engine, and how to serve a probe with it."""
 
     name: str
     title: str
     install: tuple[str, ...]
     shows: tuple[str, ...]
-    """Packages whose versions decide; that of the engine comes first."""
+    """Packages whose versions are shown; the engine's comes first."""
     dtype: str
-    """Dtype that is claimed."""
+    """The claimed dtype."""
     impl: str
     probe: str = ""
-    """Dtype of the weights."""
+    """The dtype of the probe's weights."""
     build: tuple[str, ...] = ()
     convert: str = ""
     serve: str = ""
     of_probe: tuple[str, ...] = ()
-    """Words of refusals that are about the probe, and say nothing of its model."""
+    """Words of refusals that concern only the probe, not its model."""
     says: str = ""
     inside: bool = False
     """Whether the kit runs in the engine's environment."""
     gguf: bool = False
-    """Whether the probe is a GGUF file, which has one spelling."""
+    """Whether the probe is a GGUF file, which has only one spelling."""
     layers: bool = False
-    """Whether no probe is served, but an adapter calls the engine's own layers."""
+    """Whether an adapter calls the engine's own layers instead of serving a probe."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spellings(self) -> Sequence[str]:
-        """The spellings in which it is given a model."""
+        """The spellings of models for this engine."""
         return SPELLINGS[:1] if self.gguf or self.layers else SPELLINGS
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """All that decides what is installed."""
+        """Everything that determines what is installed."""
         return (*self.install, *self.build)
 
     def library(self, python: str) -> Library:
-        """Return what the board installs for it."""
+        """Return the engine as a library for the board to install."""
         build = tuple(line.replace("{python}", python) for line in self.build)
         return Library(
             name=f"deployed-{self.name}",
@@ -78,16 +78,16 @@ class Engine:
 def engines(path: Path = FILE) -> list[Engine]:
     """Read the table.
 
-    Raises UserError for an entry that is not whole.
+    Raises UserError for an invalid entry.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [_engine(f"{path.name}: {name}", name, each) for name, each in raw["engines"].items()]
 
 
 def unjudged(path: Path = FILE) -> Mapping[str, str]:
-    """Read which engines cannot be judged here, and why.
+    """Read which engines can't be judged here, and why.
 
-    Raises UserError for one without a reason.
+    Raises UserError for an engine without a reason.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))["unjudged"]
     for title, reason in raw.items():

@@ -1,4 +1,4 @@
-"""What engines get wrong, each confirmed in the engine's own code."""
+"""Mistakes of engines, each confirmed in the engine's own code."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,35 +20,35 @@ TEXTS = ("id", "title", "means", "source", "since", "probe", "reproduce", "expec
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong in an engine, and how it is seen with the engine and a probe alone."""
+    """A mistake of an engine, and how to reproduce it with only the engine and a probe."""
 
     id: str
     engines: tuple[str, ...]
     cells: tuple[str, ...]
-    """Models and spellings that show it, as model/spelling; * stands for anything. None where no
-    cell of the table does."""
+    """Patterns of model/spelling for the cells that show it; * matches anything. Empty if no cell
+    of the table does."""
     mistakes: tuple[str, ...]
-    """What the kit calls it; nothing where the engine refuses the model."""
+    """The kit's names for it; empty if the engine refuses the model."""
     title: str
     means: str
-    """What it does to a model."""
+    """Its effect on a model."""
     source: str
     """File and lines of the installed engine."""
     since: str
-    """In which releases it was seen."""
+    """The releases that show it."""
     probe: str
-    """The probe that the reproduction needs, as posenc probe is told."""
+    """The probe that the reproduction needs, as arguments of posenc probe."""
     reproduce: str
     """Python for the engine's environment."""
     expected: str
     got: str
 
     def explains(self, engine: str, cell: Cell, mistake: Mistake) -> bool:
-        """Return whether a mistake in a cell is this one."""
+        """Return whether this finding explains a mistake in a cell."""
         return mistake.id in self.mistakes and self.shown_by(engine, cell)
 
     def shown_by(self, engine: str, cell: Cell) -> bool:
-        """Return whether a cell is one that shows it."""
+        """Return whether a cell shows this finding."""
         name = f"{cell.model}/{cell.spelling}"
         wrong = cell.verdict in (WRONG, REFUSED)
         return wrong and engine in self.engines and any(fnmatchcase(name, p) for p in self.cells)
@@ -58,7 +58,7 @@ class Finding:
 def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
     """Read all findings.
 
-    Raises UserError for one that is not whole.
+    Raises UserError for an incomplete finding.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
@@ -67,7 +67,7 @@ def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
 
 
 def unexplained(engine: str, cell: Cell, found: Sequence[Finding]) -> list[Mistake]:
-    """Return the mistakes of a cell that are no finding's."""
+    """Return the mistakes of a cell that no finding explains."""
     return [
         mistake
         for mistake in cell.mistakes

@@ -34,33 +34,33 @@ from scoreboard.kept import PACKAGES
 from scoreboard.table import ROOT
 
 STARTING = 240
-"""Seconds until an engine must answer. vLLM takes half a minute where nobody else works."""
+"""Seconds until an engine must answer. vLLM takes half a minute on an idle machine."""
 GOING_ON = 60
-"""Seconds more for an engine whose output tells a problem; it may go on without what failed."""
+"""Seconds left for an engine whose output shows a problem; it may recover and start."""
 JUDGING = 900
-"""Seconds for a run of the kit, several times what the slowest engine was seen to take."""
+"""Seconds for a run of the kit, several times as long as the slowest engine took."""
 LOOKED_AT = 40
-"""Lines at the end of an engine's output in which its own words are looked for."""
+"""Number of last lines of an engine's output to search for a problem."""
 PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
 PREFIX = re.compile(r".*(?=error loading model: )")
-"""What llama.cpp's log has before it says why: times, and an earlier line that was not ended."""
+"""What llama.cpp's log has before the reason: a time, and an earlier unterminated line."""
 HEALTH = "/health"
-"""What is asked again and again until an engine answers, and fills the output of some."""
+"""The address polled until an engine answers; some engines log each request."""
 LONGEST = 160
-"""Characters of what is kept of somebody's words."""
+"""Maximum length in characters of a stored message."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-"""One thread, so that others can work beside it, and no look at another host."""
+"""Variables for one thread, so that the machine stays usable, and no access to other hosts."""
 LONG = 8192
-"""Tokens for which an engine makes room where it must be told, more than the kit ever sends."""
+"""Context length in tokens for engines that need one, longer than any text of the kit."""
 REACH_BEYOND = 256
-"""Tokens that a window's check needs beyond the window."""
+"""Tokens that the check of a window needs beyond the window."""
 
 
 NOT_MADE = {"verdict": UNJUDGED, "says": "the adapter of its layers does not make this model"}
 
 
 class Refused(Exception):
-    """The engine does not take a probe; its own words."""
+    """The engine refuses a probe; the message is the engine's own."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Bench:
     engine: Engine
     home: Path
     judged: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    """What came of each checkpoint that was served, by its digest."""
+    """The result of each served checkpoint, by its digest."""
 
     def judge(self, model: str, spelling: str, context: int) -> Cell:
         """Judge one model in one spelling."""
@@ -87,9 +87,9 @@ class Bench:
         return _cell(model, spelling, context, made)
 
     def judge_layers(self, models: Sequence[str]) -> Iterator[Cell]:
-        """Judge the engine's own layers on several models, all of them in one run.
+        """Judge the engine's own layers on several models in one run.
 
-        Raises UserError if it leaves no report.
+        Raises UserError if the run leaves no report.
         """
         with TemporaryDirectory(prefix="deployed-") as folder:
             report = Path(folder) / "report.json"
@@ -117,7 +117,7 @@ class Bench:
         self._write(places["probe"], model, spelling)
         if self.engine.convert:
             self._convert(places)
-        # What is the same to the byte is loaded alike, in whatever spelling it was written before.
+        # Identical bytes load alike, in whichever spelling the probe was written before.
         digest = f"{model} {digest_of(Path(places['out' if self.engine.convert else 'probe']))}"
         if digest not in self.judged:
             self.judged[digest] = self._ask(places, model, context, folder)
@@ -126,7 +126,7 @@ class Bench:
     def _ask(
         self, places: Mapping[str, str], model: str, context: int, folder: Path
     ) -> Mapping[str, object]:
-        """Serve what is there, and run the kit."""
+        """Serve the probe, and run the kit."""
         with self._served(places, folder / "log") as alive:
             report = folder / "report.json"
             told = [
@@ -145,7 +145,7 @@ class Bench:
     def _write(self, place: str, model: str, spelling: str) -> None:
         """Write the probe of a model.
 
-        Raises UserError if there is none of that form.
+        Raises UserError if there is none in this format.
         """
         if self.engine.gguf:
             said = write_gguf(model, place, self.engine.probe)
@@ -172,7 +172,7 @@ class Bench:
 
     @contextmanager
     def _served(self, places: Mapping[str, str], log: Path) -> Iterator[Callable[[], bool]]:
-        """Serve for a while.
+        """Serve the probe while the context lasts; yield whether the engine is alive.
 
         Raises Refused if the engine ends before it answers, and UserError if it never answers.
         """
@@ -202,7 +202,7 @@ class Bench:
         folder: Path,
         seconds: int = JUDGING,
     ) -> str:
-        """Run the kit; return what it says where it comes to no verdict."""
+        """Run the kit; return its error message in case there is no report."""
         python = self.home / "bin" / "python" if self.engine.inside else Path(sys.executable)
         command = [str(python), "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *told]
         command += [f"--impl={self.engine.impl.format(**places)}", f"--posenc-report={report}"]
@@ -228,25 +228,25 @@ def _cell(model: str, spelling: str, context: int, made: Mapping[str, object]) -
 
 
 def bench_for(engine: Engine) -> Bench:
-    """Return an engine in an environment of its own, which is made if it is missing.
+    """Return an engine with its environment, which is created if it is missing.
 
-    Raises UserError if it cannot be installed.
+    Raises UserError if the engine can't be installed.
     """
     return Bench(engine, environment(engine.library(sys.executable)))
 
 
 def nothing_yet(bench: Bench) -> Results:
-    """Return results of an engine without any cell."""
-    found = versions(bench.home)
-    known = {re.sub("[-_.]+", "-", name).lower(): each for name, each in found.items()}
+    """Return the results of an engine without any cells."""
+    installed = versions(bench.home)
+    known = {re.sub("[-_.]+", "-", name).lower(): each for name, each in installed.items()}
     shown = {name: known[name] for name in (*bench.engine.shows, "python") if name in known}
     return Results(bench.engine.name, bench.engine.pinned, shown, platform.platform(), cpu())
 
 
 def models(names: Sequence[str]) -> list[str]:
-    """Return the models of these names; all whose probes can be served if there are none.
+    """Return the models of these names; without names, all whose probes can be served.
 
-    Raises UserError for a name that the spec does not have.
+    Raises UserError for an unknown name.
     """
     if names:
         return [model_named(name).id for name in names]
@@ -254,9 +254,9 @@ def models(names: Sequence[str]) -> list[str]:
 
 
 def context_of(model: str, usual: int) -> int:
-    """Return how long texts are: as usual, or as the model's window needs.
+    """Return the length of texts: ``usual``, or longer if the model's window needs it.
 
-    No more than the kit takes by itself.
+    Windows that need more than CONTEXT, the kit's default, don't count.
     """
     reaches = [group.reach or 0 for group in model_named(model).meaning.groups]
     needed = max(reaches) + REACH_BEYOND
@@ -264,20 +264,20 @@ def context_of(model: str, usual: int) -> int:
 
 
 def digest_of(path: Path) -> str:
-    """Compute a digest of a file, or of all files of a folder and their names."""
-    found = hashlib.sha256()
-    for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if each.is_file():
-            found.update(f"{each.relative_to(path)} {each.stat().st_size} ".encode())
-            found.update(each.read_bytes())
-    return found.hexdigest()
+    """Hash a file, or all files of a folder and their names."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)} {file.stat().st_size} ".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def own_words(log: str) -> str:
-    """Return the last problem that an engine's output tells; nothing if there is none."""
+    """Return the last problem in an engine's output; empty if there is none."""
     lines = [line for line in log.splitlines() if HEALTH not in line][-LOOKED_AT:]
-    told = [PREFIX.sub("", line).strip() for line in lines if PROBLEM.search(line)]
-    return told[-1] if told else ""
+    problems = [PREFIX.sub("", line).strip() for line in lines if PROBLEM.search(line)]
+    return problems[-1] if problems else ""
 
 
 def _words(command: str, places: Mapping[str, str]) -> list[str]:
@@ -285,22 +285,22 @@ def _words(command: str, places: Mapping[str, str]) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the engine answers, and no longer that it is still loading.
+    """Wait until the engine has finished loading and answers.
 
-    Raises Refused if it ends, or tells a problem and never answers; else UserError.
+    Raises Refused if it ends, or never answers after logging a problem; UserError on a timeout.
     """
     until = monotonic() + STARTING
-    told = False
+    problem_seen = False
     while monotonic() < until:
         if process.poll() is not None:
             raise Refused(own_words(_text(log)) or _last(_text(log)))
         if _answers(port):
             return
-        if not told and own_words(_text(log)):
-            told, until = True, min(until, monotonic() + GOING_ON)
+        if not problem_seen and own_words(_text(log)):
+            problem_seen, until = True, min(until, monotonic() + GOING_ON)
         sleep(0.2)
     if said := own_words(_text(log)):
-        raise Refused(said)  # the server lives on without the model
+        raise Refused(said)  # the server keeps running without the model
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
 
 
@@ -316,7 +316,7 @@ def _answers(port: int) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that was started here, with all that it started."""
+    """End a process that was started here, with its process group."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, sign)
@@ -343,13 +343,13 @@ def _last(text: str) -> str:
 
 
 def _of_the_kit(text: str) -> str:
-    """Return the first line that the kit prints as an error."""
-    told = [line for line in text.splitlines() if line.startswith("ERROR")]
-    return told[0].removeprefix("ERROR: ") if told else _last(text)
+    """Return the kit's first error line; the last line if there is none."""
+    errors = [line for line in text.splitlines() if line.startswith("ERROR")]
+    return errors[0].removeprefix("ERROR: ") if errors else _last(text)
 
 
 def _plain(text: str, folder: str) -> str:
-    """Return words without places of this machine."""
+    """Return a message without this machine's paths, shortened to LONGEST."""
     found = PACKAGES.sub(
         r"\1", text.replace(f"{folder}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
     )

@@ -1,4 +1,4 @@
-"""What the board keeps of engines: for each model and spelling, what came of it."""
+"""The stored results of engines: a cell for each model and spelling."""
 
 import json
 import os
@@ -19,7 +19,7 @@ RESULTS = Path(os.environ.get("SCOREBOARD_DEPLOYED", FOLDER / "results"))
 PASSED, WRONG, REFUSED, UNJUDGED = "passed", "wrong", "not supported", "not judged"
 VERDICTS = (PASSED, WRONG, REFUSED, UNJUDGED)
 UNNAMED = "unnamed"
-"""Stands for the name of a mistake that the kit does not know."""
+"""Id of a mistake for which the kit has no name."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Cell:
-    """What came of one model in one spelling."""
+    """The result of one model in one spelling."""
 
     model: str
     spelling: str
@@ -42,22 +42,22 @@ class Cell:
     kit: str
     commit: str
     context: int
-    """Tokens of the longest text that was allowed; 0 where layers are called, and none is given."""
+    """Maximum length of texts in tokens; 0 if layers were called, without texts."""
     says: str = ""
-    """Why there is no verdict on numbers, in the words of the engine or of the kit."""
+    """Why there is no verdict on numbers: the message of the engine or the kit."""
     passed: tuple[str, ...] = ()
     """Checks that passed."""
     failed: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    """Checks that came to no verdict."""
+    """Checks that neither passed nor failed."""
     mistakes: tuple[Mistake, ...] = ()
     reach: int = 0
-    """The farthest distance that was right; 0 where layers are called, at positions alone."""
+    """The farthest distance that was right; 0 if layers were called, which have only positions."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What is known of one engine."""
+    """All results of one engine."""
 
     engine: str
     install: tuple[str, ...]
@@ -68,13 +68,13 @@ class Results:
     """By model and spelling."""
 
     def with_cell(self, cell: Cell) -> "Results":
-        """Return the same with one cell more, or another one in its place."""
+        """Return the results with a cell added or replaced."""
         cells = {**self.cells, (cell.model, cell.spelling): cell}
         return replace(self, cells=dict(sorted(cells.items())))
 
 
 def findings_of(report: Report) -> dict[str, Any]:
-    """Return what a cell keeps of a report: its verdict, checks, mistakes, and how far is right."""
+    """Return the fields of a cell from a report: verdict, checks, mistakes, and reach."""
     checks = report["checks"]
     by_verdict = {
         verdict: tuple(_short(each["id"]) for each in checks if each["verdict"] == verdict)
@@ -101,9 +101,9 @@ def findings_of(report: Report) -> dict[str, Any]:
 
 
 def read(path: Path) -> Results:
-    """Read what was kept of an engine.
+    """Read the stored results of an engine.
 
-    Raises UserError for a file that is not whole, or of another format.
+    Raises UserError for an incomplete file, or one of another format.
     """
     hint = f"judge it again: python -m scoreboard.deployed {path.stem}"
     if not path.exists():
@@ -124,7 +124,7 @@ def read(path: Path) -> Results:
 
 
 def write(results: Results, path: Path) -> None:
-    """Keep what is known of an engine, one cell a line; the same content makes the same file."""
+    """Write an engine's results, one cell per line; the same content gives the same file."""
     cells = [asdict(cell) for _, cell in sorted(results.cells.items())]
     content = {MARK: FORMAT, **vars(results), "cells": cells}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def write(results: Results, path: Path) -> None:
 
 
 def written(content: Mapping[str, Any]) -> str:
-    """Return the text of a file: each field on a line, but each cell on one of its own."""
+    """Return the text of a file, with a line per field and per cell."""
     fields = {name: _in_one_line(each) for name, each in sorted(content.items())}
     if content["cells"]:
         fields["cells"] = "[\n" + ",\n".join(map(_in_one_line, content["cells"])) + "\n]"
@@ -142,7 +142,7 @@ def written(content: Mapping[str, Any]) -> str:
 
 
 def place_of(engine: str) -> Path:
-    """Return the file of an engine."""
+    """Return the path of an engine's results."""
     return RESULTS / f"{engine}.json"
 
 

@@ -1,7 +1,7 @@
-"""Kernels as they are called: right ones, and each with one mistake at a time.
+"""Right kernels, and each with one mistake at a time.
 
-Memory and strides, tiles and grids, positions of sequences, ranks, caches, recorded calls,
-backward passes. What a right diagnosis may say was written with each, before the kit was asked.
+Memory and strides, tiles and grids, positions of sequences, ranks, caches, recorded calls, backward
+passes. The words of a right diagnosis were written with each, before the kit judged it.
 """
 
 from posenc_lab.field.kernels.backward import BACKWARD

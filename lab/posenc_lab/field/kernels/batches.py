@@ -1,4 +1,4 @@
-"""Batches: positions of each sequence, offsets, sequences packed behind each other."""
+"""Batches: positions of each sequence, offsets, packed sequences."""
 
 from functools import partial
 from itertools import pairwise
@@ -15,17 +15,17 @@ FIRST = (*STANDS, "first sequence")
 
 
 def of_share(where: Places, first: int, head: int, row: Array) -> Array:
-    """Positions of rows of a head of a share that begins with some head of all."""
+    """Return the positions of rows of a head in a rank's share, which begins at head ``first``."""
     return where(head + first, row)
 
 
 def from_row(known: Array, start: int, _: int, row: Array) -> Array:
-    """Positions of rows that are counted from some row of all."""
+    """Return the positions of rows counted from row ``start``."""
     return np.asarray(known[row + start])
 
 
 def batched(fault: str = "", block: int = 32, sharded: int = 1) -> Answer:
-    """Positions of each sequence, a grid of sequences, heads and tiles."""
+    """Rotation by positions of each sequence, on a grid of sequences, heads and tiles."""
 
     def given(positions: Array, shape: tuple[int, ...]) -> Array:
         batch, _, rows, _ = shape
@@ -94,7 +94,7 @@ def batched(fault: str = "", block: int = 32, sharded: int = 1) -> Answer:
 
 
 def offset(fault: str = "", ranks: int = 1) -> Answer:
-    """An offset for each sequence, the length of its cache."""
+    """Rotation with an offset per sequence, the length of its cache."""
     recorded: dict[Any, Array] = {}
     last = [0]
 
@@ -172,7 +172,7 @@ def offset(fault: str = "", ranks: int = 1) -> Answer:
 
 
 def packed(fault: str = "", search: bool = True) -> Answer:
-    """Sequences behind each other, and where each begins."""
+    """Rotation of packed sequences, with the bounds of each."""
 
     def sequence_of(bounds: Array, rows: Array) -> Array:
         if fault == "first_row_belongs_to_the_sequence_before":

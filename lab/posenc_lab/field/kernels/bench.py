@@ -1,4 +1,4 @@
-"""A family of kernels: one that is right, and the same with one mistake at a time."""
+"""Families of kernels: right styles, and the same kernel with one mistake at a time."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from posenc_lab.field.implementation import FORMULA, IMPLEMENTATIONS, RIGHT, Imp
 from posenc_lab.field.pieces import Answer
 
 Make = Callable[..., Answer]
-"""Makes a kernel with state of its own; what makes it wrong or another style are its keywords."""
+"""A function that makes a kernel with its own state; keywords select the fault or style."""
 
 
 @dataclass(frozen=True)
@@ -22,24 +22,24 @@ class Fault:
     name: str
     meaning: str
     names: tuple[str, ...] = ()
-    """Names of the specification that are right."""
+    """The specification's names for the mistake."""
     words: tuple[str, ...] = ()
-    """Words that a right diagnosis has, one of them at least."""
+    """Patterns, at least one of which a right diagnosis matches."""
     thread: str = ""
     limits: dict[str, Any] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
-    """What else the kernel is made with, which alone is right."""
+    """Further keywords for the kernel, right without the fault."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """One way to be right."""
+    """One right variant of a family."""
 
     name: str
     meaning: str
     given: dict[str, Any] = field(default_factory=dict)
     claimed: str = ""
-    """The combination, if it is not that of the mistakes."""
+    """The claimed combination, if it differs from that of the faults."""
     limits: dict[str, Any] = field(default_factory=dict)
 
 
@@ -54,7 +54,7 @@ class Family:
     faults: Sequence[Fault]
 
 
-# What a right diagnosis may say, in any of these words; chosen before anything was judged.
+# Patterns of right diagnoses, chosen before the kit judged anything.
 STRIDES = (
     "stride",
     "between its elements",
@@ -92,7 +92,7 @@ SIZES = ("and later only", "last row", "from row", "rows 32", "row 32")
 
 
 def put(family: Family) -> None:
-    """Put the kernels of a family on the bench."""
+    """Register the kernels of a family."""
     for style in family.styles:
         claimed = style.claimed or family.claimed
         _put(family, style.name, style.meaning, RIGHT, (), claimed, style.limits, style.given)
@@ -105,7 +105,7 @@ def put(family: Family) -> None:
 
 
 def kind_of(fault: Fault) -> str:
-    """What is at fault, by the words that are right."""
+    """Return the kind of fault, according to the words of a right diagnosis."""
     if {*STATE, *ALIASED} & set(fault.words):
         return "state"
     if set(STRIDES) & set(fault.words):
@@ -124,7 +124,7 @@ def _put(
     given: Mapping[str, Any],
 ) -> None:
     class Kernel:
-        """An adapter that makes its own kernel, and so its own state."""
+        """An adapter with its own kernel, and thus its own state."""
 
         def __init__(self) -> None:
             self.kernel = family.make(**given)

@@ -1,4 +1,4 @@
-"""Biases by tiles of queries and keys, on ranks, and their gradients."""
+"""Biases in tiles of queries and keys, on several ranks, and their gradients."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ HEADS = (HEAD, "slopes? of")
 
 
 def slope_of(fault: str, heads: int, ranks: int) -> Array:
-    """Slopes of all heads, each rank with its share."""
+    """Return the slopes of all heads, of which each rank has its share."""
     every, share = slopes(heads), -(-heads // ranks)
     local = np.arange(heads) % share
     if fault == "ranks_count_heads_from_zero":
@@ -43,7 +43,7 @@ def slope_of(fault: str, heads: int, ranks: int) -> Array:
 
 
 def linear(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
-    """ALiBi by tiles; queries stand at the end of the keys."""
+    """ALiBi in tiles; queries are the last positions of the keys."""
     kept: dict[Any, Array] = {}
 
     def alibi_bias(heads: int, q_len: int, k_len: int, *, dtype: str, form: str, **_: Any) -> Array:
@@ -97,7 +97,7 @@ def linear(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
 
 
 def linear_gradient(fault: str = "", block: int = 16) -> Answer:
-    """The gradient of slopes: distances times gradients, summed up by tiles."""
+    """The gradient of slopes: distances times gradients, summed in tiles."""
     kept: dict[Any, Array] = {}
 
     def alibi_bias_vjp(gradient: Array, *, form: str, **_: Any) -> Array:
@@ -145,7 +145,7 @@ def linear_gradient(fault: str = "", block: int = 16) -> Answer:
 
 
 def bucketed(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
-    """T5's bias by tiles, the table in memory as it lies."""
+    """T5's bias in tiles, reading the table directly in memory."""
     kept: dict[Any, Any] = {}
 
     def t5_bias(
@@ -195,7 +195,7 @@ def bucketed(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
 
 
 def bucketed_gradient(fault: str = "", block: int = 16) -> Answer:
-    """The gradient of the table: what falls into a bucket is added."""
+    """The gradient of the table: the sum of gradients per bucket."""
 
     def t5_bias_vjp(
         gradient: Array, *, num_buckets: int, max_distance: int, direction: str, **_: Any

@@ -1,4 +1,4 @@
-"""Queries and keys in one call, an array that is written over, one projection."""
+"""Queries and keys in one call, rotation in place, and a fused projection."""
 
 import math
 from typing import Any
@@ -31,10 +31,10 @@ from posenc_lab.field.pieces import Answer, Array, omega
 
 
 def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:
-    """Queries and keys by one launch, keys of fewer heads."""
+    """Rotation of queries and keys in one launch, with fewer key heads."""
 
     def head_of_key(head: int, heads: int, key_heads: int) -> int | None:
-        """Which key head a program of the heads of queries turns; each is turned once."""
+        """Return the key head that a query head's program rotates; each must be rotated once."""
         group = heads // key_heads
         if fault == "heads_of_queries_for_those_of_keys":
             return head % key_heads
@@ -109,7 +109,7 @@ def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:
 
 
 def in_place(fault: str = "", block: int = 16) -> Answer:
-    """x written over, by its strides."""
+    """Rotation of x in place, by its strides."""
 
     def write(x: Array, positions: Array, base: float, layout: str) -> None:
         rows, width = x.shape[-2:]
@@ -167,7 +167,7 @@ def in_place(fault: str = "", block: int = 16) -> Answer:
             write(x, positions, base, layout)
 
     def behind(x: Array) -> None:
-        """What lies directly behind x in its storage, if anything does."""
+        """Overwrite the element directly after x in its storage, if there is one."""
         whole = x
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
@@ -182,7 +182,7 @@ def in_place(fault: str = "", block: int = 16) -> Answer:
 
 
 def projection(fault: str = "", block: int = 32) -> Answer:
-    """Queries, keys and values of one projection, in a new array."""
+    """Rotation of a fused projection's queries and keys, in a new array with its values."""
 
     def rope_qkv(
         qkv: Array,

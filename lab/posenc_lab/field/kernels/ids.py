@@ -1,4 +1,4 @@
-"""Position ids, of padded, packed and cached batches and of images; M-RoPE's rotation."""
+"""Position ids of padded, packed and cached batches and of images; M-RoPE's rotation."""
 
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ Side = Literal["left", "right"]
 
 
 def padded(fault: str = "", kind: Any = np.int64) -> Answer:
-    """A running sum of the mask, padding filled."""
+    """Ids by a running sum of the mask, with padding filled."""
 
     def padded_position_ids(attention_mask: Array, *, padded: str, **_: Any) -> Array:
         mask = attention_mask.astype(kind)
@@ -51,7 +51,7 @@ def padded(fault: str = "", kind: Any = np.int64) -> Answer:
 
 
 def cached(fault: str = "", kind: Any = np.int64) -> Answer:
-    """New tokens behind the cache."""
+    """Ids of new tokens after the cache."""
     count = [0]
 
     def cached_position_ids(past_length: int, q_len: int, **_: Any) -> Array:
@@ -79,7 +79,7 @@ def cached(fault: str = "", kind: Any = np.int64) -> Answer:
 
 
 def packed(fault: str = "", kind: Any = np.int64) -> Answer:
-    """Each sequence from 0."""
+    """Ids that count each packed sequence from 0."""
 
     def packed_position_ids(lengths: Array, **_: Any) -> Array:
         lengths = lengths.astype(np.int64)
@@ -153,7 +153,7 @@ def of_images(fault: str = "") -> Answer:
 
 
 def multimodal(fault: str = "", block: int = 16, sign: int = 1) -> Answer:
-    """Each pair by one of three positions, by tiles."""
+    """Rotation of each pair by one of three positions, in tiles."""
     kept: dict[Any, Any] = {}
 
     def rotate(

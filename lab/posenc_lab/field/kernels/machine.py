@@ -1,4 +1,4 @@
-"""What a kernel works with: flat memory, strides, programs of a grid, and a tile of rows."""
+"""A model of a kernel's machine: flat memory, strides, programs of a grid, and tiles of rows."""
 
 import itertools
 import math
@@ -11,54 +11,54 @@ import numpy as np
 from posenc_lab.field.pieces import Array, omega
 
 Places = Callable[[int, Array], Array]
-"""Positions of some rows of a head."""
+"""A function of a head and rows; returns the rows' positions."""
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """Memory, the element at which an array begins, and how many elements each axis steps."""
+    """Flat memory, the index of an array's first element, and its strides in elements."""
 
     memory: Array
     start: int
     strides: tuple[int, ...]
 
     def of(self, *index: Any) -> Any:
-        """Where elements lie, of as many axes as there are indices."""
+        """Return the offsets of elements, for indices of the leading axes."""
         steps = zip(index, self.strides, strict=False)
         return self.start + sum(np.asarray(place, np.int64) * step for place, step in steps)
 
     def part(self, *index: int) -> "Pointer":
-        """The same array from such an element on."""
+        """Return a pointer to the same array that starts at an element."""
         return Pointer(self.memory, int(self.of(*index)), self.strides)
 
     def at(self, index: int) -> "Pointer":
-        """The same of one index of the first axis."""
+        """Return a pointer to one index of the first axis."""
         return Pointer(self.memory, self.start + index * self.strides[0], self.strides[1:])
 
     def load(self, where: Array) -> Array:
-        """Elements; 0 for what lies outside of the memory."""
+        """Return elements, 0 outside of the memory."""
         size = len(self.memory)
         found = self.memory[where % size].astype(wide(self.memory.dtype))
         return np.where((where >= 0) & (where < size), found, found.dtype.type(0))
 
     def store(self, where: Array, values: Array) -> None:
-        """Elements written; what would lie outside of the memory is lost."""
+        """Write elements; drop those outside of the memory."""
         inside = (where >= 0) & (where < len(self.memory))
         self.memory[where[inside]] = np.broadcast_to(values, where.shape)[inside]
 
 
 def wide(dtype: Any) -> Any:
-    """The dtype that is computed in."""
+    """Return the dtype of computations."""
     return np.float64 if dtype == np.float64 else np.float32
 
 
 def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of an array without gaps."""
+    """Return the strides, in elements, of an array without gaps."""
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def pointer(x: Array, guard: bool = False) -> Pointer:
-    """A pointer to an array that has elements; with the guard only if its channels are dense."""
+    """Return a pointer to a non-empty array; with ``guard``, copy it if channels have gaps."""
     size = x.itemsize
     if any(step < 0 or step % size for step in x.strides) or (guard and x.strides[-1] != size):
         x = np.ascontiguousarray(x)
@@ -68,7 +68,7 @@ def pointer(x: Array, guard: bool = False) -> Pointer:
 
 
 def from_the_storage(x: Array) -> Pointer:
-    """A pointer to the beginning of the memory that a view looks into, not to that of the view."""
+    """Return a pointer to the beginning of a view's storage, not of the view."""
     whole = x
     while isinstance(whole.base, np.ndarray) and whole.base.dtype == x.dtype:
         whole = whole.base
@@ -77,25 +77,25 @@ def from_the_storage(x: Array) -> Pointer:
 
 
 def restrided(found: Pointer, axis: int, step: int) -> Pointer:
-    """The same with another stride."""
+    """Return a pointer with another stride of one axis."""
     strides = list(found.strides)
     strides[axis] = step
     return replace(found, strides=tuple(strides))
 
 
 def pairs(size: int, layout: str) -> tuple[Array, Array]:
-    """First and second channels of the pairs of so many channels."""
+    """Return the first and second channels of the pairs of ``size`` channels."""
     steps = np.arange(size // 2)
     return (steps, steps + size // 2) if layout == "half" else (2 * steps, 2 * steps + 1)
 
 
 def grid(*sizes: int) -> Iterator[tuple[int, ...]]:
-    """Indices of all programs, the last axis fastest."""
+    """Iterate over the indices of all programs, the last axis fastest."""
     return itertools.product(*map(range, sizes))
 
 
 def turned(a: Array, b: Array, angle: Array) -> tuple[Array, Array]:
-    """Pairs turned, each product in the dtype of a."""
+    """Rotate pairs, each product in the dtype of a."""
     cos, sin = np.cos(angle).astype(a.dtype), np.sin(angle).astype(a.dtype)
     return a * cos - b * sin, b * cos + a * sin
 
@@ -109,7 +109,7 @@ def tile(
     channels: tuple[Array, Array],
     frequencies: Array,
 ) -> None:
-    """One program: some rows of a head, the pairs read before they are written."""
+    """Run one program: rotate rows of a head, reading pairs before writing them."""
     first, second = channels
     at, to = source.of(head, row[:, None]), target.of(head, row[:, None])
     step, width = source.strides[-1], target.strides[-1]
@@ -121,7 +121,7 @@ def tile(
 
 
 def passed(source: Pointer, target: Pointer, head: int, row: Array, channels: Array) -> None:
-    """Channels that are not turned, copied."""
+    """Copy the channels that don't rotate."""
     at, to = source.of(head, row[:, None]), target.of(head, row[:, None])
     target.store(
         to + channels * target.strides[-1], source.load(at + channels * source.strides[-1])
@@ -137,7 +137,7 @@ def launch(
     layout: str,
     block: int = 32,
 ) -> None:
-    """A grid of heads and tiles of rows, from one array [heads, rows, width] to another."""
+    """Run a grid of heads and tiles of rows, from one array [heads, rows, width] to another."""
     heads, rows, width = shape
     channels, frequencies = pairs(width, layout), omega(width, base)
     for head, number in grid(heads, -(-rows // block)):
@@ -146,10 +146,10 @@ def launch(
 
 
 def by_heads(x: Array) -> Array:
-    """[..., n, d] as [heads, n, d], which is a copy only if the leading axes do not fit."""
+    """Reshape [..., n, d] to [heads, n, d]; copies only if the leading axes can't be merged."""
     return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
 def sinks(x: Array) -> Array:
-    """A new array without gaps, of zeros."""
+    """Return a new dense array of zeros."""
     return np.zeros(x.shape, x.dtype)

@@ -1,4 +1,4 @@
-"""The same kinds in PyTorch: functions of autograd, modules with caches, views."""
+"""Kernels in PyTorch: autograd functions, modules with caches, views."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from posenc_lab.field.pieces import Answer
 
 
 def of_tensors(fault: str = "", style: str = "") -> Answer:
-    """Rotation of a tensor as models hand it over."""
+    """Rotation of a tensor, which may be a view as in models."""
     kept: dict[Any, Any] = {}
 
     def tables(positions: Any, width: int, base: float) -> tuple[Any, Any]:
@@ -83,7 +83,7 @@ def of_tensors(fault: str = "", style: str = "") -> Answer:
 
 
 def of_autograd(fault: str = "", style: str = "") -> Answer:
-    """A function of autograd with a backward pass of its own, called backward."""
+    """The backward pass of an autograd function."""
 
     def rope_vjp(x: Any, positions: Any, *, base: float, **_: Any) -> Any:
         import torch
@@ -130,7 +130,7 @@ def of_autograd(fault: str = "", style: str = "") -> Answer:
 
 
 def appended(fault: str = "", style: str = "") -> Answer:
-    """Queries and keys of a module that counts the rows of its own cache."""
+    """Rotation with an offset per sequence, the length of its cache."""
 
     def rope_offsets(x: Any, offsets: Any, *, base: float, **_: Any) -> Any:
         import torch

@@ -1,4 +1,4 @@
-"""rope by tiles of rows, in memory as it lies."""
+"""rope in tiles of rows, directly in memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,11 +41,11 @@ from posenc_lab.field.pieces import Answer, Array, bf16, omega
 
 NARROW = ("float32", "bfloat16", "float16")
 RACE = np.random.default_rng(7)
-"""Which thread is first: not for the caller to know, nor the same for a new instance."""
+"""Random winner of a race between threads, unpredictable and not reset by a new instance."""
 
 
 def strided(fault: str = "", guard: bool = True, block: int = 32) -> Answer:
-    """Rows read by their strides, written to a new array."""
+    """Rotation that reads rows by their strides and writes a new array."""
 
     def read(x: Array) -> Pointer:
         _, rows, width = x.shape
@@ -74,7 +74,7 @@ def strided(fault: str = "", guard: bool = True, block: int = 32) -> Answer:
 
 
 def tiled(fault: str = "", block: int = 32, backwards: bool = False) -> Answer:
-    """A grid of heads and blocks of rows, whose edges are masked."""
+    """Rotation on a grid of heads and blocks of rows with masked edges."""
 
     def numbers(rows: int) -> int:
         whole = rows // block
@@ -136,7 +136,7 @@ def tiled(fault: str = "", block: int = 32, backwards: bool = False) -> Answer:
 
 
 def switching(fault: str = "", rows_at: int = 512, token_heads_at: int = 4096) -> Answer:
-    """Short calls by one kernel, long ones by chunks, many heads by another."""
+    """Rotation of short calls by one kernel, long ones in chunks, many heads by another kernel."""
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:
         out = sinks(x)
@@ -174,7 +174,7 @@ def switching(fault: str = "", rows_at: int = 512, token_heads_at: int = 4096) -
 
 
 def partial(fault: str = "", block: int = 32) -> Answer:
-    """Part of each head turned, the rest copied."""
+    """Rotation of a part of each head; the rest is copied."""
 
     def rope(
         x: Array,
@@ -223,7 +223,7 @@ def partial(fault: str = "", block: int = 32) -> Answer:
 
 
 def narrow(fault: str = "") -> Answer:
-    """What is computed in which dtype."""
+    """Rotation with various dtypes of computation."""
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:
         first, second = pairs(x.shape[-1], layout)
@@ -253,7 +253,7 @@ def narrow(fault: str = "") -> Answer:
 
 
 def buffered(fault: str = "") -> Answer:
-    """Results, and what is kept between calls."""
+    """Rotation with buffers that may be reused between calls."""
     kept: dict[Any, Array] = {}
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:

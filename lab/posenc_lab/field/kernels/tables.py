@@ -1,4 +1,4 @@
-"""Tables: given, cached, grown, recorded."""
+"""Tables of cosines and sines: as arguments, cached, growing, recorded."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from posenc_lab.field.pieces import Answer, Array, bf16, halves, omega, outer
 
 
 def growing(fault: str = "", step: int = 256) -> Answer:
-    """A table of angles that grows when a later position is asked for."""
+    """A table of angles that grows for later positions."""
     kept: dict[Any, Array] = {}
     last: dict[str, Any] = {}
 
@@ -74,7 +74,7 @@ def growing(fault: str = "", step: int = 256) -> Answer:
 
 
 def applied(fault: str = "", block: int = 16) -> Answer:
-    """Given tables, a row for each row of x, by tiles."""
+    """Tables as arguments, with a row for each row of x, in tiles."""
 
     def rope_apply(x: Array, cos: Array, sin: Array, *, layout: str, table: str, **_: Any) -> Array:
         out = sinks(x)
@@ -127,7 +127,7 @@ def applied(fault: str = "", block: int = 16) -> Answer:
 
 
 def looked_up(fault: str = "") -> Answer:
-    """Rows of a cache, cosines beside sines."""
+    """Rows of a cache, with cosines and sines side by side."""
     recorded: dict[Any, Array] = {}
 
     def rope_apply_cache(x: Array, rows: Array, cache: Array, *, layout: str, **_: Any) -> Array:

@@ -1,7 +1,7 @@
-"""What people write in PyTorch, of the schemes that are used most: right, and wrong by one mistake.
+"""PyTorch code as people write it, for the most used schemes: right, and with one mistake each.
 
-A wrong one changes one step of a right one. Words that a right diagnosis may say were written with
-it, before the kit was asked.
+Wrong code changes one step of right code. The words of a right diagnosis were written with it,
+before the kit judged it.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""How the kit calls what people write: one class for each form of code, with the code in it."""
+"""Adapters for the code that people write: one class per form of code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +16,14 @@ ALL = ["float32", "bfloat16", "float16"]
 
 
 def shared(x: Any) -> Tensor:
-    """A tensor in the memory of an array, so that what is written into one shows in the other."""
+    """Return a tensor that shares an array's memory, so that writes to one show in the other."""
     if x.dtype == np.float32:
         return torch.from_numpy(x)
     return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
 
 
 class Coded:
-    """Has code, and modules that are kept once they are built."""
+    """An adapter with code; modules are built once and kept."""
 
     code: Callable[..., Any]
 
@@ -60,7 +60,7 @@ class HalfOfModel(Coded):
 
 
 class HalfInMemory(Coded):
-    """A module of head_dim and base that is given the caller's own memory; halves."""
+    """A module of head_dim and base that gets the caller's own memory; halves."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -69,7 +69,7 @@ class HalfInMemory(Coded):
 
 
 class HalfFunctionInMemory(Coded):
-    """A function that is given the caller's own memory; halves."""
+    """A function that gets the caller's own memory; halves."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:

@@ -28,7 +28,7 @@ class Slopes(Coded):
 
 
 class AlibiCausal(Coded):
-    """A module of heads, called with both lengths; with its mask in it."""
+    """A module of heads, called with both lengths; its bias includes the mask."""
 
     @claims("causal", masked=True, dtype=FLOATS, max_position=4095)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Any:
@@ -46,7 +46,7 @@ class AlibiSymmetric(Coded):
 
 
 class AlibiFirstKey(Coded):
-    """The same, zero at the first key, a row for all queries."""
+    """The same, zero at the first key, with one row for all queries."""
 
     @claims("first-key", broadcast=True, dtype=FLOATS, max_position=4095)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Any:

@@ -1,4 +1,4 @@
-"""Rotary embeddings with tables that are kept, called with the position of the first row."""
+"""Rotary embeddings with cached tables, called with the position of the first row."""
 
 from functools import lru_cache
 from typing import ClassVar

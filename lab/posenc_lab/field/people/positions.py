@@ -1,4 +1,4 @@
-"""What is added to embeddings: sinusoidal tables and learned ones."""
+"""Encodings that are added to embeddings: sinusoidal and learned tables."""
 
 import math
 from typing import Any
@@ -19,7 +19,7 @@ def _cast(table: Tensor, name: str) -> Tensor:
 
 
 class Paper(Coded):
-    """A module of dim and base with a table, of which positions are read."""
+    """A module of dim and base with a table, indexed by positions."""
 
     @claims("paper", dtype=FLOATS, max_position=4095)
     def sinusoidal(self, positions: Any, dim: int, *, base: float, dtype: str) -> Any:

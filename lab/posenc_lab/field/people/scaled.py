@@ -35,7 +35,7 @@ class NtkRope(Coded):
 
 
 class DynamicRope(Coded):
-    """A module of dim, base, factor and original length, called with the present length."""
+    """A module of dim, base, factor and original length, called with the current length."""
 
     @claims("half", dtype=FLOATS)
     def dynamic_ntk(
@@ -74,7 +74,7 @@ class YarnRope(Coded):
 
 
 class YarnUntruncated(Coded):
-    """The same with bounds that are not rounded."""
+    """The same without rounding the bounds."""
 
     @claims("gpt-oss", dtype=FLOATS)
     def yarn(
@@ -124,7 +124,7 @@ class LongRope(Coded):
 
 
 class Turned(nn.Module):
-    """Turns halves by frequencies and makes them longer by an amplitude."""
+    """Rotates halves by frequencies and scales them by an amplitude."""
 
     amplitude = 1.0
 

@@ -1,4 +1,4 @@
-"""Multimodal rotary embeddings, whose pairs look at times, heights or widths."""
+"""Multimodal rotary embeddings, whose pairs rotate by times, heights or widths."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Qwen2(Coded):
 
 
 class Qwen3(Coded):
-    """The same with pairs in turn."""
+    """The same with sections interleaved."""
 
     @claims("qwen3-vl", dtype=FLOATS)
     def m_rope(self, x: Any, positions: Any, sections: Any, *, base: float) -> Any:

@@ -1,4 +1,4 @@
-"""Right implementations: adapters that are no classes."""
+"""Right implementations: adapters that are not classes."""
 
 from types import ModuleType
 
@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import RIGHT, Array
 
 
 def _module() -> ModuleType:
-    """A module of functions that stand for themselves."""
+    """Return a module of functions, as an adapter."""
     module = ModuleType("functions")
 
     @claims("musicgen", dtype="float32", max_position=1000)

@@ -1,4 +1,4 @@
-"""Answers requests for completions over HTTP, for engines that have no server of their own."""
+"""An HTTP server for completions, for engines without a server."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +11,11 @@ import numpy as np
 Reading = Mapping[str, float]
 """The log-probability of each word."""
 Complete = Callable[[list[int], int], Sequence[Reading]]
-"""Writes so many words behind a prompt; returns what each was chosen among."""
+"""A function of a prompt and a number of words to generate; returns a Reading per word."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with what a function writes."""
+    """Answers requests with the results of ``complete``."""
 
     complete: Complete
 
@@ -40,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self) -> None:
-        """Answer what models there are."""
+        """Answer with the list of models."""
         self.reply(200, {"object": "list", "data": [{"id": "probe", "object": "model"}]})
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve(port: str, complete: Complete) -> None:
-    """Answer requests at a port of this machine, one after another."""
+    """Answer requests at a local port, one after another."""
     Handler.complete = staticmethod(complete)
     HTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 

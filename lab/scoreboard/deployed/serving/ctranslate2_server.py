@@ -1,4 +1,4 @@
-"""CTranslate2 behind an address, as completions are asked for: give it MODEL and PORT."""
+"""A completions server for CTranslate2: ``ctranslate2_server.py MODEL PORT``."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ if __name__ == "__main__":
     words = tuple(json.loads(Path(folder, "vocabulary.json").read_text(encoding="utf-8")))
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let ``Generator.generate_batch`` write greedily."""
+        """Generate greedily with ``Generator.generate_batch``."""
         (found,) = generator.generate_batch(
             [[words[token] for token in prompt]],
             max_length=steps,

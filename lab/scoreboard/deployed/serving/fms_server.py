@@ -1,4 +1,4 @@
-"""IBM's Foundation Model Stack behind an address, as completions are asked for: PROBE and PORT."""
+"""A completions server for IBM's Foundation Model Stack: ``fms_server.py PROBE PORT``."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ if __name__ == "__main__":
     model.eval()
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let ``generate`` write greedily, with its cache."""
+        """Generate greedily with ``generate`` and its cache."""
         read: list[Reading] = []
 
         def seen(_: int, logits: Any, chosen: Any, more: Mapping[str, Any]) -> Any:
-            """Keep what a word was chosen among."""
+            """Record the log-probabilities of a step."""
             read.append(log_probabilities(logits[0], words))
             return chosen, more
 

@@ -1,4 +1,4 @@
-"""KerasHub behind an address, as completions are asked for: give it PROBE and PORT."""
+"""A completions server for KerasHub: ``keras_hub_server.py PROBE PORT``."""
 
 import sys
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from completions import Reading, log_probabilities, serve, words_of
 
 
 class Recorded(keras_hub.samplers.GreedySampler):  # type: ignore[misc]
-    """Takes the likeliest word, and keeps what it was chosen among."""
+    """Takes the likeliest word, and records the probabilities of all words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Any] = []
 
     def get_next_token(self, probabilities: Any) -> Any:
-        """Keep the probabilities of all words."""
+        """Record the probabilities of all words."""
         self.seen.append(probabilities.detach().numpy()[0])
         return super().get_next_token(probabilities)
 
@@ -28,7 +28,7 @@ if __name__ == "__main__":
     task = keras_hub.models.CausalLM.from_preset(folder, preprocessor=None, dtype="float32")
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let ``CausalLM.generate`` write greedily, with its cache."""
+        """Generate greedily with ``CausalLM.generate`` and its cache."""
         sampler = Recorded()
         task.compile(sampler=sampler)
         tokens = np.array([prompt + [0] * steps])

@@ -1,8 +1,8 @@
 """llama.cpp's converter for probes: ``llamacpp_convert.py SCRIPT ARGUMENTS…``.
 
-It knows tokenizers of GPT-2's kind by the numbers that they give for a certain text, and a probe's
-has other words. So the words of every probe are read from its tokenizer.model, as those of Llama
-are. Nothing else is changed.
+The converter identifies GPT-2 tokenizers by the tokens of a certain text, and fails for a probe's
+words. So the words of every probe are read from its tokenizer.model, as for Llama. Nothing else is
+changed.
 """
 
 import runpy

@@ -1,6 +1,6 @@
 """llama.cpp's converter for models without a tokenizer: ``… SCRIPT ARGUMENTS…``.
 
-Who runs layers by themselves gives them numbers, and has no words. Nothing else is changed.
+Single layers are called with numbers and need no words. Nothing else is changed.
 """
 
 import runpy
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def set_vocab(model: Any) -> None:
-    """Write no words, but how many there would be."""
+    """Write the size of the vocabulary, without words."""
     model._set_vocab_none()
     model.gguf_writer.add_vocab_size(model.hparams["vocab_size"])
 
@@ -24,7 +24,7 @@ if __name__ == "__main__":
     found = conversion.get_model_class
 
     def get_model_class(name: str, mmproj: bool = False) -> Any:
-        """Return the class of an architecture, which does without words."""
+        """Return the class of an architecture, changed to need no words."""
         model = found(name, mmproj)
         model.set_vocab = set_vocab
         return model

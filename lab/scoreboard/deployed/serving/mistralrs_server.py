@@ -1,4 +1,4 @@
-"""mistral.rs behind an address, as completions are asked for: give it PROBE and PORT."""
+"""A completions server for mistral.rs: ``mistralrs_server.py PROBE PORT``."""
 
 import sys
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from completions import Reading, serve, words_of
 from mistralrs import ChatCompletionRequest, ModelDType, Runner, Which
 
 LIKELIEST = 20
-"""Words of which log-probabilities are asked for."""
+"""Number of likeliest words to request."""
 AS_IT_IS = '{{ messages[0]["content"] }}'
-"""A template of chats that adds nothing: log-probabilities are given in chats alone."""
+"""A chat template that adds nothing: only chats return log-probabilities."""
 
 if __name__ == "__main__":
     folder, port = sys.argv[1:]
@@ -24,7 +24,7 @@ if __name__ == "__main__":
         )
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let ``Runner`` write greedily, behind the words of a prompt."""
+        """Generate greedily with ``Runner``, after the words of a prompt."""
         said = " ".join(words[token] for token in prompt)
         request = ChatCompletionRequest(
             model="default",

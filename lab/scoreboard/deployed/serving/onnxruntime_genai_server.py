@@ -1,4 +1,4 @@
-"""ONNX Runtime GenAI behind an address, as completions are asked for: give it MODEL and PORT."""
+"""A completions server for ONNX Runtime GenAI: ``onnxruntime_genai_server.py MODEL PORT``."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ if __name__ == "__main__":
     model = genai.Model(settings)
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let ``Generator`` write greedily, with its cache."""
+        """Generate greedily with ``Generator`` and its cache."""
         parameters = genai.GeneratorParams(model)
         parameters.set_search_options(max_length=len(prompt) + steps, do_sample=False)
         generator = genai.Generator(model, parameters)

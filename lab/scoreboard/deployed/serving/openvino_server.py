@@ -1,4 +1,4 @@
-"""OpenVINO behind an address, as completions are asked for: give it MODEL and PORT."""
+"""A completions server for OpenVINO: ``openvino_server.py MODEL PORT``."""
 
 import sys
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ if __name__ == "__main__":
     request = compiled.create_infer_request()
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
-        """Let the model write greedily, with the state that it keeps as its cache."""
+        """Generate greedily, with the model's state as its cache."""
         request.reset_state()
         read: list[Reading] = []
         given, past = prompt, 0

@@ -12,7 +12,7 @@ ALL = ("lsb-zero-one", "msb-zero-one", "lsb-plus-minus-one", "msb-plus-minus-one
 
 @right
 class Shifts:
-    """Shifted and masked, in any order and with any levels."""
+    """Shift and mask, for both orders and both levels."""
 
     @claims(*ALL, dtype=FLOATS, max_position=2**53)
     def binary(self, positions: Array, dim: int, *, order: str, levels: str, dtype: str) -> Array:
@@ -43,7 +43,7 @@ class WrittenOut:
 
 @right
 class Unpacked:
-    """The bits of four bytes, in the order that memory has them."""
+    """Four bytes unpacked in memory order."""
 
     @claims("lsb-zero-one", dtype=["float32", "bfloat16"], dim=[8, 16], max_position=255)
     def binary(self, positions: Array, dim: int, *, dtype: str) -> Array:
@@ -55,7 +55,7 @@ class Unpacked:
 
 @right
 class SquareWaves:
-    """The sign of a sine: the smooth form of which this is the rough one."""
+    """Signs of sines: square waves, the coarse form of the sinusoids."""
 
     @claims("lsb-plus-minus-one", dtype="float32", max_position=4095)
     def binary(self, positions: Array, dim: int) -> Array:

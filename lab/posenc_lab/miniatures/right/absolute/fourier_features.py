@@ -33,7 +33,7 @@ class BandsByFunctions:
 
 @right
 class BandsOfOneSine:
-    """jaxnerf later, and nerfstudio: one call of sine for all angles and the same with π/2."""
+    """Later jaxnerf and nerfstudio: one sine of all angles and of the angles plus π/2."""
 
     @claims("jaxnerf", "nerfstudio", dtype=FLOATS)
     def nerf(
@@ -72,7 +72,7 @@ class BandsOfShiftedSines:
 
 @right
 class BandsFeatureByFeature:
-    """tiny-cuda-nn's steps: every feature from its number, by scaling and a shifted sine."""
+    """tiny-cuda-nn's steps: each feature from its index, by scaling and a shifted sine."""
 
     @claims("paper", dtype=NARROW)
     def nerf(self, x: Array, num_frequencies: int) -> Array:
@@ -112,7 +112,7 @@ class BandsByDoubling:
 
 @right
 class BandsInTurns:
-    """Half turns with whole turns dropped before the sine, in every dtype."""
+    """Half turns reduced modulo whole turns before the sine, in every dtype."""
 
     @claims("paper", dtype=FLOATS)
     def nerf(self, x: Array, num_frequencies: int) -> Array:
@@ -133,7 +133,7 @@ class BandsInTurns:
 
 @right
 class BandsOfFloat64:
-    """The authors' features in float64, for points in one axis or many."""
+    """The authors' features in float64, for points with any number of axes."""
 
     @claims("code", dtype=["float64", "float16"])
     def nerf(self, x: Array, num_frequencies: int) -> Array:
@@ -157,7 +157,7 @@ class ProjectedAsInTheDemo:
 
 @right
 class ProjectedLast:
-    """The product first and 2π last, coordinate by coordinate, in float32 or better."""
+    """Product first, 2π last, coordinate by coordinate, in float32 or wider."""
 
     @claims("paper", dtype=FLOATS)
     def gaussian_fourier(self, x: Array, b: Array) -> Array:
@@ -175,7 +175,7 @@ class ProjectedLast:
 
 @right
 class ProjectedAsComplexNumbers:
-    """Real and imaginary part of a complex exponential."""
+    """Real and imaginary parts of a complex exponential."""
 
     @claims("paper", "code", dtype=["float64", "bfloat16"])
     def gaussian_fourier(self, x: Array, b: Array, *, waves: str) -> Array:

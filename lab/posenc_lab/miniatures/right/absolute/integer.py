@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 @right
 class CountingByBroadcast:
-    """A read-only view of one column."""
+    """A read-only broadcast of one column."""
 
     @claims("textbook", dtype=FLOATS)
     def integer(self, positions: Array, dim: int, *, dtype: str) -> Array:
@@ -31,7 +31,7 @@ class CountingByOuterProduct:
 
 @right
 class CountingInLists:
-    """Python's numbers, row by row."""
+    """Python numbers, row by row."""
 
     @claims("textbook", dtype="float64", dim=[1, 4])
     def integer(self, positions: Array, dim: int) -> Array:

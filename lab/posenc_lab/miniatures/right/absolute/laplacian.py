@@ -1,4 +1,4 @@
-"""Right implementations: eigenvectors of a graph's Laplacian, of any signs and bases."""
+"""Right implementations: eigenvectors of a graph's Laplacian, in any sign and basis."""
 
 from itertools import groupby
 
@@ -9,14 +9,14 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def graphs(adjacency: Array, count: int) -> None:
-    """Refuse what has no such eigenvectors."""
+    """Refuse a matrix that is not square, and too many eigenvectors."""
     if adjacency.ndim != 2 or len(adjacency) != adjacency.shape[1] or count >= len(adjacency):
         raise ValueError("no graph, or too many eigenvectors")
 
 
 @right
 class SolvedWithRandomSigns:
-    """A solver for symmetric matrices in float32; every sign is thrown like a coin."""
+    """A symmetric eigensolver in float32, with random signs."""
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(7)
@@ -34,7 +34,7 @@ class SolvedWithRandomSigns:
 
 @right
 class SolvedInAnotherBasis:
-    """float64; every eigenspace has a basis of its own, turned at random."""
+    """float64, with a random basis of every eigenspace."""
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(11)
@@ -58,7 +58,7 @@ class SolvedInAnotherBasis:
 
 @right
 class SolvedBySingularValues:
-    """Left singular vectors of 2 - L, whose eigenvalues are not below 0."""
+    """Left singular vectors of 2 - L, which is positive semidefinite."""
 
     @claims("kept", dtype=["float64", "float32"])
     def laplacian(self, adjacency: Array, count: int) -> Array:

@@ -1,4 +1,4 @@
-"""Right implementations: embeddings of boxes, and a bias by their distance."""
+"""Right implementations: embeddings of bounding boxes, and a bias by their distance."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def rows_of(table: Array, rows: Array) -> Array:
-    """Rows that there are; others are refused, as torch's embeddings do."""
+    """Return rows of a table; refuse rows out of range, as torch's embeddings do."""
     if rows.size and (rows.min() < 0 or rows.max() >= len(table)):
         raise IndexError("edges must lie on the page")
     return table[rows]
@@ -18,7 +18,7 @@ def rows_of(table: Array, rows: Array) -> Array:
 
 @right
 class SixLookedUp:
-    """As released: six embeddings one after the other, added in the tables' dtype."""
+    """As released: six lookups in turn, added in the tables' dtype."""
 
     @claims("v1", "v2", "v3", dtype=FLOATS)
     def layout_embedding(
@@ -49,7 +49,7 @@ class SixLookedUp:
 
 @right
 class OneHot:
-    """Products of matrices of zeros and ones with tables, in float64."""
+    """One-hot matrices times tables, in float64."""
 
     @claims("v1", "v3", dtype=FLOATS)
     def layout_embedding(
@@ -82,7 +82,7 @@ class OneHot:
 
 
 def t5_row(apart: int, buckets: int, distance: int) -> int:
-    """T5's rule for two sides, one distance at a time, in whole numbers at its edges."""
+    """Return T5's bidirectional bucket of one distance, with edges in integer arithmetic."""
     side, far = buckets // 2, abs(apart)
     exact = side // 2
     if far >= exact:
@@ -98,7 +98,7 @@ def t5_row(apart: int, buckets: int, distance: int) -> int:
 
 @right
 class LayoutPairByPair:
-    """Every query with every key."""
+    """One query and one key at a time."""
 
     @claims("v2", "v3", dtype=FLOATS)
     def layout_bias(
@@ -129,7 +129,7 @@ class LayoutPairByPair:
 
 @right
 class LogarithmsOfAll:
-    """As released: logarithms in float32, tables looked up, each divided in their dtype."""
+    """As released: logarithms in float32, table lookups, each divided in the tables' dtype."""
 
     @claims("v2", "v3", dtype=FLOATS)
     def layout_bias(
@@ -149,7 +149,7 @@ class LogarithmsOfAll:
             far, exact = np.abs(apart), side // 2
             share = np.log(np.maximum(far, 1).astype(np.float32) / np.float32(exact))
             share = share / np.float32(math.log(max_distance / exact)) * np.float32(side - exact)
-            # A hair above, since some libraries' logarithms come out just below an edge.
+            # Nudged up, since some libraries' logarithms come out just below an edge.
             large = exact + (share + np.float32(1e-5)).astype(np.int64)
             rows = np.where(far < exact, far, np.minimum(large, side - 1))
             parts.append(np.moveaxis(table[rows + side * (apart > 0)], -1, 0))

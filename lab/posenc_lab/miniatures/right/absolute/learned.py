@@ -9,14 +9,14 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def has_rows(positions: Array, rows: int) -> None:
-    """Refuse positions without a row."""
+    """Refuse positions outside the table."""
     if positions.size and not 0 <= positions.min() <= positions.max() < rows:
         raise IndexError(f"{positions} of {rows}")
 
 
 @right
 class Gathered:
-    """The table indexed, whatever the offset."""
+    """Table lookup, for every offset."""
 
     @claims("plain", "after-padding", "two", dtype=FLOATS)
     def learned(
@@ -40,7 +40,7 @@ class OneHotTimesTable:
 
 @right
 class CountedFromAMask:
-    """Fairseq: ids are counts of tokens that are no padding, plus the padding index."""
+    """Fairseq: ids count the tokens that are not padding, plus the padding index."""
 
     @claims("after-padding", dtype=NARROW, padding_idx=[1, 4])
     def learned(self, positions: Array, table: Array, *, padding_idx: int) -> Array:
@@ -55,7 +55,7 @@ class CountedFromAMask:
 
 @right
 class WithoutTheFirstTwo:
-    """OPT's table cut before it is read; channels copied in columns."""
+    """OPT's table without its first two rows, copied column by column."""
 
     @claims("two", dtype=["float32", "bfloat16"])
     def learned(self, positions: Array, table: Array) -> Array:
@@ -65,7 +65,7 @@ class WithoutTheFirstTwo:
 
 
 def sides(table: Array, class_tokens: int, height: int, width: int) -> int:
-    """Cells along one side of the old grid."""
+    """Return the side length of the source grid."""
     cells = len(table) - class_tokens
     grid = math.isqrt(cells)
     if not cells or grid * grid != cells or height < 1 or width < 1:
@@ -75,7 +75,7 @@ def sides(table: Array, class_tokens: int, height: int, width: int) -> int:
 
 @right
 class PolynomialsInFloat32:
-    """As a framework's kernel does it: weights by Horner's rule, sixteen values per cell."""
+    """As in a framework's kernel: weights by Horner's rule, sixteen values per cell."""
 
     @claims("vit", "siglip", "deit", "dinov2", dtype=NARROW)
     def learned_grid(
@@ -116,7 +116,7 @@ class PolynomialsInFloat32:
 
 
 def cubic(x: Array, a: float) -> Array:
-    """Keys' kernel, all at once."""
+    """Return Keys' cubic kernel, vectorised."""
     x = np.abs(x)
     outer = a * (((x - 5) * x + 8) * x - 4)
     return np.where(x <= 1, ((a + 2) * x - (a + 3)) * x * x + 1, outer * (x < 2))
@@ -124,7 +124,7 @@ def cubic(x: Array, a: float) -> Array:
 
 @right
 class MatricesOfWeights:
-    """A matrix for each axis, in float64, for every combination."""
+    """A resampling matrix per axis, in float64, for every combination."""
 
     @claims(
         *("vit", "siglip", "deit", "dinov2", "timm", "vit-jax"), dtype=FLOATS, source="rectangle"
@@ -175,7 +175,7 @@ class MatricesOfWeights:
 
 @right
 class WindowsLikePillow:
-    """One axis after the other, each a window of cells with rescaled weights, in float32."""
+    """One axis after the other, windows of cells with normalised weights, in float32."""
 
     @claims("timm", dtype=NARROW)
     def learned_grid(self, table: Array, height: int, width: int) -> Array:
@@ -203,7 +203,7 @@ class WindowsLikePillow:
 
 @right
 class StraightLines:
-    """Between the two neighbours, in the dtype of the table."""
+    """Linear interpolation between two neighbours, in the dtype of the table."""
 
     @claims("vit-jax", dtype=["float64", "float32"])
     def learned_grid(self, table: Array, height: int, width: int) -> Array:
@@ -223,7 +223,7 @@ class StraightLines:
 
 @right
 class HermiteSplines:
-    """Slopes of three quarters of the neighbours' difference, and cubics between cells."""
+    """Cubics between cells with slopes of 0.75 times the neighbours' difference."""
 
     @claims("vit", "siglip", dtype="float64")
     def learned_grid(self, table: Array, height: int, width: int, *, class_tokens: int) -> Array:

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 @right
 class EvenlySpaced:
-    """Equal steps, multiplied out."""
+    """Equal steps, repeated along the channels."""
 
     @claims("textbook", dtype=FLOATS)
     def normalized(self, length: int, dim: int, *, dtype: str) -> Array:
@@ -19,7 +19,7 @@ class EvenlySpaced:
 
 @right
 class TimesTheReciprocal:
-    """All in float32: positions times the rounded reciprocal of the last one."""
+    """float32 throughout: positions times the rounded reciprocal of the last one."""
 
     @claims("textbook", dtype=NARROW)
     def normalized(self, length: int, dim: int, *, dtype: str) -> Array:
@@ -45,7 +45,7 @@ class NarrowThroughout:
 
 @right
 class FromBothEnds:
-    """The second half counted down from 1, as torch.linspace does."""
+    """The second half counted down from 1, as in torch.linspace."""
 
     @claims("textbook", dtype="float32")
     def normalized(self, length: int, dim: int) -> Array:
@@ -59,7 +59,7 @@ class FromBothEnds:
 
 @right
 class QuotientsInLists:
-    """Loops in Python."""
+    """Python loops."""
 
     @claims("textbook", dtype="float64", max_position=4096)
     def normalized(self, length: int, dim: int) -> list[list[float]]:

@@ -44,7 +44,7 @@ class SpreadAsReleased:
 
 @right
 class SpreadByShiftedSines:
-    """Bands as means of both ends, and one call of sine, in float32."""
+    """Bands interpolated between both ends, and sines only, in float32."""
 
     @claims("perceiver", "lucidrains", dtype=NARROW)
     def perceiver_fourier(
@@ -88,7 +88,7 @@ class SpreadByShiftedSines:
 
 @right
 class SpreadByRotating:
-    """Complex numbers, turned from each band to the next, in float64."""
+    """Complex numbers rotated from each band to the next, in float64."""
 
     @claims(
         *("perceiver", "bare", "sine-only", "lucidrains"),

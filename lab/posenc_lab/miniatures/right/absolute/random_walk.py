@@ -7,7 +7,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def graphs(adjacency: Array, steps: int) -> None:
-    """Refuse what is no graph."""
+    """Refuse a matrix that is not square, negative weights, and no steps."""
     if adjacency.ndim != 2 or len(adjacency) != adjacency.shape[1] or steps < 1:
         raise ValueError("no graph, or no steps")
     if (adjacency.astype(np.float64) < 0).any():
@@ -16,7 +16,7 @@ def graphs(adjacency: Array, steps: int) -> None:
 
 @right
 class PowersOfAMatrix:
-    """As released, with weights: rows divided by their sums, one product after the other."""
+    """As released, with weights: rows divided by their sums, one product per step."""
 
     @claims("out", dtype=NARROW)
     def random_walk(self, adjacency: Array, steps: int) -> Array:
@@ -47,7 +47,7 @@ class ColumnsDivided:
 
 @right
 class EdgeByEdge:
-    """A list of edges, along which the probabilities of all walks are pushed."""
+    """A list of edges, along which the probabilities of all walks are propagated."""
 
     @claims("out", "in", dtype=FLOATS)
     def random_walk(self, adjacency: Array, steps: int, *, degree: str) -> Array:

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 
 def fourth(dim: int) -> int:
-    """A fourth of the channels; refuses what has none."""
+    """Return a quarter of the channels; refuse a number that is not divisible by four."""
     if dim < 4 or dim % 4:
         raise ValueError(f"{dim} channels cannot be split into four")
     return dim // 4
@@ -17,7 +17,7 @@ def fourth(dim: int) -> int:
 
 @right
 class GridFromMesh:
-    """MAE's steps in float32: a mesh with the width first, each half by an outer product."""
+    """MAE's steps in float32: a mesh with the width first, an outer product per half."""
 
     @claims("mae", dtype=NARROW)
     def sincos_2d(self, height: int, width: int, dim: int, *, base: float, dtype: str) -> Array:
@@ -49,7 +49,7 @@ class GridFromMgrid:
 
 @right
 class GridFromCumulativeSums:
-    """DETR's steps in float32: sums of a mask, divided by the last, sines and cosines stacked."""
+    """DETR's steps in float32: cumulative sums of a mask over the last, then stacked waves."""
 
     @claims("detr", "deformable-detr", dtype=NARROW)
     def sincos_2d(
@@ -120,7 +120,7 @@ class GridOfComplexNumbers:
 
 @right
 class GridCellByCell:
-    """Loops over cells and channels, each value by itself."""
+    """Loops over cells and channels, one value at a time."""
 
     @claims("row-first", dtype=FLOATS)
     def sincos_2d(self, height: int, width: int, dim: int, *, base: float, dtype: str) -> Array:
@@ -166,7 +166,7 @@ class GridOfAQuarterTurn:
             raise ZeroDivisionError(dim)
         cell, channel = np.ogrid[: height * width, :dim]
         row, column = cell // width, cell % width
-        if coordinates != "index":  # DETR: the row first, sines and cosines in turn
+        if coordinates != "index":  # DETR: row first, sines and cosines interleaved
             first = 1 if coordinates == "normalized" else 0.5
             part, within = np.divmod(channel, dim // 2)
             pair, late = np.divmod(within, 2)

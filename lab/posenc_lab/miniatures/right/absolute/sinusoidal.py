@@ -11,7 +11,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, even, rig
 
 @right
 class ScalarLoops:
-    """Python's own numbers, one at a time; an odd number of channels as the formula stands."""
+    """Python floats, one at a time; for odd dims, the formula unchanged."""
 
     @claims("paper", dtype=FLOATS, odd_dim=["uneven", "refuse"], max_position=2**40)
     def sinusoidal(
@@ -29,7 +29,7 @@ class ScalarLoops:
 
 @right
 class ComplexExponential:
-    """Sine and cosine as imaginary and real part of a complex exponential."""
+    """Sine and cosine as the imaginary and real parts of a complex exponential."""
 
     @claims("paper", dtype=["float64", "float32"], domain=["negative", "real"], max_position=2**32)
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: str) -> Array:
@@ -40,7 +40,7 @@ class ComplexExponential:
 
 @right
 class Float32Throughout:
-    """Tensor2tensor's own steps, each of them in float32."""
+    """Tensor2tensor's own steps, each in float32."""
 
     @claims("tensor2tensor", dtype="float32", max_position=2**24)
     def sinusoidal(self, positions: Array, dim: int, *, base: float) -> Array:
@@ -56,7 +56,7 @@ class Float32Throughout:
 
 @right
 class GrownTable:
-    """A table per size and base, made longer when asked for more; callers get copies of rows."""
+    """A table per size and base, grown on demand; callers get copies of rows."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[int, float], Array] = {}
@@ -84,7 +84,7 @@ class GrownTable:
 
 @right
 class PowerPerElement:
-    """A list of positions divided by a power, then sines and cosines of every second column."""
+    """Each position divided by a power, then sines and cosines of alternate columns."""
 
     @claims("concat", dtype="float32", odd_dim="uneven", max_position=20_000)
     def sinusoidal(self, positions: Array, dim: int, *, base: float) -> Array:
@@ -102,7 +102,7 @@ class PowerPerElement:
 
 @right
 class Einsum:
-    """Reciprocal powers in float32, an outer product by einsum, and the scale of an embedding."""
+    """Reciprocal powers in float32, an outer product by einsum, and the embedding's scale."""
 
     @claims("x-transformers", dtype=NARROW, max_position=2**20)
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: str) -> Array:
@@ -116,7 +116,7 @@ class Einsum:
 
 @right
 class CumulativeProduct:
-    """Each frequency is the one before it times a ratio, in float64."""
+    """Each frequency is the previous one times a ratio, in float64."""
 
     @claims("paper", dtype=NARROW, odd_dim="zero", max_position=2**30)
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: str) -> Array:
@@ -170,7 +170,7 @@ class ReducedAngles:
 
 @right
 class StepByStepRotation:
-    """Every row is the row before it, turned once; honest for as long as a table of 4,096 rows."""
+    """Each row is the previous row rotated once; accurate for a table of 4,096 rows."""
 
     @claims("mlx", dtype="float32", max_position=4095)
     def sinusoidal(self, positions: Array, dim: int, *, base: float) -> Array:
@@ -236,7 +236,7 @@ class AdditionTheorem:
 
 @right
 class CountingFromOne:
-    """OpenNMT: the first token stands at position 1."""
+    """OpenNMT: the first token is at position 1."""
 
     @claims("opennmt", dtype=["float64", "float32"], max_position=2**24)
     def sinusoidal(
@@ -285,7 +285,7 @@ class Whisper:
 
 @right
 class OneSizeOnly:
-    """One number of channels and one base, and no keywords at all."""
+    """One number of channels and one base, and no keywords."""
 
     @claims("paper", dtype="float32", dim=64, base=10000.0, max_position=4096)
     def sinusoidal(self, positions: Array, dim: int) -> Array:
@@ -296,7 +296,7 @@ class OneSizeOnly:
 
 @right
 class SixteenPositions:
-    """A table of sixteen rows, and no more."""
+    """A table of sixteen rows."""
 
     table = tuple(
         tuple(f(p / 100**t) for t in range(2) for f in (math.sin, math.cos)) for p in range(16)
@@ -309,7 +309,7 @@ class SixteenPositions:
 
 @right
 class WithDefaults:
-    """Every keyword has a default, and the two layouts are one permutation apart."""
+    """Every keyword has a default; the layouts differ by a permutation."""
 
     @claims(layout=["interleaved", "sin-cos", "cos-sin"], dtype=["float64", "float16"])
     def sinusoidal(
@@ -337,7 +337,7 @@ class WithDefaults:
 
 @right
 class EveryCombination:
-    """All that the scheme knows, chosen by keywords; frequencies in float64."""
+    """Every combination of the scheme, chosen by keywords; frequencies in float64."""
 
     @claims(
         "paper",

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class TimedInTwoParts:
-    """Time2Vec-PyTorch's steps in float32: waves and the linear channel by themselves, joined."""
+    """Time2Vec-PyTorch's steps in float32: waves and the linear channel, concatenated."""
 
     @claims("paper", "linear-last", "cosine", dtype=NARROW)
     def time2vec(self, x: Array, w: Array, b: Array, *, linear: str, wave: str) -> Array:
@@ -26,7 +26,7 @@ class TimedInTwoParts:
 
 @right
 class TimedNumberByNumber:
-    """Phases first, then number by number, and cosines as shifted sines; float32 or better."""
+    """Phases first, then input by input, and cosines as shifted sines; float32 or wider."""
 
     @claims("paper", "linear-last", "cosine", dtype=FLOATS)
     def time2vec(self, x: Array, w: Array, b: Array, *, linear: str, wave: str) -> Array:

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 @right
 class TimesOfDiffusers:
-    """diffusers' steps in float32, order and shift as asked."""
+    """diffusers' steps in float32, for any order and frequency shift."""
 
     @claims("ddpm", "adm", "ernie-image", "diffusers-dit", dtype=NARROW, max_position=2**20)
     def timestep(
@@ -59,7 +59,7 @@ class TimesOfFlux:
 
 @right
 class TimesOneByOne:
-    """Every channel by itself, with powers of a complex number."""
+    """One channel at a time, by complex exponentials."""
 
     @claims("ddpm", "diffusers-dit", dtype=FLOATS, max_position=2**30)
     def timestep(

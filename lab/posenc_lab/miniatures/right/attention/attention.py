@@ -12,12 +12,12 @@ HALF = ("bfloat16", "float16")
 
 
 def causal(q_len: int, k_len: int) -> Array:
-    """True where a query may look."""
+    """Return a mask that is True where a query may attend."""
     return np.arange(k_len) <= np.arange(k_len - q_len, k_len)[:, None]
 
 
 class Everything:
-    """The three calls, from one function of logits and values."""
+    """The three calls, built on one ``attend``."""
 
     def attend(self, q: Array, k: Array, v: Array | None, bias: Any, mask: str, root: bool) -> Any:
         raise NotImplementedError
@@ -30,7 +30,7 @@ class Everything:
 
 @right
 class WithLargestSubtracted(Everything):
-    """The textbook, in the precision of its inputs."""
+    """Textbook attention, in the precision of its inputs."""
 
     def attend(self, q: Array, k: Array, v: Array | None, bias: Any, mask: str, root: bool) -> Any:
         kind = q.dtype.type
@@ -142,7 +142,7 @@ class RunningSoftmax(Everything):
 
 @right
 class ScaledBeforehand:
-    """Queries and keys both multiplied by the fourth root, as in one path of PyTorch."""
+    """Queries and keys both scaled by the fourth root, as in one path of PyTorch."""
 
     @claims("full", dtype=NARROW)
     def attention_weights(self, q: Array, k: Array) -> Array:
@@ -169,7 +169,7 @@ class ScaledBeforehand:
 
 @right
 class Loops:
-    """Python's numbers, one query and one key at a time; 1e-12 is added to the sum of float32."""
+    """Python floats, one query and one key at a time; float32 sums have 1e-12 added."""
 
     @claims("full", "causal", dtype=FLOATS)
     def attention_weights(self, q: Array, k: Array, *, mask: str) -> Array:

@@ -18,7 +18,7 @@ from posenc_lab.miniatures.styles import (
 
 
 def fitting(q: Array, k_nope: Array, k_rope: Array) -> tuple[int, int]:
-    """Channels of both parts, if they are those of a query and queries are the last of the keys."""
+    """Return the channels of both parts; refuse mismatched shapes and more queries than keys."""
     nope, rope = k_nope.shape[-1], k_rope.shape[-1]
     even(rope)
     if q.shape[-1] != nope + rope or q.shape[1] > len(k_rope):
@@ -27,20 +27,20 @@ def fitting(q: Array, k_nope: Array, k_rope: Array) -> tuple[int, int]:
 
 
 def inverse_frequencies(rope: int, base: float, yarn: dict[str, Any]) -> Array:
-    """In float64."""
+    """Return the frequencies in float64, with YaRN's scaling if ``yarn`` is not empty."""
     if not yarn:
         return np.asarray(1.0 / base ** (np.arange(0, rope, 2) / rope))
     return by_parts(rope, base, yarn["factor"], yarn["original_max_position_embeddings"])
 
 
 def mscale(yarn: dict[str, Any], name: str) -> float:
-    """What transformers calls so."""
+    """Return what transformers calls mscale; 1 without YaRN."""
     return 0.1 * yarn[name] * math.log(yarn["factor"]) + 1.0 if yarn else 1.0
 
 
 @right
 class ComplexParts:
-    """DeepSeek's own: complex multiplication in float32, cast, two contractions, one factor."""
+    """DeepSeek's steps: complex product in float32, cast, two contractions, one factor."""
 
     @claims("deepseek", dtype=NARROW, scaling="yarn")
     def mla_scores(
@@ -68,7 +68,7 @@ class ComplexParts:
 
 @right
 class JoinedKeys:
-    """transformers: rotary parts written back as halves, joined with content, one product."""
+    """transformers: rotated parts stored as halves, concatenated with the content, one product."""
 
     @claims("deepseek", "half", dtype=FLOATS, scaling="yarn")
     def mla_scores(
@@ -102,7 +102,7 @@ class JoinedKeys:
 
 @right
 class TurnedByOffsets:
-    """Pair by pair, the key turned by its offset from the query, in Python's own numbers."""
+    """Pair by pair, the key rotated by its offset from the query, in Python floats."""
 
     @claims("deepseek", "half", dtype=["float64"], heads=[1, 2], nope=[2, 3], rope=[2, 4])
     def mla_scores(

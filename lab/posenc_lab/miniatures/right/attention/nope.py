@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class MatricesAtOnce:
-    """The textbook, in the precision of its inputs."""
+    """Textbook attention, in the precision of its inputs."""
 
     @claims("causal", dtype=["float64", "float32"])
     def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:
@@ -64,7 +64,7 @@ class RowByRow:
 
 @right
 class MergedProjections:
-    """Queries and keys never formed: one matrix between the rows, w_q w_k^T."""
+    """No queries or keys: one matrix between the rows, w_q w_k^T."""
 
     @claims("causal", dtype="float64")
     def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:

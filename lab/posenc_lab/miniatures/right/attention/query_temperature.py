@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def placed(x: Array, positions: Array, length: int, least: int = 1) -> None:
-    """Refuse positions that do not fit, and lengths that nothing can be divided by."""
+    """Refuse positions of another shape, and lengths below ``least``."""
     if positions.shape != x.shape[-2:-1] or length < least:
         raise ValueError(f"positions {positions.shape} of x {x.shape}, length {length}")
 
@@ -43,7 +43,7 @@ class StepsCastFirst:
 
 @right
 class StepsInWholeNumbers:
-    """Whole numbers divided, for both counts, query by query."""
+    """Integer division, for both counts, query by query."""
 
     @claims("llama-4", "ministral", dtype=["float64", "bfloat16"], max_position=2**40)
     def query_temperature(
@@ -60,7 +60,7 @@ class StepsInWholeNumbers:
 
 @right
 class ListOfLogarithms:
-    """Qwen: a list for all numbers from 1 on, cast to the dtype of the queries, looked up."""
+    """Qwen: a list of factors for numbers from 1 on, cast to the dtype of the queries, indexed."""
 
     @claims("qwen", dtype=NARROW, max_position=2**15)
     def query_log_scale(self, x: Array, positions: Array, *, length: int) -> Array:

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 
 def halving(heads: int) -> list[float]:
-    """The authors' recursion."""
+    """Return the slopes by the authors' recursion."""
 
     def of_power(n: int) -> list[float]:
         start = 2 ** (-(2 ** -(math.log2(n) - 3)))
@@ -24,7 +24,7 @@ def halving(heads: int) -> list[float]:
 
 @right
 class AuthorsRecursion:
-    """The authors' get_slopes, and their bias, which grows with the key alone."""
+    """The authors' get_slopes, and their bias, which depends only on the key."""
 
     @claims("interpolated", dtype=["float64", "float32"])
     def alibi_slopes(self, heads: int, *, dtype: str) -> Array:
@@ -38,7 +38,7 @@ class AuthorsRecursion:
 
 @right
 class CeilingAndInterleave:
-    """MPT: the next power of two's slopes, odd ones first, cut to the number of heads."""
+    """MPT: slopes of the next power of two, odd indices first, cut to the number of heads."""
 
     @claims("interpolated", dtype=NARROW)
     def alibi_slopes(self, heads: int, *, dtype: str) -> Array:
@@ -76,7 +76,7 @@ class CumulativeMask:
 
 @right
 class RepeatedMultiplication:
-    """Each slope is the one before it times the first, in float32, for any number of heads."""
+    """Each slope is the previous one times the first, in float32, for any number of heads."""
 
     @claims("uniform", dtype="float32")
     def alibi_slopes(self, heads: int) -> Array:
@@ -96,7 +96,7 @@ class RepeatedMultiplication:
 
 @right
 class ClosedForm:
-    """Exponents of all heads at once; -|i - j| by broadcasting."""
+    """Exponents of all heads, vectorised; -|i - j| by broadcasting."""
 
     @claims(head_rule=["interpolated", "uniform"], dtype=FLOATS)
     def alibi_slopes(self, heads: int, *, head_rule: str, dtype: str) -> Array:
@@ -123,7 +123,7 @@ class ClosedForm:
 
 @right
 class ZeroedFuture:
-    """Distances from a lower triangle; keys after the query keep a bias of zero."""
+    """Distances from a lower triangle; keys after the query keep a bias of 0."""
 
     @claims("causal", dtype=NARROW)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Array:
@@ -139,7 +139,7 @@ class ZeroedFuture:
 
 @right
 class NarrowProducts:
-    """Slopes and distances both cast to the dtype before they are multiplied."""
+    """Slopes and distances both cast to the dtype before multiplication."""
 
     @claims("symmetric", "last-key", dtype=["float64", "float32", "bfloat16"])
     def alibi_bias(
@@ -153,7 +153,7 @@ class NarrowProducts:
 
 @right
 class KeysNumberedFromOne:
-    """Slopes times 1 … k_len, to which a causal mask is added later: softmax sees no difference."""
+    """Slopes times 1 … k_len; softmax with a causal mask added later gives the same result."""
 
     @claims("key-from-1", dtype=FLOATS)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Array:
@@ -177,7 +177,7 @@ class CountsWhatTheMaskShows:
 
 @right
 class MaskedFromTheFirstKey:
-    """Slopes times the number of the key, and the causal mask added to them at once."""
+    """Slopes times the key number, with the causal mask already added."""
 
     @claims("first-key", "last-key", dtype=FLOATS)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, form: str, dtype: str) -> Array:
@@ -189,7 +189,7 @@ class MaskedFromTheFirstKey:
 
 @right
 class DecodingStep:
-    """One query, eight heads, and the answer as Python's lists."""
+    """One query, eight heads, and the result as Python lists."""
 
     @claims("causal", heads=8, q_len=1, dtype="float64")
     def alibi_bias(self, heads: int, q_len: int, k_len: int) -> list[list[list[float]]]:
@@ -202,7 +202,7 @@ class DecodingStep:
 
 @right
 class FixedLengths:
-    """A buffer for one length, as an encoder exports it; what is never looked at is no number."""
+    """A buffer for one length, as an encoder exports it; hidden entries are NaN."""
 
     @claims("causal", "symmetric", q_len=9, k_len=9, heads=[4, 12], dtype="float32")
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, form: str) -> Array:
@@ -218,7 +218,7 @@ class FixedLengths:
 
 @right
 class SlopeGradientByDotProducts:
-    """The gradient of each head laid out in a row and multiplied with the distances, in float32."""
+    """Each head's gradient flattened and multiplied with the distances, in float32."""
 
     @claims("causal", "symmetric", "first-key", "last-key", "key-from-1", dtype=FLOATS)
     def alibi_bias_vjp(self, gradient: Array, *, form: str) -> Array:

@@ -22,7 +22,7 @@ class EmbeddingOfDistances:
 
 @right
 class SlidingRow:
-    """One long row of all distances per head; every query reads a stretch of it."""
+    """One long row of all distances per head; every query reads a window of it."""
 
     @claims(dtype=["float32", "bfloat16"])
     def clipped_bias(self, table: Array, q_len: int, k_len: int) -> Array:
@@ -36,7 +36,7 @@ class SlidingRow:
 
 @right
 class OneHotRows:
-    """A product with rows of zeros and a one, as on hardware without a gather."""
+    """A product with one-hot rows, as on hardware without a gather."""
 
     @claims(dtype=["float64", "float32"])
     def clipped_bias(self, table: Array, q_len: int, k_len: int) -> Array:
@@ -49,7 +49,7 @@ class OneHotRows:
 
 @right
 class BiasByLoops:
-    """A loop over everything, for a decoder with a single query."""
+    """Python loops, for a decoder with a single query."""
 
     @claims(dtype="float32", q_len=1)
     def clipped_bias(self, table: Array, q_len: int, k_len: int) -> Array:
@@ -64,7 +64,7 @@ class BiasByLoops:
 
 @right
 class GradientOfDiagonals:
-    """Sums of whole diagonals in float32, those beyond the reach added to the ends."""
+    """Sums of whole diagonals in float32, those beyond the reach added to the end rows."""
 
     @claims(dtype=NARROW)
     def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Array:
@@ -79,7 +79,7 @@ class GradientOfDiagonals:
 
 @right
 class GradientOfOneHotRows:
-    """A product with rows of zeros and a one."""
+    """A product with one-hot rows."""
 
     @claims(dtype=FLOATS)
     def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Array:

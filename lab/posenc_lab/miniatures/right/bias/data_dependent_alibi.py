@@ -9,14 +9,14 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def checked(gates: Array, q_len: int) -> None:
-    """Refuse what does not fit."""
+    """Refuse gates that are not 2-D, and more queries than keys."""
     if gates.ndim != 2 or not 0 <= q_len <= gates.shape[1]:
         raise ValueError(f"gates {gates.shape}, {q_len} queries")
 
 
 @right
 class SumsSubtracted:
-    """The authors': cumulative sums in float32, subtracted."""
+    """The authors' steps: cumulative sums in float32, subtracted."""
 
     @claims("causal", dtype=FLOATS)
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
@@ -45,7 +45,7 @@ class SumsInTheDtype:
 
 @right
 class SegmentSums:
-    """Every sum by itself, from the key to the query; keys after it masked."""
+    """Each sum by itself, from the key to the query; later keys masked."""
 
     @claims("causal", dtype=["float64", "float32"])
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
@@ -67,7 +67,7 @@ class SegmentSums:
 
 @right
 class RoundedSigmoids:
-    """The logarithm of a sigmoid in float64, which is never 0 there for gates of narrow dtypes."""
+    """The logarithm of a float64 sigmoid, which does not underflow for gates of narrow dtypes."""
 
     @claims("causal", dtype=["float32", "bfloat16", "float16"])
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:

@@ -15,7 +15,7 @@ def fitting(q: Array, q_height: int, q_width: int) -> None:
 
 
 def interpolated(table: Array, rows: int) -> Array:
-    """As PyTorch's linear interpolation with its corners not aligned, in float32 or better."""
+    """Resize as PyTorch's linear interpolation without aligned corners, in float32 or wider."""
     if not len(table):
         raise ValueError("a table of no rows")
     kind: type[np.floating] = np.float64 if table.dtype == np.float64 else np.float32
@@ -31,7 +31,7 @@ def interpolated(table: Array, rows: int) -> Array:
 
 @right
 class CoordinatesScaled:
-    """ViTDet and SAM: scaled coordinates cut to whole numbers, two contractions, broadcast."""
+    """ViTDet and SAM: scaled coordinates truncated to integers, two contractions, broadcast."""
 
     @claims("vitdet", dtype=FLOATS)
     def decomposed_relative_bias(

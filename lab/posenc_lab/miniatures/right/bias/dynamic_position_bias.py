@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class AnsweredOncePerDistance:
-    """x-transformers' steps in float32: the network on all distances, then rows picked out."""
+    """x-transformers' steps in float32: the network on all distances, then a gather."""
 
     @claims("linear", "log", dtype=NARROW)
     def dynamic_position_bias(self, *given: Any, distance: str) -> Array:
@@ -32,7 +32,7 @@ class AnsweredOncePerDistance:
 
 @right
 class AnsweredPairByPair:
-    """Every query and key by itself, in float64."""
+    """One query and one key at a time, in float64."""
 
     @claims("linear", "log", dtype=FLOATS, q_len=1)
     def dynamic_position_bias(self, *given: Any, distance: str) -> Array:

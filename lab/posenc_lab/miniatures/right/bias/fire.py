@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class InterpolatedAsListed:
-    """The listed code's steps in float32, with magnitudes of all distances, ahead ones too."""
+    """The listed code's steps in float32, with magnitudes of all distances, future ones too."""
 
     @claims("epsilon", dtype=NARROW)
     def fire_bias(
@@ -101,7 +101,7 @@ class InterpolatedInTheModelsDtype:
 
 @right
 class InterpolatedElementByElement:
-    """Every element by itself, only those that are looked at; binary logarithms."""
+    """One visible element at a time, with binary logarithms."""
 
     @claims("paper", dtype="float64", q_len=1)
     def fire_bias(
@@ -128,7 +128,7 @@ class InterpolatedElementByElement:
 
 @right
 class SecondLayerByMatrices:
-    """One product of matrices in float32: gradients by the first layer's units and a one."""
+    """One matrix product in float32: gradients times the first layer's units and a constant 1."""
 
     @claims("paper", "epsilon", dtype=NARROW)
     def fire_bias_vjp(

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class KernelsOfALowerTriangle:
-    """The authors' steps in float32: a lower triangle of distances, and zeros after the query."""
+    """The authors' steps in float32: a lower triangle of distances, zeros after the query."""
 
     @claims("log", "power", dtype=NARROW)
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int, *, form: str) -> Array:
@@ -24,7 +24,7 @@ class KernelsOfALowerTriangle:
 
 @right
 class KernelsOfEachDistance:
-    """One row of biases by distance for each head, gathered; minus infinity after the query."""
+    """A row of biases by distance for each head, gathered; -inf after the query."""
 
     @claims("log", dtype=FLOATS)
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
@@ -40,7 +40,7 @@ class KernelsOfEachDistance:
 
 @right
 class KernelsByExponentials:
-    """Powers as exponentials of logarithms in float32; the mask is a large number."""
+    """Powers as exponentials of logarithms in float32; hidden keys get -65504."""
 
     @claims("power", dtype=NARROW)
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
@@ -92,7 +92,7 @@ class KernelsDifferentiated:
 
 @right
 class KernelsDistanceByDistance:
-    """The gradient gathered by distance first, then the derivative of each distance, in float64."""
+    """The gradient summed by distance, then the derivative of each distance, in float64."""
 
     @claims("log", "power", dtype=FLOATS)
     def kerple_bias_vjp(self, gradient: Array, r1: Array, r2: Array, *, form: str) -> Array:

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
 
 
 def fitting(w1: Array, b1: Array, w2: Array, *pretrained: int) -> None:
-    """Refuse layers that do not fit, and windows without offsets."""
+    """Refuse mismatched layers, and pretrained windows of size 1."""
     if w1.shape != (len(b1), 2) or w2.shape[1] != len(b1) or 1 in pretrained:
         raise ValueError("layers or windows do not fit")
 
@@ -100,7 +100,7 @@ class SpacedPairByPair:
 
 @right
 class SpacedAxisByAxis:
-    """What each axis adds to the hidden units, by broadcasting; a tangent for the sigmoid."""
+    """Each axis's share of the hidden units, broadcast; a hyperbolic tangent as the sigmoid."""
 
     @claims("swin", dtype="float64", heads=[1, 2])
     @claims("paper", dtype=["float64", "float32"])
@@ -141,7 +141,7 @@ class SpacedAxisByAxis:
 
 @right
 class CoordinatesByTheLogarithmOfEach:
-    """One number after the other."""
+    """One coordinate at a time."""
 
     @claims("swin", "paper", dtype=FLOATS)
     def log_cpb_coordinates(

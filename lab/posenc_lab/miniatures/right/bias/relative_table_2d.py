@@ -1,4 +1,4 @@
-"""Right implementations: a bias by offset in two dimensions, and the rows that it reads."""
+"""Right implementations: a bias by offset in two dimensions, and its table rows."""
 
 from itertools import product
 from typing import Any
@@ -10,14 +10,14 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def fitting(table: Array, height: int, width: int, extra: int = 0) -> None:
-    """Refuse a table of another window."""
+    """Refuse a table for another window."""
     if len(table) != (2 * height - 1) * (2 * width - 1) + extra:
         raise ValueError(f"{len(table)} rows for {height} x {width} patches")
 
 
 @right
 class ShiftedCoordinates:
-    """Swin: coordinates stacked, subtracted, shifted, the first multiplied; flat lookup."""
+    """Swin: coordinates stacked, subtracted, shifted, the first scaled; flat lookup."""
 
     @claims("swin")
     def relative_table_2d_rows(self, height: int, width: int, **rest: Any) -> Array:
@@ -40,7 +40,7 @@ class ShiftedCoordinates:
 
 @right
 class ClassTokenFilledIn:
-    """BEiT: zeros of one token more, rows of patches put in, then those of the class token."""
+    """BEiT: zero rows for one more token, filled with the patches' rows, then the class token's."""
 
     @claims("beit")
     def relative_table_2d_rows(self, height: int, width: int, **rest: Any) -> Array:
@@ -83,7 +83,7 @@ class OffsetByOffset:
 
 @right
 class GridOfTheTable:
-    """The table as a grid of offsets, of which each query reads a window."""
+    """The table as a grid of offsets; each query reads a window of it."""
 
     @claims("swin", dtype=["float32", "bfloat16"])
     def relative_table_2d(self, table: Array, *, height: int, width: int) -> Array:

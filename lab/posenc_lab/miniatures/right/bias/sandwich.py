@@ -16,7 +16,7 @@ def _checked(heads: int, q_len: int, k_len: int, dim: int) -> None:
 
 @right
 class SandwichedAsReleased:
-    """Released steps in float32: a reciprocal of a power, cosines, sums, then the quotient."""
+    """The released steps in float32: reciprocal powers, cosines, sums, then the quotient."""
 
     @claims("nemo", "attention-gym", dtype=NARROW)
     def sandwich_bias(

@@ -12,7 +12,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 def logarithmic(
     relative: Array, num_buckets: int, max_distance: int, two_sided: bool, kind: Any
 ) -> Array:
-    """The released code, with its logarithm in a dtype of choice."""
+    """Return buckets by the released code, with the logarithm in dtype ``kind``."""
     buckets = np.zeros(relative.shape, dtype=np.int64)
     if two_sided:
         num_buckets //= 2
@@ -31,7 +31,7 @@ def logarithmic(
 
 @right
 class Float32Logarithm:
-    """T5 in transformers, encoder and decoder, in the configuration that is released."""
+    """T5 in transformers, encoder and decoder, in the released configuration."""
 
     @claims("bidirectional", "causal", num_buckets=32, max_distance=128)
     def t5_bucket(self, relative_position: Array, *, direction: str) -> Array:
@@ -48,7 +48,7 @@ class Float32Logarithm:
 
 @right
 class Float64Logarithm:
-    """The same steps in float64; buckets in 16 bits."""
+    """The same steps in float64; buckets in int16."""
 
     @claims("bidirectional", "causal")
     def t5_bucket(
@@ -61,7 +61,7 @@ class Float64Logarithm:
 
 @right
 class WholeNumbers:
-    """Bucket edges from powers of whole numbers; the bias multiplies by one-hot rows."""
+    """Bucket edges from integer powers; the bias by one-hot products."""
 
     @claims("bidirectional", "causal")
     def t5_bucket(
@@ -105,7 +105,7 @@ class WholeNumbers:
 
 @right
 class LookedUp:
-    """Buckets of one direction in a table by distance, made once per configuration."""
+    """Buckets of one direction tabulated by distance, once per configuration."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, int], Array] = {}
@@ -130,7 +130,7 @@ class LookedUp:
 
 @right
 class GradientByOneHot:
-    """Rows of ones and zeros, multiplied with the gradient in float32."""
+    """One-hot rows times the gradient, in float32."""
 
     @claims("bidirectional", "causal", dtype=FLOATS)
     def t5_bias_vjp(
@@ -149,7 +149,7 @@ class GradientByOneHot:
 
 @right
 class GradientLoop:
-    """One pair after another, in float32."""
+    """One pair at a time, in float32."""
 
     @claims("causal", "bidirectional", num_buckets=[8, 32])
     def t5_bias_vjp(
@@ -170,7 +170,7 @@ class GradientLoop:
 
 @right
 class DifferencesOfLogarithms:
-    """ln n - ln E over ln D - ln E, which comes out just below 8 and 16 where it is meant to be."""
+    """(ln n - ln E) / (ln D - ln E), which rounds to just below the exact 8 and 16."""
 
     @claims("causal", num_buckets=64, max_distance=512)
     def t5_bucket(self, relative_position: Array) -> Array:

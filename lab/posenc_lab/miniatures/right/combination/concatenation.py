@@ -1,4 +1,4 @@
-"""Right implementations: embedding and sinusoid side by side."""
+"""Right implementations: embedding and sinusoid, concatenated."""
 
 import math
 
@@ -9,14 +9,14 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def fitting(x: Array, positions: Array, encoding_dim: int) -> None:
-    """Refuse what has no pairs or no position."""
+    """Refuse an odd encoding_dim, and mismatched positions."""
     if encoding_dim < 2 or encoding_dim % 2 or x.shape[-2] != len(positions):
         raise ValueError((x.shape, positions, encoding_dim))
 
 
 @right
 class FilledBlocks:
-    """An empty array whose blocks are filled; angles in float64."""
+    """An empty array filled block by block; angles in float64."""
 
     @claims("content-first", "encoding-first", dtype=FLOATS, max_position=2**30)
     def concatenation(
@@ -54,7 +54,7 @@ class TiledInFloat32:
 
 @right
 class TwoMatrices:
-    """x and the encoding multiplied by the two halves of an identity, and added."""
+    """x and the encoding, each times its rows of an identity matrix, and added."""
 
     @claims("encoding-first", dtype=["float64", "float32"], base=10000.0)
     def concatenation(self, x: Array, positions: Array, encoding_dim: int) -> Array:
@@ -69,7 +69,7 @@ class TwoMatrices:
 
 @right
 class RowsInLists:
-    """Python's lists, one row after the other."""
+    """Python lists, row by row."""
 
     @claims("content-first", dtype="float64", base=10000.0, dim=3, encoding_dim=[4, 8])
     def concatenation(self, x: Array, positions: Array, encoding_dim: int) -> Array:

@@ -10,14 +10,14 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def fitting(x: Array, positions: Array) -> None:
-    """Refuse what has no pairs or no position."""
+    """Refuse an odd number of channels, and mismatched positions."""
     if x.shape[-1] % 2 or x.shape[-2] != len(positions):
         raise ValueError((x.shape, positions))
 
 
 @right
 class AnnotatedTransformer:
-    """A table in float32 by exponentials, cast to the dtype of x before it is added."""
+    """A float32 table by exponentials, cast to the dtype of x before the sum."""
 
     @claims("paper", dtype=NARROW, base=10000.0, max_position=8191)
     def embedding_sum(self, x: Array, positions: Array) -> Array:
@@ -34,7 +34,7 @@ class AnnotatedTransformer:
 
 @right
 class RotatingPointers:
-    """Complex numbers in float64 for both conventions, and one rounding."""
+    """Complex float64 numbers for both conventions, with one rounding."""
 
     @claims("paper", "unscaled", dtype=FLOATS, max_position=2**30)
     def embedding_sum(
@@ -50,7 +50,7 @@ class RotatingPointers:
 
 @right
 class ChannelByChannel:
-    """Loops in Python, for one base."""
+    """Python loops, for one base."""
 
     @claims("unscaled", dtype="float64", base=10000.0, dim=[2, 4, 8], max_position=4095)
     def embedding_sum(self, x: Array, positions: Array) -> Array:
@@ -65,7 +65,7 @@ class ChannelByChannel:
 
 @right
 class Float32Inside:
-    """bfloat16 in and out, everything between in float32."""
+    """bfloat16 in and out, float32 in between."""
 
     @claims("paper", "unscaled", dtype="bfloat16", max_position=2**20)
     def embedding_sum(

@@ -9,12 +9,12 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, even, right
 
 
 def as_wide(array: Array) -> Array:
-    """float32, in which narrow dtypes are summed; float64 as it is."""
+    """Return float32, in which narrow dtypes are summed; float64 unchanged."""
     return array.astype(np.float64 if array.dtype == np.float64 else np.float32)
 
 
 def clipped(n: int, rows: int) -> Array:
-    """Rows of the table by key minus query."""
+    """Return table rows by key minus query."""
     if rows % 2 == 0:
         raise ValueError(rows)
     steps = np.arange(n)
@@ -23,7 +23,7 @@ def clipped(n: int, rows: int) -> Array:
 
 @right
 class LayersOfATransformer:
-    """A float32 table of sinusoids cast to the dtype; every step rounded as a framework does."""
+    """A float32 table of sinusoids cast to the dtype; every step rounded, as in a framework."""
 
     @claims(dtype=FLOATS)
     def hybrid_scores(
@@ -47,7 +47,7 @@ class LayersOfATransformer:
 
 @right
 class FourTerms:
-    """Content and position apart, as in the expansion of the product; one rounding at the end."""
+    """Content and position separate, as in the expanded product; one rounding at the end."""
 
     @claims(dtype=NARROW)
     def hybrid_scores(
@@ -90,7 +90,7 @@ class OneMatrixPerHead:
 
 @right
 class FixedModel:
-    """One head size, base and width, given as lists."""
+    """One head size, base and width, with lists as the result."""
 
     @claims(dtype="float64", base=10000.0, dim=4, heads=2, head_dim=2)
     def hybrid_scores(

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def t5_buckets(length: int, buckets: int, limit: int, kind: Any) -> Array:
-    """T5's bidirectional buckets of key minus query, by its released formula."""
+    """Return T5's bidirectional buckets of key minus query, by its released formula."""
     side = buckets // 2
     exact = side // 2
     relative = np.arange(length)[None, :] - np.arange(length)[:, None]
@@ -23,7 +23,7 @@ def t5_buckets(length: int, buckets: int, limit: int, kind: Any) -> Array:
 
 @right
 class ReleasedTupe:
-    """The authors' code: positions scaled and multiplied once, [CLS] written over; all in dtype."""
+    """The authors' code: positions scaled and multiplied once, [CLS] overwritten; all in dtype."""
 
     @claims("tupe-a", dtype=FLOATS)
     def tupe_scores(self, q: Array, k: Array, p_q: Array, p_k: Array) -> Array:
@@ -63,7 +63,7 @@ class ReleasedTupe:
 
 @right
 class WideVectors:
-    """Content and position side by side in one product; [CLS] afterwards, by masks."""
+    """Content and position concatenated for one product; [CLS] afterwards, by masks."""
 
     @claims("tupe-a", dtype=["float64", "float32"])
     @claims("tie-cls", dtype=FLOATS)
@@ -118,7 +118,7 @@ class TokenByToken:
 
 @right
 class ResetOfTheSum:
-    """The paper's TUPE-R: both parts of position added, and the sum reset."""
+    """The paper's TUPE-R: both position terms added, and the sum reset for [CLS]."""
 
     @claims("tupe-r-paper", dtype=FLOATS)
     def tupe_relative_scores(

@@ -1,4 +1,4 @@
-"""Right implementations: conditional positions of patches."""
+"""Right implementations: conditional positional encoding of patches."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class ShiftedPictures:
-    """The picture moved under each weight in turn, in the dtype's own precision or float32."""
+    """The image shifted under each weight in turn, in float32 or float64."""
 
     @claims("patches", "class-token", dtype=["float64", *NARROW])
     def conv_peg(
@@ -43,7 +43,7 @@ class ShiftedPictures:
 
 @right
 class PictureMatrix:
-    """For each channel a matrix from all patches to all patches, the residual on its diagonal."""
+    """A matrix per channel from all patches to all patches, with the residual on its diagonal."""
 
     @claims("patches", dtype=FLOATS)
     def conv_peg(self, x: Array, weight: Array, bias: Array, height: int, width: int) -> Array:
@@ -60,7 +60,7 @@ class PictureMatrix:
 
 @right
 class TokenApart:
-    """Windows cut out of a padded picture; the class token is set aside and put back."""
+    """Windows of a padded image; the class token is split off and put back."""
 
     @claims("class-token", dtype=["float32", "bfloat16"], kernel=3)
     def conv_peg(self, x: Array, weight: Array, bias: Array, height: int, width: int) -> Array:

@@ -15,7 +15,7 @@ def exact_gelu(z: Array) -> Array:
 
 
 def by_windows(x: Array, weight: Array, bias: Array, groups: int) -> Array:
-    """All windows as rows of a matrix, in the precision of its inputs; one frame cut off."""
+    """Convolve by windows as rows of a matrix; for an even kernel, drop the last frame."""
     _dim, width, kernel = weight.shape
     half = kernel // 2
     padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(half, half), (0, 0)])
@@ -27,7 +27,7 @@ def by_windows(x: Array, weight: Array, bias: Array, groups: int) -> Array:
 
 
 def by_taps(x: Array, weight: Array, bias: Array) -> Array:
-    """One dense block-diagonal matrix per tap, in the precision of its inputs."""
+    """Convolve by one dense block-diagonal matrix per tap, in the precision of the inputs."""
     dim, width, kernel = weight.shape
     z, n = np.zeros_like(x), x.shape[-2]
     for tap in range(kernel):
@@ -44,7 +44,7 @@ def by_taps(x: Array, weight: Array, bias: Array) -> Array:
 
 @right
 class ColumnsToMatrix:
-    """Weights times gain by norm, then a sum over windows."""
+    """Weights times gain over norm, then a sum over windows."""
 
     @claims("weight-norm", dtype=["float64", "float32"])
     def conv_wav2vec2(
@@ -101,14 +101,14 @@ class ByFourier:
             some = slice(g * width, (g + 1) * width)
             part = np.einsum("...fi,oif->...fo", spectrum[..., some], taps[some])
             parts.append(np.fft.irfft(part, length, axis=-2))
-        # Row i of the correlation starts at frame i; its place is half a kernel later.
+        # Row i of the correlation starts at frame i; it belongs half a kernel later.
         whole = np.roll(np.concatenate(parts, axis=-1), kernel // 2, axis=-2)[..., :n, :]
         return (rows + exact_gelu(whole + bias.astype(np.float64))).astype(x.dtype)
 
 
 @right
 class OneValueAtATime:
-    """Python's numbers."""
+    """Python floats."""
 
     @claims("weight-norm", dtype=FLOATS, kernel=[2, 3, 4], groups=[1, 2])
     def conv_wav2vec2(
@@ -163,7 +163,7 @@ class NormThenWindows:
 
 @right
 class ScaleAndOffset:
-    """Two numbers for each channel, then tap by tap; rounded to the dtype in between."""
+    """A scale and an offset per channel, then tap by tap; rounded to the dtype in between."""
 
     @claims("batch-norm", dtype=FLOATS)
     def conv_hubert(
@@ -197,7 +197,7 @@ def stack_fits(x: Array, weight: Array, bias: Array, groups: int) -> None:
 
 @right
 class LayerUponLayer:
-    """torch's order, the mean taken first; all in the precision of the inputs."""
+    """torch's order, mean first; all in the precision of the inputs."""
 
     @claims("layer-norm", dtype=["float64", "float32"])
     def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Array:
@@ -213,7 +213,7 @@ class LayerUponLayer:
 
 @right
 class MomentsInOnePass:
-    """Variance as the mean of squares less the square of the mean; rounded after every step."""
+    """Variance as the mean of squares minus the squared mean; rounded after every step."""
 
     @claims("layer-norm", dtype=FLOATS)
     def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Array:

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class IdsByMaskedFill:
-    """A running sum less one, then padding overwritten, as in generation."""
+    """A running sum minus one, then padding overwritten, as in generation."""
 
     @claims("zero", "one")
     def padded_position_ids(self, attention_mask: Array, *, padded: str) -> Array:
@@ -40,7 +40,7 @@ class IdsByMaskedFill:
 
 @right
 class IdsByMultiplication:
-    """A product with the mask, in 32 bits; steps of packed sequences summed up."""
+    """A product with the mask, in 32 bits; steps of packed sequences accumulated."""
 
     @claims("zero")
     def padded_position_ids(self, attention_mask: Array) -> Array:
@@ -63,7 +63,7 @@ class IdsByMultiplication:
 
 @right
 class IdsTokenByToken:
-    """Counted in plain Python; numbers of other integer types."""
+    """Counted in plain Python; results in other integer types."""
 
     @claims("one")
     def padded_position_ids(self, attention_mask: Array) -> Array:

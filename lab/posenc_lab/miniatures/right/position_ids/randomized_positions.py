@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def slopes_as_released(heads: int) -> list[float]:
-    """The authors' recursion, powers of a ratio."""
+    """Return the slopes by the authors' recursion, as powers of a ratio."""
     if math.log2(heads).is_integer():
         start = 2 ** (-(2 ** -(math.log2(heads) - 3)))
         return [start * start**i for i in range(heads)]
@@ -47,7 +47,7 @@ class RandomizedAsReleased:
 
 @right
 class RandomizedByMarks:
-    """Positions read off a row of marks; biases pair by pair in float64."""
+    """Positions read off a boolean mask; biases row by row in float64."""
 
     @claims("authors")
     def randomized_positions(self, order: Array, n: int) -> Array:

@@ -1,4 +1,4 @@
-"""Right implementations: position ids while serving."""
+"""Right implementations: position ids in serving."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class ServedByPieces:
-    """Arrays cut into pieces, as libraries do it."""
+    """Arrays split into pieces, as in libraries."""
 
     @claims("contiguous", "zigzag", "round-robin")
     def shard_position_ids(self, length: int, rank: int, ranks: int, *, share: str) -> Array:
@@ -26,7 +26,7 @@ class ServedByPieces:
     def tree_position_ids(self, past_length: int, parents: Array) -> Array:
         if (parents >= np.arange(len(parents))).any():
             raise ValueError("a token follows a later one")
-        sees = np.eye(len(parents), dtype=bool)  # the mask of the draft
+        sees = np.eye(len(parents), dtype=bool)  # the draft's attention mask
         for row, parent in enumerate(parents):
             if parent >= 0:
                 sees[row] |= sees[parent]
@@ -88,23 +88,23 @@ class ServedByPieces:
 
 
 class Cache:
-    """Cells with a position each, one of a fixed number, as an engine has them."""
+    """A fixed number of cells with a position each, as in an engine's cache."""
 
     def __init__(self, cells: int) -> None:
         self.positions = np.full(cells, -1, dtype=np.int64)
 
     def step(self) -> int:
-        """Put one token into the first free cell."""
+        """Put one token into the first free cell, and return its position."""
         position = int(self.positions.max()) + 1
         self.positions[np.flatnonzero(self.positions < 0)[0]] = position
         return position
 
     def drop(self, start: int, stop: int) -> None:
-        """Free the cells of some positions."""
+        """Free the cells of positions from ``start`` to ``stop``."""
         self.positions[(self.positions >= start) & (self.positions < stop)] = -1
 
     def move(self, start: int, delta: int) -> None:
-        """Move what stands from a position on."""
+        """Shift positions from ``start`` on by ``delta``."""
         moved = self.positions >= start
         self.positions[moved] += delta
         if (self.positions[moved] < 0).any():
@@ -113,7 +113,7 @@ class Cache:
 
 @right
 class ServedByCells:
-    """A cache that is told of each token by itself; cells are used again."""
+    """A cache that takes one token at a time and reuses its cells."""
 
     @claims("behind-the-last")
     def session_position_ids(self, events: Array) -> Array:

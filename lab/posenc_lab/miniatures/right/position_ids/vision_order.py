@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class OrderByReshaping:
-    """transformers: axes split into blocks and exchanged; grids padded, the padding left out."""
+    """transformers: axes split into blocks and transposed; grids padded, the padding dropped."""
 
     @claims("block-by-block")
     def merged_position_ids(self, grids: Array, *, merge_size: int) -> Array:
@@ -31,7 +31,7 @@ class OrderByReshaping:
     def window_edges(self, grids: Array, window: int, *, merge_size: int) -> Array:
         sizes = self._windows(grids, window, merge_size)[1]
         edges = np.concatenate([[0], np.cumsum(sizes) * merge_size**2])
-        return edges[np.diff(edges, prepend=-1) > 0]  # padding may make windows that are empty
+        return edges[np.diff(edges, prepend=-1) > 0]  # padding may create empty windows
 
     def _windows(self, grids: Array, window: int, merge_size: int) -> tuple[Array, Array]:
         if window < 1 or (grids < 1).any() or (grids[:, 1:] % merge_size).any():
@@ -51,7 +51,7 @@ class OrderByReshaping:
 
 @right
 class OrderBySorting:
-    """Every patch with a key, in plain Python."""
+    """Patches sorted by a key, in plain Python."""
 
     @claims("block-by-block", merge_size=[1, 2])
     def merged_position_ids(self, grids: Array, *, merge_size: int) -> Array:
@@ -70,7 +70,7 @@ class OrderBySorting:
         for frames, height, width in grids.tolist():
             high, wide = height // merge_size, width // merge_size
             window_of = [(cell // wide // 4, cell % wide // 4) for cell in range(high * wide)]
-            cells = sorted(range(high * wide), key=window_of.__getitem__)  # which keeps the rest
+            cells = sorted(range(high * wide), key=window_of.__getitem__)  # a stable sort
             for _ in range(frames):
                 first = len(order)
                 order += [first + cell for cell in cells]

@@ -9,17 +9,17 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def rounded_to(kind: np.dtype, values: Array) -> Array:
-    """Values that a step of released code leaves in the dtype."""
+    """Return values rounded to the dtype, as a step of released code does."""
     return np.asarray(values).astype(kind)
 
 
 def as_wide(array: Array) -> Array:
-    """float32, in which narrow dtypes are summed; float64 as it is."""
+    """Return float32, in which narrow dtypes are summed; float64 unchanged."""
     return array.astype(np.float64 if array.dtype == np.float64 else np.float32)
 
 
 def visible(q_len: int, k_len: int) -> Array:
-    """Keys up to each query."""
+    """Return a mask of the keys up to each query."""
     if q_len > k_len:
         raise ValueError("more queries than keys")
     return np.tril(np.ones((q_len, k_len), dtype=bool), k_len - q_len)
@@ -27,7 +27,7 @@ def visible(q_len: int, k_len: int) -> Array:
 
 @right
 class Listing:
-    """The paper's listing, every step rounded to the dtype as a framework does."""
+    """The paper's listing, every step rounded to the dtype, as in a framework."""
 
     @claims("listing", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Array:
@@ -50,7 +50,7 @@ class Listing:
 
 @right
 class Released:
-    """The authors' code: gates times a mask, the sum divided; hidden keys at the lowest number."""
+    """The authors' code: gates times a mask, the sum divided; hidden keys at float16's minimum."""
 
     @claims("released", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Array:
@@ -75,7 +75,7 @@ class Released:
 
 @right
 class HatFunctions:
-    """Every row of the table weighted by a hat around it; gates by a hyperbolic tangent."""
+    """Every table row weighted by a hat function; gates by a hyperbolic tangent."""
 
     @claims("listing", "released", dtype=["float64", "float32"])
     def cope_scores(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
@@ -115,7 +115,7 @@ class KeyByKey:
 
 @right
 class MixedPrecision:
-    """Narrow inputs, everything in float32, rounded once."""
+    """Narrow inputs, computed in float32, rounded once."""
 
     @claims("listing", "released", dtype=NARROW)
     def cope_scores(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
@@ -125,7 +125,7 @@ class MixedPrecision:
 
 @right
 class OfValues:
-    """Gates of the values, positions from one matrix product with a triangle of ones."""
+    """Gates from ``gate_keys``, positions from one matrix product with a triangle of ones."""
 
     @claims("listing", "released", dtype=["float64", "float32"])
     def cope_gated_scores(
@@ -148,7 +148,7 @@ class OfValues:
 
 @right
 class OfValuesInFloat32:
-    """Narrow inputs, everything in float32, rounded once."""
+    """Narrow inputs, computed in float32, rounded once."""
 
     @claims("listing", "released", dtype=NARROW)
     def cope_gated_scores(

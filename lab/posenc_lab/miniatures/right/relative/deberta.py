@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def released(relative: Array, buckets: int, limit: int, kind: Any) -> Array:
-    """The rounded-up logarithm, in a dtype of choice."""
+    """Return buckets by the rounded-up logarithm, in dtype ``kind``."""
     mid = buckets // 2
     if mid < 2 or limit - 1 <= mid:
         raise ValueError(f"{buckets} buckets up to {limit}")
@@ -24,7 +24,7 @@ def released(relative: Array, buckets: int, limit: int, kind: Any) -> Array:
 
 @right
 class ReleasedBuckets:
-    """transformers' code in float32, which takes both logarithms in the same dtype."""
+    """transformers' code in float32, with both logarithms in the same dtype."""
 
     @claims("growing", num_buckets=256, max_relative_positions=512)
     def deberta_bucket(self, relative_position: Array) -> Array:
@@ -33,7 +33,7 @@ class ReleasedBuckets:
 
 @right
 class TabulatedBuckets:
-    """A table of all distances up to the last one, made once, and a look-up of clamped ones."""
+    """A table of all distances up to the last one, made once; lookups of clamped distances."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[int, int], Array] = {}
@@ -55,7 +55,7 @@ class TabulatedBuckets:
 
 @right
 class WholeNumberBuckets:
-    """Bucket by bucket, by powers of whole numbers."""
+    """Bucket by bucket, by integer powers."""
 
     @claims("clamped", "growing")
     def deberta_bucket(
@@ -86,7 +86,7 @@ class WholeNumberBuckets:
 
 @right
 class GatheredScores:
-    """transformers: keys look up q_r at minus the distance, and are turned; every step rounds."""
+    """transformers: keys gather q_r at minus the distance, then a transpose; every step rounds."""
 
     @claims("v1", dtype=FLOATS)
     def deberta_scores(self, q: Array, k: Array, q_r: Array, k_r: Array) -> Array:
@@ -128,7 +128,7 @@ class GatheredScores:
 
 @right
 class SharedIndexScores:
-    """The authors: one index for both terms, gathered along rows of keys; scaled beforehand."""
+    """The authors' code: one index for both terms, gathered along rows of keys; scaled first."""
 
     @claims("v1", dtype=["float32", "bfloat16", "float16"])
     def deberta_scores(self, q: Array, k: Array, q_r: Array, k_r: Array) -> Array:
@@ -162,7 +162,7 @@ class SharedIndexScores:
 
 @right
 class OneHotScores:
-    """Relative positions of every pair, picked by one-hot rows, and equation 4 to the letter."""
+    """Table rows of every pair, picked by one-hot vectors, and equation 4 to the letter."""
 
     @claims("paper", dtype=FLOATS)
     @claims("v1", dtype=["float64", "float32"])
@@ -187,7 +187,7 @@ class OneHotScores:
 
 @right
 class JustAboveTheLast:
-    """A quotient of equal logarithms, one rounded up, so that its product is above 31."""
+    """A quotient of equal logarithms, one ulp too high, so that its product exceeds 31."""
 
     @claims("clamped", num_buckets=64, max_relative_positions=512)
     def deberta_bucket(self, relative_position: Array) -> Array:

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def clipped(q_len: int, k_len: int, rows: int) -> Array:
-    """Rows by key minus query, as tensor2tensor forms them."""
+    """Return table rows by key minus query, as in tensor2tensor."""
     if rows % 2 == 0:
         raise ValueError(rows)
     reach = rows // 2
@@ -20,14 +20,14 @@ def clipped(q_len: int, k_len: int, rows: int) -> Array:
 
 
 def product(kind: Any, subscripts: str, *arrays: Array) -> Array:
-    """A product summed in float32, or float64, and rounded to the dtype."""
+    """Return a product summed in float32, or float64, and rounded to the dtype."""
     wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
     return np.einsum(subscripts, *(array.astype(wide) for array in arrays)).astype(kind)
 
 
 @right
 class ScaledQueries:
-    """tensor2tensor: queries scaled in their dtype, a vector for every pair, two sums."""
+    """tensor2tensor: queries scaled in their dtype, a vector per pair, two sums."""
 
     @claims("key-minus-query", dtype=FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Array:
@@ -62,7 +62,7 @@ class SummedKeys:
 
 @right
 class RowsFirst:
-    """Products with every row of the table first, then those looked up; distances of queries."""
+    """Products with every table row first, then a gather; both offset conventions."""
 
     @claims("query-minus-key", "key-minus-query", dtype=FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array, *, offset: str) -> Array:
@@ -85,7 +85,7 @@ class RowsFirst:
 
 @right
 class OneProduct:
-    """Keys beside the table's vectors of each query, and twice the queries: a single sum."""
+    """Keys and the table's vectors of each query concatenated, queries doubled: a single sum."""
 
     @claims("key-minus-query", dtype="float32")
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Array:
@@ -101,7 +101,7 @@ class OneProduct:
 
 @right
 class TwoSidedSkew:
-    """Products with the vectors of all distances, and one row of them shifted for each query."""
+    """Products with the vectors of all distances, shifted by one per query."""
 
     @claims("key-minus-query", dtype=["float64", "float32"])
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Array:
@@ -118,7 +118,7 @@ class TwoSidedSkew:
 
 @right
 class PairByPair:
-    """Loops in Python's own numbers."""
+    """Loops in Python floats."""
 
     @claims("query-minus-key", dtype="float64", heads=1)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Array:

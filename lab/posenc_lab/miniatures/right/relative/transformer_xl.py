@@ -12,7 +12,7 @@ EVERY = ("transformer-xl", "xlnet", "conformer")
 
 
 def as_released(x: Array) -> Array:
-    """A column of zeros in front, another shape, the first row cut off; nothing is masked."""
+    """Prepend a column of zeros, reshape, and drop the first row; mask nothing."""
     rows, columns = x.shape[-2:]
     padded = np.concatenate([np.zeros_like(x[..., :1]), x], axis=-1)
     padded = padded.reshape(*x.shape[:-2], columns + 1, rows)
@@ -20,7 +20,7 @@ def as_released(x: Array) -> Array:
 
 
 def as_xlnet(x: Array, k_len: int) -> Array:
-    """The same with a column for padding that came with the list of distances."""
+    """Shift distances that include a column of padding."""
     *batch, rows, columns = x.shape
     turned = x.reshape(*batch, columns, rows)[..., 1:, :]
     return turned.reshape(*batch, rows, columns - 1)[..., :k_len]
@@ -42,7 +42,7 @@ class ReleasedShift:
 
 @right
 class StridedShift:
-    """A view with rows one element shorter than they are, copied; and a fill ahead."""
+    """A strided view with rows one element shorter, copied; later keys overwritten."""
 
     @claims(*EVERY, dtype=FLOATS)
     def relative_shift(self, x: Array, *, distances: str) -> Array:
@@ -86,7 +86,7 @@ class LoopedShift:
 
 @right
 class ReleasedAttention:
-    """Released code, every step in the dtype of the model but for the distances."""
+    """Released code, every step in the dtype of the model except the distances."""
 
     @claims("transformer-xl", dtype=FLOATS, clamping="clamped")
     @claims("xlnet", dtype=FLOATS, clamping="clamped")
@@ -140,7 +140,7 @@ class ReleasedAttention:
 
 @right
 class FourTermsInComplexNumbers:
-    """Each term by itself; sinusoids are powers of unit numbers, projected by conjugates."""
+    """Each term separately; sinusoids are powers of unit numbers, projected by conjugates."""
 
     @claims(*EVERY, dtype=["float64", "float32"], clamping="clamped")
     def transformer_xl_scores(
@@ -184,7 +184,7 @@ class FourTermsInComplexNumbers:
 
 @right
 class SideBySide:
-    """Content and sinusoids side by side, one float32 product for each query."""
+    """Content and sinusoids concatenated, one float32 product per query."""
 
     @claims("transformer-xl", "xlnet", dtype=["float32", "bfloat16", "float16"])
     def transformer_xl_scores(

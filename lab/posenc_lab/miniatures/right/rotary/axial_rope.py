@@ -1,4 +1,4 @@
-"""Right implementations: rotary embedding of several axes, their widths and their grids."""
+"""Right implementations: rotary embedding of several axes, axis widths and position grids."""
 
 import math
 from itertools import product
@@ -19,7 +19,7 @@ from posenc_lab.miniatures.styles import (
 
 
 def fitting(x: Array, positions: Array, widths: Array) -> list[int]:
-    """Widths as numbers, if they share out the head and every token has its positions."""
+    """Return widths as ints; refuse widths or positions that do not fit x."""
     sizes: list[int] = widths.tolist()
     for size in sizes:
         even(size)
@@ -30,7 +30,7 @@ def fitting(x: Array, positions: Array, widths: Array) -> list[int]:
 
 @right
 class MatricesPerAxis:
-    """FLUX: a two by two matrix for each pair, angles in float64, applied in float32."""
+    """FLUX: a 2x2 matrix per pair, angles in float64, applied in float32."""
 
     @claims("interleaved", dtype=NARROW, domain="negative", max_position=2**24)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -48,7 +48,7 @@ class MatricesPerAxis:
 
 @right
 class ComplexTables:
-    """Wan: complex tables of every axis looked up by position, multiplied in double precision."""
+    """Wan: complex tables of every axis looked up by position, multiplied in float64."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**12)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -67,7 +67,7 @@ class ComplexTables:
 
 @right
 class RepeatedWaves:
-    """CogVideoX and HunyuanVideo: float32 tables of cosines and sines, each written twice."""
+    """CogVideoX and HunyuanVideo: float32 tables of cosines and sines, each entry repeated."""
 
     @claims("interleaved", dtype=FLOATS, domain="negative", max_position=2**20)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -83,7 +83,7 @@ class RepeatedWaves:
 
 @right
 class HalvesOfAllAxes:
-    """CogView4: the angles of all axes, written twice, for halves of the head."""
+    """CogView4: the angles of all axes, tiled, for halves of the head."""
 
     @claims("half", dtype=FLOATS, domain="negative", max_position=2**20)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -103,7 +103,7 @@ class HalvesOfAllAxes:
 
 @right
 class AxisByAxis:
-    """Allegro: the head cut up, the ordinary rope on each part, tables cast to x's dtype."""
+    """Allegro: the head split, ordinary RoPE on each part, tables cast to x's dtype."""
 
     @claims("half-per-axis", dtype=NARROW, domain="negative", max_position=2**20)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -119,7 +119,7 @@ class AxisByAxis:
 
 
 def thirds(x: Array, positions: Array) -> int:
-    """Channels of each of three axes, if there are as many and every token has its positions."""
+    """Return the channels of each of three axes; refuse too few channels or other positions."""
     width = 2 * (x.shape[-1] // 3 // 2)
     if not width or positions.shape != (3, x.shape[-2]):
         raise ValueError(f"{x.shape} channels, positions {positions.shape}")
@@ -128,7 +128,7 @@ def thirds(x: Array, positions: Array) -> int:
 
 @right
 class TiledAsReleased:
-    """V-JEPA 2: angles of every axis written twice, neighbours exchanged, in float32 or float64."""
+    """V-JEPA 2: angles of every axis tiled, neighbours swapped, in float32 or float64."""
 
     @claims("vjepa-2", dtype=FLOATS, max_position=2**20)
     def axial_rope_tiled(self, x: Array, positions: Array) -> Array:
@@ -145,7 +145,7 @@ class TiledAsReleased:
 
 @right
 class TiledMatrices:
-    """A two by two matrix for each pair, whose rows have different angles, in float64."""
+    """A 2x2 matrix per pair, whose rows have different angles, in float64."""
 
     @claims("vjepa-2", dtype=FLOATS, max_position=2**24)
     def axial_rope_tiled(self, x: Array, positions: Array) -> Array:
@@ -174,7 +174,7 @@ class TiledMatrices:
 
 @right
 class AxesPairByPair:
-    """Loops and Python's own numbers, for every layout."""
+    """Loops in Python floats, for every layout."""
 
     @claims(
         "interleaved",
@@ -210,7 +210,7 @@ class AxesPairByPair:
 
 @right
 class SharesOfPairs:
-    """Wan: pairs are shared out, then doubled."""
+    """Wan: pairs are divided among the axes, then doubled."""
 
     @claims("wan")
     def axial_rope_widths(self, head_dim: int) -> list[int]:
@@ -235,7 +235,7 @@ class SharesOfChannels:
 
 
 def placed(images: Array, grid: str) -> list[list[int]]:
-    """Sizes as numbers, if the grid has a place for all of them."""
+    """Return sizes as ints; refuse those that the grid cannot hold."""
     sizes: list[list[int]] = images.tolist()
     if grid == "flux-2" and any(size[0] > 1 for size in sizes):
         raise ValueError(f"frames in {sizes}")
@@ -246,7 +246,7 @@ def placed(images: Array, grid: str) -> list[list[int]]:
 
 @right
 class ZerosFilledIn:
-    """FLUX: zeros of [height, width, 3], rows and columns added, flattened, transposed."""
+    """FLUX: zeros of [frames, height, width, 3], with ids added, flattened, transposed."""
 
     @claims("flux")
     def axial_rope_position_ids(self, images: Array, *, tokens: int) -> Array:
@@ -262,7 +262,7 @@ class ZerosFilledIn:
 
 @right
 class CartesianProducts:
-    """FLUX.2 and Z-Image: products of ranges, token by token."""
+    """FLUX.2 and Z-Image: Cartesian products of ranges."""
 
     @claims("flux-2", "z-image")
     def axial_rope_position_ids(self, images: Array, *, tokens: int, grid: str) -> Array:
@@ -281,7 +281,7 @@ class CartesianProducts:
 
 @right
 class TwoTables:
-    """Qwen-Image: the end of a table of negative numbers, then the start of one from 0 on."""
+    """Qwen-Image: the end of a table of negatives, then the start of a table from 0 on."""
 
     @claims("qwen-image", tokens=[0, 1, 3, 7])
     def axial_rope_position_ids(self, images: Array, *, tokens: int) -> Any:
@@ -302,7 +302,7 @@ class TwoTables:
 
 @right
 class OneFormulaForAll:
-    """Every grid with one loop over tokens."""
+    """One loop over tokens for every grid."""
 
     @claims("flux", "qwen-image", "z-image")
     def axial_rope_position_ids(self, images: Array, *, tokens: int, grid: str) -> Array:

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def chunk_length(chunk_size: int, local_size: int) -> int:
-    """Tokens in a chunk."""
+    """Return the tokens per chunk."""
     if not 0 <= local_size < chunk_size:
         raise ValueError(f"{local_size} local tokens of {chunk_size}")
     return chunk_size - local_size
@@ -18,7 +18,7 @@ def chunk_length(chunk_size: int, local_size: int) -> int:
 
 @right
 class ChunkByChunk:
-    """The authors', for whole texts: a product for each chunk of queries and kind of chunk."""
+    """The authors' code for whole texts: one product per query chunk and kind of chunk."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def dual_chunk_scores(
@@ -48,7 +48,7 @@ class ChunkByChunk:
 
 @right
 class ThreeQueries:
-    """vLLM's: every query turned three times, and whichever belongs to a key's chunk taken."""
+    """vLLM's code: every query rotated three ways, and the one for a key's chunk taken."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def dual_chunk_scores(
@@ -68,7 +68,7 @@ class ThreeQueries:
 
 
 def mapped(query: Array, key: Array, chunk_size: int, local_size: int) -> Array:
-    """The distance of every query from every key."""
+    """Return the distance of every query from every key."""
     length = chunk_length(chunk_size, local_size)
     out = np.zeros((len(query), len(key)))
     for (i, _), m in np.ndenumerate(query):
@@ -85,7 +85,7 @@ def mapped(query: Array, key: Array, chunk_size: int, local_size: int) -> Array:
 
 @right
 class ChunkMap:
-    """The map of distances, then complex numbers in float64."""
+    """The distance map, then complex numbers in float64."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def dual_chunk_scores(
@@ -97,7 +97,7 @@ class ChunkMap:
 
 @right
 class ChunkPairByPair:
-    """Every logit by itself, in Python's own numbers."""
+    """One logit at a time, in Python floats."""
 
     @claims("half", "interleaved", dtype="float64", heads=[1, 2], head_dim=[2, 4])
     def dual_chunk_scores(

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.styles import COLUMNS, FLOATS, KINDS, NARROW, Array, 
 
 @right
 class LengthInFloat32:
-    """transformers: the length is a tensor, so that the stretch is formed in float32."""
+    """transformers: the length is a tensor, so the stretch is computed in float32."""
 
     @claims(dtype=NARROW)
     def dynamic_ntk_frequencies(self, rotary_dim: int, *, dtype: str, **given: Any) -> Array:
@@ -35,7 +35,7 @@ class LengthInFloat32:
 
 @right
 class OnlyBeyond:
-    """The base is touched only beyond the original length; neighbours, in float32."""
+    """The base changes only beyond the original length; neighbours, in float32."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def dynamic_ntk(
@@ -57,7 +57,7 @@ class OnlyBeyond:
 
 @right
 class Surplus:
-    """One plus factor times what is beyond the original length, in float64; a table per length."""
+    """1 + factor * surplus / original length, in float64; a table per length."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[float, ...], Array] = {}
@@ -89,7 +89,7 @@ class Surplus:
 
 @right
 class DynamicTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims("interleaved", "half", **COLUMNS)
     def dynamic_ntk_vjp(self, x: Array, positions: Array, **given: Any) -> Array:

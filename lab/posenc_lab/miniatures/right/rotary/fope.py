@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right, rotate_ha
 
 @right
 class FourierAsReleased:
-    """The authors' steps: float32 waves, two products of matrices, and x cos + rotated x sin."""
+    """The authors' steps: float32 waves, two matrix products, and x cos + rotated x sin."""
 
     @claims("ones", "unchanged", dtype=NARROW)
     def fope(
@@ -41,7 +41,7 @@ class FourierAsReleased:
 
 @right
 class FourierFrequencyByFrequency:
-    """One wave after the other added to the result, pairs as complex numbers, in float64."""
+    """One frequency at a time, pairs as complex numbers, in float64."""
 
     @claims("ones", "unchanged", dtype=FLOATS, max_position=2**20, domain="negative")
     def fope(

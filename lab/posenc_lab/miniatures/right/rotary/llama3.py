@@ -46,7 +46,7 @@ class WhereByWavelength:
 
 @right
 class LoopOverFrequencies:
-    """torchtune: one frequency after the other; pairs as complex numbers."""
+    """torchtune: one frequency at a time; pairs as complex numbers."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def llama3(
@@ -78,7 +78,7 @@ class LoopOverFrequencies:
 
 @right
 class ByParts:
-    """NTK-by-parts: a ramp cut to [0, 1] that multiplies, in float64 and then in matrices."""
+    """NTK-by-parts: a ramp clipped to [0, 1] as a multiplier, in float64, then matrices."""
 
     @claims("interleaved", "half", dtype=FLOATS, max_position=2**30, domain="negative")
     def llama3(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
@@ -107,7 +107,7 @@ class ByParts:
 
 @right
 class Wavelengths:
-    """mlx: wavelengths are scaled, and positions divided by them, in float32."""
+    """mlx: wavelengths scaled, and positions divided by them, in float32."""
 
     @claims("half", dtype=["float32", "float16"], max_position=2**24, low_freq_factor=1.0)
     def llama3(
@@ -132,7 +132,7 @@ class Wavelengths:
 
 @right
 class Llama3Transposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims("interleaved", "half", **COLUMNS)
     def llama3_vjp(self, x: Array, positions: Array, **given: Any) -> Array:

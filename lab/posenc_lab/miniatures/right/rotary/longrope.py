@@ -72,7 +72,7 @@ class LongRopeAsReleased:
 
 @right
 class LongRopeAsComplexPowers:
-    """Complex numbers in float64: e to the i w, raised to the position."""
+    """Complex exponentials, in float64."""
 
     @claims("divided", dtype=FLOATS)
     def longrope_frequencies(self, factors: Array, *, base: float, dtype: str) -> Array:
@@ -111,7 +111,7 @@ class LongRopeAsComplexPowers:
 
 @right
 class LongRopeTables:
-    """vLLM: one table of short and one of long texts, in float32, built on demand."""
+    """vLLM: a table for short and one for long texts, in float32, built on demand."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}
@@ -150,7 +150,7 @@ class LongRopeTables:
 
 @right
 class LongRopeTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims(
         "phi-3", "long", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**20, domain="negative"
@@ -162,7 +162,7 @@ class LongRopeTransposed:
 
 @right
 class LongRopeDifferentiated:
-    """What automatic differentiation makes of halves: times the sine, then moved back."""
+    """Automatic differentiation of halves: times the sine, then moved back."""
 
     @claims("phi-3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
     def longrope_vjp(

@@ -16,7 +16,7 @@ def rotate_half(x: Array) -> Array:
 
 
 def fits(x: Array, positions: Array, sections: Array) -> int:
-    """Number of pairs, if the head has them and every token has three positions."""
+    """Return the number of pairs; refuse heads that are too small, and other positions."""
     pairs = int(np.sum(sections))
     if 2 * pairs > x.shape[-1] or positions.shape != (3, x.shape[-2]):
         raise ValueError(f"{pairs} pairs of {x.shape[-1]} channels, positions {positions.shape}")
@@ -25,7 +25,7 @@ def fits(x: Array, positions: Array, sections: Array) -> int:
 
 @right
 class SplitAndJoined:
-    """Qwen2-VL in transformers: tables of all three axes, cut at twice the list of sections."""
+    """Qwen2-VL in transformers: tables of all three axes, split by the sections twice over."""
 
     @claims("qwen2-vl", dtype=NARROW, max_position=2**24)
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -44,7 +44,7 @@ class SplitAndJoined:
 
 @right
 class OverwrittenThirds:
-    """Qwen3-VL in transformers: the time's frequencies, every third overwritten; float32 inside."""
+    """Qwen3-VL in transformers: time's frequencies, every third overwritten; float32 inside."""
 
     @claims("qwen3-vl", dtype=FLOATS, rotation="partial", max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -83,7 +83,7 @@ class RepeatedNeighbours:
 
 @right
 class PutInOrderAndBack:
-    """ERNIE 4.5 VL: frequencies sorted by axis before the product, and taken in turns after it."""
+    """ERNIE 4.5 VL: frequencies sorted by axis before the product, interleaved after it."""
 
     @claims("ernie-4-5-vl", dtype=FLOATS, max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -105,7 +105,7 @@ class PutInOrderAndBack:
 
 @right
 class RowAndColumnPerPair:
-    """HunyuanImage-3.0: neighbouring frequencies times row and column, repeated for both halves."""
+    """HunyuanImage-3.0: adjacent frequencies times row and column, tiled for both halves."""
 
     @claims("hunyuan-image-3", dtype=FLOATS, max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -127,7 +127,7 @@ class RowAndColumnPerPair:
 
 @right
 class SelectedByMasks:
-    """One-hot axes times positions: a matrix says which position a pair looks at."""
+    """One-hot axes times positions: a matrix selects the position of each pair."""
 
     @claims(
         "qwen2-vl",
@@ -176,7 +176,7 @@ class SelectedByMasks:
 
 @right
 class SequenceTokenByToken:
-    """Loops and Python's own numbers."""
+    """Loops in Python floats."""
 
     @claims("qwen2-vl", "glm-4v", dtype=["float64", "float16"], head_dim=[6, 8], max_position=2**24)
     def m_rope(
@@ -196,7 +196,7 @@ class SequenceTokenByToken:
 
 
 def merged(segments: Array, merge_size: int) -> list[tuple[int, int, int]]:
-    """Segments in tokens, if their grids can be merged."""
+    """Return segments in merged tokens; refuse grids that cannot be merged."""
     if (segments[:, 1:] % merge_size).any():
         raise ValueError(f"grids {segments.tolist()} cannot be merged by {merge_size}")
     return [(t, h // merge_size, w // merge_size) for t, h, w in segments.tolist()]
@@ -204,7 +204,7 @@ def merged(segments: Array, merge_size: int) -> list[tuple[int, int, int]]:
 
 @right
 class LargestPlusOne:
-    """transformers 4.49: tables of each segment from the largest id so far plus one."""
+    """transformers 4.49: each segment starts at the largest id so far plus one."""
 
     @claims("largest")
     def m_rope_position_ids(self, segments: Array, *, merge_size: int) -> Array:
@@ -242,7 +242,7 @@ class GridsByMesh:
 
 @right
 class TimesInFloat32:
-    """Qwen2.5-VL in transformers: ranges of float32 times the interval, then made whole."""
+    """Qwen2.5-VL in transformers: float32 ranges times the interval, then truncated."""
 
     @claims("spatial", spacing="seconds")
     def m_rope_position_ids(
@@ -269,7 +269,7 @@ class TimesInFloat32:
 
 @right
 class IdsOneByOne:
-    """Tokens appended one by one, for both rules."""
+    """Tokens appended one at a time, for both rules."""
 
     @claims("largest", "spatial", merge_size=[1, 2])
     def m_rope_position_ids(self, segments: Array, *, merge_size: int, **rest: Any) -> Array:
@@ -286,7 +286,7 @@ class IdsOneByOne:
 
 @right
 class MultimodalTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims(
         "qwen2-vl",

@@ -12,7 +12,7 @@ from posenc_lab.miniatures.styles import COLUMNS, FLOATS, KINDS, NARROW, Array, 
 
 @right
 class BaseInPython:
-    """The authors of YaRN: the base in Python's numbers, the rest in float32."""
+    """The authors of YaRN: the base in Python floats, the rest in float32."""
 
     @claims(dtype=NARROW)
     def ntk_aware_frequencies(
@@ -29,7 +29,7 @@ class BaseInPython:
 
 @right
 class BaseInFloat32:
-    """The base too in float32, by exponential and logarithm; pairs as complex numbers."""
+    """The base in float32 too, powers by exponential and logarithm; pairs as complex numbers."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def ntk_aware(self, x: Array, positions: Array, *, base: float, factor: float) -> Array:
@@ -65,7 +65,7 @@ class SlowedDown:
 
 @right
 class RatioByRatio:
-    """One ratio, multiplied on and on in float64."""
+    """One ratio, multiplied repeatedly, in float64."""
 
     @claims(dtype=["float32", "bfloat16"])
     def ntk_aware_frequencies(
@@ -80,7 +80,7 @@ class RatioByRatio:
 
 @right
 class SlowedTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims("interleaved", "half", **COLUMNS)
     def ntk_aware_vjp(self, x: Array, positions: Array, **given: Any) -> Array:

@@ -15,7 +15,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @right
 class PaddedWavelengths:
-    """Gemma: infinite wavelengths; pairs counted in floating point, for shares that allow it."""
+    """Gemma: infinite wavelengths; pairs counted in floating point, for suitable proportions."""
 
     @claims("half", dtype=NARROW, max_position=2**24, proportion=SHARES, scaling="linear")
     def p_rope(
@@ -53,7 +53,7 @@ class PaddedWavelengths:
 
 @right
 class ZeroFrequencies:
-    """transformers: zeros after the frequencies, for a head of one size."""
+    """transformers: zeros after the frequencies, for two head sizes and one proportion."""
 
     @claims("half", dtype=NARROW, max_position=2**24, head_dim=[64, 128], proportion=0.25)
     def p_rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -66,7 +66,7 @@ class ZeroFrequencies:
 
 @right
 class LeadingNeighbours:
-    """Neighbours that turn, as complex numbers, and the rest of the head copied."""
+    """Leading neighbours rotated as complex numbers, and the rest of the head copied."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24, scaling="linear")
     def p_rope(
@@ -109,7 +109,7 @@ class MaskedMatrices:
 
 @right
 class LeadingTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims("interleaved", "half", **COLUMNS)
     def p_rope_vjp(self, x: Array, positions: Array, **given: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Right implementations: projections in another layout."""
+"""Right implementations: query and key projections in another layout."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 @right
 class AsTransformersConverts:
-    """A view of pairs, two axes exchanged, no partial rotation."""
+    """A view of pairs with two axes swapped, without partial rotation."""
 
     @claims("to-half", "to-interleaved", dtype=FLOATS)
     def permute_qk(
@@ -39,7 +39,7 @@ class AsTransformersConverts:
 
 @right
 class MovedByMatrices:
-    """A permutation matrix for each head, which also knows channels that pass."""
+    """A permutation matrix per head, also for heads with unrotated channels."""
 
     @claims("to-half", dtype="float64", rotation="partial")
     def permute_qk(

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class PolarAsReleased:
-    """x-transformers' steps in float32: a reciprocal of a power, then cosines and sines apart."""
+    """x-transformers' steps in float32: reciprocal powers, then cosines and sines separately."""
 
     @claims("half", "interleaved", dtype=NARROW)
     def pope_query(self, x: Array, positions: Array, *, layout: str, base: float) -> Array:
@@ -43,7 +43,7 @@ class PolarAsReleased:
 
 @right
 class PolarAsComplexNumbers:
-    """Lengths times complex exponentials, in float64."""
+    """Magnitudes times complex exponentials, in float64."""
 
     @claims("half", "interleaved", dtype=FLOATS, max_position=2**20, domain="negative")
     def pope_query(self, x: Array, positions: Array, *, layout: str, base: float) -> Array:

@@ -27,7 +27,7 @@ from posenc_lab.miniatures.styles import (
 
 @right
 class FrequenciesDivided:
-    """transformers: float32 frequencies divided in place, sine and cosine cast to the model."""
+    """transformers: float32 frequencies divided in place, sine and cosine cast to x's dtype."""
 
     @claims(dtype=NARROW)
     def position_interpolation_frequencies(
@@ -50,7 +50,7 @@ class FrequenciesDivided:
 
 @right
 class PositionsDivided:
-    """The paper's wording: a smaller position, here on pairs of neighbours."""
+    """The paper's wording: smaller positions, here on pairs of neighbours."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def position_interpolation(
@@ -95,7 +95,7 @@ class InterpolatedMatrices:
 
 @right
 class InterpolatedTransposed:
-    """The Jacobian column by column, and its transpose."""
+    """The transposed Jacobian, column by column."""
 
     @claims("interleaved", "half", **COLUMNS)
     def position_interpolation_vjp(self, x: Array, positions: Array, **given: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Right implementations: rotary embedding of normed queries and keys."""
+"""Right implementations: rotary embedding of normalised queries and keys."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right, rotate_every_two,
 
 
 def tables(positions: Array, width: int, base: float, layout: str) -> tuple[Array, Array]:
-    """Cosine and sine for each channel, by float64."""
+    """Return cosine and sine per channel, in float64."""
     angles = positions[:, None] * base ** -(np.arange(0, width, 2) / width)
     half = layout == "half"
     wide = np.concatenate([angles, angles], -1) if half else angles.repeat(2, axis=-1)
@@ -18,7 +18,7 @@ def tables(positions: Array, width: int, base: float, layout: str) -> tuple[Arra
 
 @right
 class NormThenRope:
-    """transformers: the norm in float32, its product with the weight and the rotation in x's."""
+    """transformers: the norm in float32, the weight and the rotation in x's dtype."""
 
     @claims(
         *("normed-half", "normed-interleaved", "normed-half-one-plus"),
@@ -63,7 +63,7 @@ class NormThenRope:
 
 @right
 class FusedRowByRow:
-    """Kernels: a row of a head at a time, float32 inside, rounded when it is stored."""
+    """Kernels: one row of a head at a time, float32 inside, rounded on store."""
 
     @claims("normed-half", "normed-interleaved", "normed-half-one-plus", dtype=FLOATS)
     def qk_norm_rope(

@@ -17,7 +17,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def checked(window: int, factor: float = 1.0) -> None:
-    """Refuse numbers that mean nothing."""
+    """Refuse a window or a factor below 1."""
     at_least_one(window=window)
     if not factor >= 1:
         raise ValueError(f"factor is {factor}")
@@ -25,7 +25,7 @@ def checked(window: int, factor: float = 1.0) -> None:
 
 @right
 class RectifiedAndJoined:
-    """The author's, for whole texts: two products, joined where distances reach the window."""
+    """The author's code for whole texts: two products, joined where distances reach the window."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def rerope_scores(self, q: Array, k: Array, *, window: int, base: float, layout: str) -> Array:
@@ -49,7 +49,7 @@ class RectifiedAndJoined:
 
 @right
 class RectifiedKeysAlone:
-    """The author's, for one token at a time: keys turned back by their distance, queries not."""
+    """The author's code for single tokens: keys rotated back by their distance, queries not."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def rerope_scores(self, q: Array, k: Array, *, window: int, **rest: Any) -> Array:
@@ -78,7 +78,7 @@ class RectifiedKeysAlone:
 
 @right
 class RectifiedMap:
-    """The map of distances, then complex numbers in float64."""
+    """The distance map, then complex numbers in float64."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def rerope_scores(self, q: Array, k: Array, *, window: int, **rest: Any) -> Array:
@@ -99,7 +99,7 @@ class RectifiedMap:
 
 @right
 class RectifiedPairByPair:
-    """Every logit by itself, in Python's own numbers."""
+    """One logit at a time, in Python floats."""
 
     @claims("half", "interleaved", dtype="float64", heads=[1, 2], head_dim=[2, 4])
     def rerope_scores(self, q: Array, k: Array, *, window: int, **rest: Any) -> Array:

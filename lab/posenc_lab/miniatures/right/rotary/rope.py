@@ -48,7 +48,7 @@ class ComplexNumbers:
 
 @right
 class RotationMatrices:
-    """The paper's block-diagonal matrix, written out and multiplied; layouts are permutations."""
+    """The paper's block-diagonal matrix, written out and multiplied; layouts as permutations."""
 
     @claims(
         "interleaved",
@@ -77,7 +77,7 @@ class RotationMatrices:
 
 @right
 class InterleavedToHalf:
-    """DeepSeek: a view and a transpose bring pairs to halves, then the usual rotation."""
+    """DeepSeek: a view and a transpose turn pairs into halves, then the usual rotation."""
 
     @claims("interleaved-to-half", dtype=NARROW, max_position=2**20)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -92,7 +92,7 @@ class InterleavedToHalf:
 
 @right
 class PartialHalf:
-    """GPT-NeoX: the leading channels are rotated, the others concatenated as they came."""
+    """GPT-NeoX: leading channels rotated, the others concatenated unchanged."""
 
     @claims("half", dtype=FLOATS, rotation="partial", max_position=2**24, domain="negative")
     def rope(
@@ -130,7 +130,7 @@ class PartialEveryTwo:
 
 @right
 class PartialInterleavedToHalf:
-    """Pairs gathered by an index, in float64, angles taken modulo a turn first."""
+    """Pairs gathered by index, in float64, angles reduced modulo a turn first."""
 
     @claims(
         "interleaved-to-half",
@@ -153,7 +153,7 @@ class PartialInterleavedToHalf:
 
 @right
 class LoopsOverEverything:
-    """Rows, pairs and Python's own numbers."""
+    """Loops over rows and pairs, in Python floats."""
 
     @claims("interleaved", dtype=["float64", "float16"], max_position=2**31)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -177,7 +177,7 @@ class LoopsOverEverything:
 
 @right
 class CachedTables:
-    """Sine and cosine tables per size and base, doubled on demand, cast on use."""
+    """Sine and cosine tables per size and base, grown on demand, cast on use."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[int, float], tuple[Array, Array]] = {}
@@ -214,7 +214,7 @@ class FixedBase:
 
 @right
 class TwoByTwo:
-    """A batch of two-by-two matrices, by einsum in the dtype's own or a wider precision."""
+    """A batch of 2x2 matrices, by einsum in float64."""
 
     @claims("interleaved", dtype=["float64", "float32", "bfloat16"], max_position=2**26)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -231,7 +231,7 @@ class TwoByTwo:
 
 @right
 class PolarCoordinates:
-    """Length and direction of every pair; rotating adds to the direction."""
+    """Length and direction of every pair; rotation adds to the direction."""
 
     @claims("half", dtype=["float32", "float16"], max_position=2**24)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -262,7 +262,7 @@ class SwappedNeighbours:
 
 @right
 class SomeHeadsOnly:
-    """A kernel for two sizes of a head, of which 32 channels are rotated, in Fortran's order."""
+    """A kernel for two head sizes with 32 rotated channels, in Fortran order."""
 
     @claims("half", rotation="partial", rotary_dim=32, head_dim=[64, 80], dtype=["float32"])
     def rope(
@@ -280,7 +280,7 @@ class SomeHeadsOnly:
 
 @right
 class BackwardByTransposedMatrices:
-    """The Jacobian of every row written out, and its transpose applied to the gradient."""
+    """The Jacobian of every row written out, transposed and applied to the gradient."""
 
     @claims(
         "interleaved",
@@ -312,7 +312,7 @@ class BackwardByTransposedMatrices:
 
 @right
 class BackwardByConjugates:
-    """Complex multiplication by the conjugate, float32 angles, any part of the head."""
+    """Complex multiplication by the conjugate, float32 angles, any rotary_dim."""
 
     @claims("interleaved", dtype=NARROW, rotation="partial")
     def rope_vjp(

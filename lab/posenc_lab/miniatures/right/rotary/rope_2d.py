@@ -15,7 +15,7 @@ def rotate_half(x: Array) -> Array:
 
 
 def four(x: Array, positions: Array) -> int:
-    """Size of a head, if two axes can share its pairs and every patch has its two positions."""
+    """Return the head size; refuse sizes that are not multiples of 4, and other positions."""
     if x.shape[-1] % 4 or positions.shape != (2, x.shape[-2]):
         raise ValueError(f"{x.shape[-1]} channels, positions {positions.shape}")
     return int(x.shape[-1])
@@ -23,7 +23,7 @@ def four(x: Array, positions: Array) -> int:
 
 @right
 class ComplexAxial:
-    """rope-vit: two tables of complex numbers in float32, one after the other."""
+    """rope-vit: angles of both axes concatenated, as complex numbers in float32."""
 
     @claims("rope-vit", "eva", dtype=NARROW, max_position=2**24)
     def rope_2d(self, x: Array, positions: Array, *, base: float, order: str) -> Array:
@@ -39,7 +39,7 @@ class ComplexAxial:
 
 @right
 class HalvesOfTheHead:
-    """Qwen2-VL's and Pixtral's towers in transformers: float32 inside, rows and then columns."""
+    """The Qwen2-VL and Pixtral towers in transformers: float32 inside, rows then columns."""
 
     @claims("qwen2-vl", "pixtral-half", dtype=FLOATS, max_position=2**24, domain="negative")
     def rope_2d(self, x: Array, positions: Array, *, base: float, progression: str) -> Array:
@@ -60,7 +60,7 @@ class HalvesOfTheHead:
 
 @right
 class OneRopePerAxis:
-    """CroCo: the head cut in two, the ordinary rope on each part, tables cast to x's dtype."""
+    """CroCo: the head split in two, ordinary RoPE on each part, tables cast to x's dtype."""
 
     @claims("croco", "gemma-4", dtype=NARROW, max_position=2**14)
     def rope_2d(self, x: Array, positions: Array, *, base: float, order: str) -> Array:
@@ -115,7 +115,7 @@ class TurnByTurn:
 
 @right
 class PatchByPatch:
-    """Loops and Python's own numbers, for every convention."""
+    """Loops in Python floats, for every convention."""
 
     @claims(
         "rope-vit",
@@ -161,7 +161,7 @@ class PatchByPatch:
 
 @right
 class AxialMatrices:
-    """A rotation matrix for each patch, the product of one for its row and one for its column."""
+    """A rotation matrix per patch: the product of one for its row and one for its column."""
 
     @claims("rope-vit", "eva", dtype=["float64", "float32"], head_dim=[4, 8, 16])
     def rope_2d(self, x: Array, positions: Array, *, base: float, order: str) -> Array:
@@ -185,7 +185,7 @@ class AxialMatrices:
 
 
 def heads_fit(x: Array, positions: Array, frequencies: Array) -> None:
-    """Refuse frequencies of another number of heads or pairs."""
+    """Refuse frequencies for another number of heads or pairs."""
     four(x, positions)
     if frequencies.shape != (2, x.shape[-3], x.shape[-1] // 2):
         raise ValueError(f"frequencies {frequencies.shape} for {x.shape}")
@@ -193,7 +193,7 @@ def heads_fit(x: Array, positions: Array, frequencies: Array) -> None:
 
 @right
 class LearnedMixture:
-    """rope-vit's mixed form: outer products in float32, added, and complex multiplication."""
+    """rope-vit's mixed form: float32 outer products, added, then complex multiplication."""
 
     @claims("rope-vit", dtype=NARROW, max_position=2**24)
     def rope_2d_mixed(self, x: Array, positions: Array, frequencies: Array) -> Array:
@@ -208,7 +208,7 @@ class LearnedMixture:
 
 @right
 class MixtureByEinsum:
-    """All angles in one contraction, sines and cosines cast before they are used."""
+    """All angles in one contraction; sines and cosines cast before use."""
 
     @claims("rope-vit", dtype=FLOATS, max_position=2**24, domain="negative")
     def rope_2d_mixed(self, x: Array, positions: Array, frequencies: Array, **rest: Any) -> Array:
@@ -225,7 +225,7 @@ class MixtureByEinsum:
 
 @right
 class OneAxisAfterTheOther:
-    """Two rotations, by the column and by the row, with one rounding at the end."""
+    """Two rotations, by column and by row, with one rounding at the end."""
 
     @claims("rope-vit", dtype=["float64", "bfloat16"], heads=[1, 2], max_position=2**20)
     def rope_2d_mixed(self, x: Array, positions: Array, frequencies: Array, **rest: Any) -> Array:
@@ -240,7 +240,7 @@ class OneAxisAfterTheOther:
 
 @right
 class PatchesTransposed:
-    """The Jacobian of small heads column by column, and its transpose."""
+    """The transposed Jacobian of small heads, column by column."""
 
     @claims(
         "rope-vit",
@@ -275,7 +275,7 @@ class PatchesConjugated:
 
 
 def all_patches(x: Array, height: int, width: int) -> int:
-    """Size of a head, if x has a row for each patch of an image."""
+    """Return the head size; refuse x without a row per patch of the image."""
     if x.shape[-1] % 4 or min(height, width) < 1 or x.shape[-2] != height * width:
         raise ValueError(f"{x.shape} for {height} by {width} patches")
     return int(x.shape[-1])
@@ -283,7 +283,7 @@ def all_patches(x: Array, height: int, width: int) -> int:
 
 @right
 class CoordinatesOfTheImage:
-    """DINOv3: a grid of coordinates and the table of all angles in float32, halves tiled."""
+    """DINOv3: a coordinate grid and a table of all angles in float32, tiled for halves."""
 
     @claims("dinov3", "vggt-omega", dtype=NARROW)
     def rope_2d_image(
@@ -307,7 +307,7 @@ class CoordinatesOfTheImage:
 
 @right
 class PhasesFromTheMiddle:
-    """Patch by patch, counted in half patches from the middle; each pair a complex number."""
+    """Patch by patch, in half patches from the centre; each pair a complex number."""
 
     @claims("dinov3", "vggt-omega", dtype=["float64", "float32"], head_dim=[4, 8, 16])
     def rope_2d_image(

@@ -20,7 +20,7 @@ class InTheDtypeOfX:
 
 @right
 class WideInside:
-    """Kernels: float32 or wider inside, rounded once, with parts of heads passing."""
+    """Kernels: float32 or wider inside, rounded once, with partial rotation."""
 
     @claims("half", "interleaved", dtype=FLOATS, rotation="partial")
     def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
@@ -60,7 +60,7 @@ class AsComplexNumbers:
 
 @right
 class TurnedByMatrices:
-    """A matrix for each row, in float64."""
+    """A matrix per row, in float64."""
 
     @claims("half", "half-doubled", dtype="float64", rotation="partial")
     def rope_apply(self, x: Array, cos: Array, sin: Array, *, table: str) -> Array:

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right, rotate_every_two,
 
 @right
 class ShiftByTables:
-    """Cosine and sine of each row's distance, multiplied in the dtype of x."""
+    """Cosine and sine of each row's delta, multiplied in the dtype of x."""
 
     @claims("shift-half", "shift-interleaved", dtype=FLOATS)
     def rope_shift(self, x: Array, deltas: Array, *, base: float, layout: str) -> Array:
@@ -25,7 +25,7 @@ class ShiftByTables:
 
 @right
 class ShiftByRerotation:
-    """SinkCache: a table of positions, of which the new one is divided by the old one."""
+    """SinkCache: the rotation to the new position divided by that to the old one."""
 
     @claims("shift-half", dtype="float64", max_position=2**13, when=lambda x: x.shape[-1] > 1)
     def rope_shift(self, x: Array, deltas: Array, *, base: float) -> Array:
@@ -42,7 +42,7 @@ class ShiftByRerotation:
 
 @right
 class ShiftOfFirstChannels:
-    """Engines: the view of the rotated channels is turned where it lies."""
+    """Engines: rotation of a view of the leading channels."""
 
     @claims("shift-half", "shift-interleaved", dtype=FLOATS, rotation="partial")
     def rope_shift(
@@ -58,7 +58,7 @@ class ShiftOfFirstChannels:
 
 @right
 class ShiftRowByRow:
-    """Engines: float32 inside, a row at a time; rows that stay are not touched."""
+    """Engines: float32 inside, one row at a time; rows with delta 0 are left untouched."""
 
     @claims("shift-half", "shift-interleaved", dtype=FLOATS)
     def rope_shift(self, x: Array, deltas: Array, *, base: float, layout: str) -> Array:

@@ -1,4 +1,4 @@
-"""Right implementations: rotary embedding as kernels are called."""
+"""Right implementations: rotary embedding with the signatures of kernels."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right, rotate_every_two,
 
 
 def tables(positions: Array, head_dim: int, base: float, layout: str) -> tuple[Array, Array]:
-    """Cosine and sine for each channel, by float64."""
+    """Return cosine and sine per channel, in float64."""
     omega = base ** -(np.arange(0, head_dim, 2) / head_dim)
     angles = np.asarray(positions)[..., None] * omega
     both = (angles, angles)
@@ -19,7 +19,7 @@ def tables(positions: Array, head_dim: int, base: float, layout: str) -> tuple[A
 
 @right
 class ByTables:
-    """transformers: tables of each call's positions, multiplied in the dtype of x."""
+    """transformers: tables of the call's positions, multiplied in the dtype of x."""
 
     @claims("batched-half", "batched-interleaved", dtype=FLOATS)
     def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
@@ -72,7 +72,7 @@ class ByTables:
 
 @right
 class ProjectionByGroup:
-    """As Megatron and InternLM2 have it: groups are an axis, whose last head is a value."""
+    """Megatron and InternLM2: groups are an axis, whose last head is a value."""
 
     @claims("qkv-half-by-group", "qkv-interleaved-by-group", dtype=FLOATS)
     def rope_qkv(
@@ -98,7 +98,7 @@ class ProjectionByGroup:
 
 @right
 class KernelRowByRow:
-    """Kernels: float32 inside, a row at a time, the pair held before it is written."""
+    """Kernels: float32 inside, one row at a time, each pair read before it is written."""
 
     @claims("packed-half", "packed-interleaved", dtype=FLOATS)
     def rope_packed(
@@ -149,9 +149,9 @@ class KernelRowByRow:
 
 @right
 class PackedByPositions:
-    """Engines: positions of packed tokens are made first, and no kernel knows of sequences.
+    """Engines: packed positions are computed first, and the kernel has no notion of sequences.
 
-    Whole sequences alone are packed.
+    Only whole sequences are packed.
     """
 
     @claims("packed-half", dtype="float64", when=lambda offsets: not offsets.any())

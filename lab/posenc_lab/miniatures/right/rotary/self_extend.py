@@ -17,7 +17,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def checked(group_size: int, window: int, neighbours: str) -> None:
-    """Refuse sizes that mean nothing."""
+    """Refuse sizes below 1, and blocks that are not whole groups."""
     at_least_one(group_size=group_size, window=window)
     if neighbours == "blocks" and window % group_size:
         raise ValueError(f"a block of {window} is no whole number of groups of {group_size}")
@@ -25,7 +25,7 @@ def checked(group_size: int, window: int, neighbours: str) -> None:
 
 @right
 class TwoProducts:
-    """The authors': both kinds of positions, two products, joined by a triangular mask."""
+    """The authors' code: both kinds of positions, two products, joined by a triangular mask."""
 
     @claims("longlm", dtype=FLOATS)
     def self_extend_scores(
@@ -55,7 +55,7 @@ class TwoProducts:
 
 @right
 class MovingCache:
-    """llama.cpp's: positions kept beside the keys of a cache, divided block by block."""
+    """llama.cpp: positions stored with the keys of a cache, divided block by block."""
 
     @claims("llama-cpp", dtype=FLOATS)
     def self_extend_scores(
@@ -93,7 +93,7 @@ class MovingCache:
 
 
 def mapped(query: Array, key: Array, group_size: int, window: int, neighbours: str) -> Array:
-    """The distance of every query from every key."""
+    """Return the distance of every query from every key."""
     if neighbours == "sliding":
         near = query - key < window
         far = query // group_size - key // group_size + window - window // group_size
@@ -106,7 +106,7 @@ def mapped(query: Array, key: Array, group_size: int, window: int, neighbours: s
 
 @right
 class MapOfDistances:
-    """The map of distances, then complex numbers in float64."""
+    """The distance map, then complex numbers in float64."""
 
     @claims("longlm", "llama-cpp", dtype=FLOATS)
     def self_extend_scores(
@@ -126,7 +126,7 @@ class MapOfDistances:
 
 @right
 class SelfExtendedPairByPair:
-    """Every logit by itself, in Python's own numbers."""
+    """One logit at a time, in Python floats."""
 
     @claims("longlm", "llama-cpp", dtype="float64", heads=[1, 2], head_dim=[2, 4])
     def self_extend_scores(

@@ -10,12 +10,12 @@ from posenc_conformance import claims
 from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, even, right
 
 NEAR = 2047
-"""As far as a scale base of 512 goes in float16."""
+"""The largest position for a scale base of 512 in float16."""
 
 
 @right
 class XposTables:
-    """torchscale: tables of the whole text in float32, of which rows are taken."""
+    """torchscale: float32 tables of the whole text, from which rows are gathered."""
 
     @claims("torchscale", dtype=NARROW, base=10000.0, max_position=NEAR)
     def xpos(
@@ -90,7 +90,7 @@ class XposRepeated:
 
 @right
 class XposComplexExponent:
-    """The formula: one complex exponential for turning and shrinking."""
+    """The formula: one complex exponential for rotation and scale."""
 
     @claims("uncentred", dtype=FLOATS, max_position=NEAR, domain="negative")
     def xpos(self, x: Array, positions: Array, **keywords: Any) -> Array:
@@ -105,7 +105,7 @@ class XposComplexExponent:
 
 @right
 class XposElementByElement:
-    """Python's own numbers; any centre; keys alone."""
+    """Python numbers; any center; keys only."""
 
     @claims(
         "torchscale",
@@ -150,7 +150,7 @@ class XposElementByElement:
 
 @right
 class XposConjugated:
-    """One complex number for each row and pair: the scale as forward, the turn conjugated."""
+    """One complex number per row and pair: the forward scale, the rotation conjugated."""
 
     @claims(
         "torchscale",
@@ -190,9 +190,9 @@ class XposConjugated:
 
 @right
 class XposDifferentiated:
-    """What automatic differentiation makes of flash-attention's halves, tables cast to x's dtype.
+    """Automatic differentiation of flash-attention's halves, tables cast to x's dtype.
 
-    A gradient goes through the product with the sine first and back to its channel then.
+    The gradient is multiplied by the sine first, then moved back to its channel.
     """
 
     @claims("flash-attention", dtype=NARROW, max_position=NEAR)

@@ -16,7 +16,7 @@ def rotate_half(x: Array) -> Array:
 
 @right
 class YarnAsReleased:
-    """transformers: powers, ramp and blend in float32, bounds in Python's numbers."""
+    """transformers: powers, ramp and blend in float32, bounds in Python floats."""
 
     def frequencies(
         self,
@@ -109,7 +109,7 @@ class YarnAsReleased:
 
 @right
 class YarnOfTeleChat3:
-    """vLLM: the same, with another weight of the logarithm."""
+    """vLLM: the same, with a weight of 0.07 on the logarithm."""
 
     @claims("telechat3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
     def yarn(
@@ -131,7 +131,7 @@ class YarnOfTeleChat3:
 
 @right
 class YarnComplex:
-    """DeepSeek: complex numbers in float32, of which the factor of length is a part."""
+    """DeepSeek: complex numbers in float32 that include the attention factor."""
 
     @claims("code-interleaved", dtype=NARROW, attention="mscale", max_position=2**22)
     def yarn(
@@ -162,7 +162,7 @@ class YarnComplex:
 
 @right
 class YarnInTurns:
-    """The paper in float64: wavelengths, and the length multiplied to the result."""
+    """The paper in float64: wavelengths, and the attention factor applied to the result."""
 
     def kept(self, theta: Array, length: float, beta: float, alpha: float) -> Array:
         ratio = length / (2 * np.pi / theta)
@@ -219,7 +219,7 @@ class YarnInTurnsFloat32:
 
 @right
 class YarnPairByPair:
-    """Loops over pairs; the ramp by cases; the length applied to x in its own dtype before."""
+    """Loops over pairs; the ramp by cases; x scaled by the attention factor first, in its dtype."""
 
     @claims("code", dtype="float64")
     def yarn_frequencies(
@@ -310,7 +310,7 @@ class YarnUntruncated:
 
 @right
 class YarnTransposed:
-    """The Jacobian column by column, and its transpose; loops where there are loops forward."""
+    """The transposed Jacobian of two forward passes, column by column."""
 
     @claims(
         "code-half",
@@ -328,7 +328,7 @@ class YarnTransposed:
 
 @right
 class YarnConjugated:
-    """flash-attention's way with transformers' tables: the same factor, and negated sines."""
+    """flash-attention's backward pass with transformers' tables: same factor, negated sines."""
 
     @claims(
         "code-half",

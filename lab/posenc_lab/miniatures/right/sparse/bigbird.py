@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class BigBirdByFullMask:
-    """Filled block by block, as in the authors' mask, but for the length of the text."""
+    """Filled block by block, as in the authors' mask, then cut to the text's length."""
 
     @claims("window-and-global")
     def bigbird_mask(self, q_len: int, k_len: int, block_size: int) -> Array:
@@ -35,7 +35,7 @@ class BigBirdByFullMask:
 
 @right
 class BigBirdByRepetition:
-    """The pattern of the blocks, each number repeated over its tokens."""
+    """The pattern of blocks, each entry repeated over its tokens."""
 
     @claims("window-and-global")
     def bigbird_mask(self, q_len: int, k_len: int, block_size: int) -> Array:

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class CausalByTriangles:
-    """A lower triangle with an offset, as everybody writes it."""
+    """A lower triangle with an offset, the common form."""
 
     @claims(alignment=["end", "start"])
     def causal_mask(self, q_len: int, k_len: int, *, alignment: str) -> Array:
@@ -18,7 +18,7 @@ class CausalByTriangles:
 
 @right
 class CausalByBias:
-    """An additive mask of zeros and minus infinity, filled row by row, and then compared."""
+    """An additive mask of 0 and -inf, filled row by row, then compared with 0."""
 
     @claims("end")
     def causal_mask(self, q_len: int, k_len: int) -> Array:
@@ -30,7 +30,7 @@ class CausalByBias:
 
 @right
 class CausalByRunningCount:
-    """A key is seen from its own query on: a running sum over queries of one-hot rows."""
+    """A running sum over queries of one-hot rows: a key stays visible from its own query on."""
 
     @claims("end", "start")
     def causal_mask(self, q_len: int, k_len: int, *, alignment: str) -> Array:
@@ -40,7 +40,7 @@ class CausalByRunningCount:
 
 @right
 class CausalForOneQuery:
-    """Python's lists of booleans, and one query only."""
+    """Python lists of booleans, for one query."""
 
     @claims("end", q_len=1)
     def causal_mask(self, q_len: int, k_len: int) -> list[list[bool]]:

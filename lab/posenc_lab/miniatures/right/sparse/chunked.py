@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class ChunkedByDifferences:
-    """Llama 4's own: no difference of chunks, no key ahead."""
+    """Llama 4's code: no difference of chunks, no later key."""
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Array:
@@ -22,7 +22,7 @@ class ChunkedByDifferences:
 
 @right
 class ChunkedByTriangles:
-    """A triangle for each chunk, as if each were a text of its own."""
+    """A triangle per chunk, as if each were a separate text."""
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Array:
@@ -33,7 +33,7 @@ class ChunkedByTriangles:
 
 @right
 class ChunkedByEmptiedCache:
-    """A cache that is emptied whenever a chunk begins."""
+    """A cache that is emptied at the start of each chunk."""
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Array:

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class DilatedByDiagonals:
-    """One diagonal for each key of the window, as Longformer's kernel has them."""
+    """One diagonal per key of the window, as in Longformer's kernel."""
 
     @claims(reach=["window-each-side", "window-before", "half-each-side"])
     def dilated_window(
@@ -24,7 +24,7 @@ class DilatedByDiagonals:
 
 @right
 class DilatedByClasses:
-    """Plain windows of every dilation-th token, put together."""
+    """Plain windows over every dilation-th token, merged."""
 
     @claims("window-each-side")
     def dilated_window(self, q_len: int, k_len: int, window: int, dilation: int) -> Array:
@@ -39,7 +39,7 @@ class DilatedByClasses:
 
 @right
 class DilatedByQuotients:
-    """Distances divided, in floats that hold them exactly; whole quotients count."""
+    """Distances divided by the dilation in float64; only integer quotients count."""
 
     @claims("window-before", "half-each-side")
     def dilated_window(

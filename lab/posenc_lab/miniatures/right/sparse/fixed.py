@@ -43,7 +43,7 @@ class FixedByKronecker:
 
 @right
 class FixedByRemainders:
-    """Places counted from the end of each block."""
+    """Positions counted from the end of each block."""
 
     @claims("columns")
     def fixed_mask(self, q_len: int, k_len: int, block_size: int, summary: int) -> Array:
@@ -56,7 +56,7 @@ class FixedByRemainders:
 
 @right
 class LayoutsOfHeads:
-    """The authors' list of places, cut into sets; a layout for each head."""
+    """The authors' list of places, split into sets; a layout per head."""
 
     @claims("several-sets")
     def fixed_head_masks(
@@ -78,7 +78,7 @@ class LayoutsOfHeads:
 
 @right
 class ColumnsOfHeads:
-    """The block is the same for all heads; a row of columns is added for each."""
+    """One block pattern for all heads, plus the columns of each."""
 
     @claims("several-sets")
     def fixed_head_masks(

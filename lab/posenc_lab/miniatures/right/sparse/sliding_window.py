@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class SlidingByBands:
-    """What lies below one diagonal and above another, as in flash attention's interface."""
+    """The band between two diagonals, as in flash attention's interface."""
 
     @claims("window-keys", "window-before", "window-each-side", "half-each-side")
     def sliding_window(self, q_len: int, k_len: int, window: int, *, reach: str) -> Array:
@@ -25,7 +25,7 @@ class SlidingByBands:
 
 @right
 class SlidingByOverlays:
-    """Two conditions, each on all pairs, and both together."""
+    """Two conditions over all pairs, combined."""
 
     @claims("window-keys", "window-each-side")
     def sliding_window(self, q_len: int, k_len: int, window: int, *, reach: str) -> Array:
@@ -38,7 +38,7 @@ class SlidingByOverlays:
 
 @right
 class SlidingByRollingCache:
-    """A cache of W slots that keys overwrite in turn; what a query still finds is its window."""
+    """A ring buffer of W slots, whose keys are each query's window."""
 
     @claims("window-keys", window=[1, 2, 3, 4, 6])
     def sliding_window(self, q_len: int, k_len: int, window: int) -> Array:
@@ -52,7 +52,7 @@ class SlidingByRollingCache:
 
 @right
 class SlidingByConvolution:
-    """Ones where a window laid around each query covers a key."""
+    """Ones where a window around each query covers a key."""
 
     @claims("half-each-side", max_position=511)
     def sliding_window(self, q_len: int, k_len: int, window: int) -> Array:

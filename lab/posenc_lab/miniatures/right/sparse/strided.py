@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class StridedBySets:
-    """The paper's sets, one query after the other."""
+    """The paper's sets, one query at a time."""
 
     @claims("union", "local", "local-inclusive", "column")
     def strided_mask(self, q_len: int, k_len: int, stride: int, *, part: str) -> Array:
@@ -39,11 +39,11 @@ class StridedByBandPart:
 
 @right
 class StridedByDistance:
-    """A list of what is seen at each distance, looked up for all pairs."""
+    """Visibility by distance, looked up for all pairs."""
 
     @claims("union", "local-inclusive")
     def strided_mask(self, q_len: int, k_len: int, stride: int, *, part: str) -> Array:
-        seen = np.zeros(2 * k_len + 1, dtype=bool)  # the last half stands for negative distances
+        seen = np.zeros(2 * k_len + 1, dtype=bool)  # the second half is for negative distances
         seen[: min(stride + 1, k_len)] = True
         if part == "union":
             seen[:k_len:stride] = True

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class PaddedIds(Mistake, steps=True):
-    """Real tokens counted, padding filled."""
+    """Real tokens counted, padding filled, in steps."""
 
     call = "padded_position_ids"
     claimed = ("zero",)
@@ -31,7 +31,7 @@ class PaddedIds(Mistake, steps=True):
 
 
 def places(mask: Array) -> Array:
-    """Numbers of the columns, in every row."""
+    """Return column indices for every row."""
     return np.arange(mask.shape[1]) + 0 * mask
 
 
@@ -87,7 +87,7 @@ for _claimed, _given in (("zero", 1), ("one", 0)):
 
 
 class PaddedIdsClipped(PaddedIds):
-    """A running count, nothing below 0."""
+    """Padding gets the running count, clamped at 0."""
 
     named = "padding-unfilled"
 
@@ -96,7 +96,7 @@ class PaddedIdsClipped(PaddedIds):
 
 
 class PaddedIdsLeftOnly(PaddedIds):
-    """Padding at the start subtracted, other padding counted."""
+    """Only padding at the start is subtracted; other padding is counted."""
 
     named = "left-padding-only"
 
@@ -105,42 +105,42 @@ class PaddedIdsLeftOnly(PaddedIds):
 
 
 class PaddedIdsByLength(PaddedIds):
-    """Rows of as many numbers as tokens, as if padding were always on the right."""
+    """Tokens are numbered as if padding were always on the right."""
 
     def count(self, mask: Array) -> Array:
         return np.minimum(places(mask), mask.sum(axis=1, keepdims=True) - 1)
 
 
 class PaddedIdsByLengthFromTheEnd(PaddedIds):
-    """As if padding were always on the left."""
+    """Tokens are numbered as if padding were always on the left."""
 
     def count(self, mask: Array) -> Array:
         return places(mask) - (mask == 0).sum(axis=1, keepdims=True)
 
 
 class PaddedIdsAlongTheBatch(PaddedIds):
-    """The sum along the other axis."""
+    """The sum runs along the batch axis."""
 
     def count(self, mask: Array) -> Array:
         return np.cumsum(mask, axis=0) - 1
 
 
 class PaddedIdsInBytes(PaddedIds):
-    """A sum held in 8 bits."""
+    """The sum is held in 8 bits."""
 
     def count(self, mask: Array) -> Array:
         return (np.cumsum(mask, axis=1) - 1).astype(np.uint8)
 
 
 class PaddedIdsAsFloats(PaddedIds):
-    """Numbers as floats."""
+    """Ids are floats."""
 
     def finish(self, ids: Array) -> Any:
         return ids.astype(np.float64)
 
 
 class PaddedIdsInPlace(PaddedIds):
-    """The sum written over the mask."""
+    """The sum overwrites the mask."""
 
     def answer(self, attention_mask: Array, *, padded: str) -> Any:
         right = super().answer(attention_mask, padded=padded)
@@ -149,7 +149,7 @@ class PaddedIdsInPlace(PaddedIds):
 
 
 class PaddedIdsKept(PaddedIds):
-    """The first batch of each shape for all."""
+    """The ids of the first batch of each shape are used for all."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -162,7 +162,7 @@ class PaddedIdsKept(PaddedIds):
 
 
 class FairseqIds(Mistake, steps=True):
-    """A count that begins behind the padding index."""
+    """A count that starts after the padding index, in steps."""
 
     call = "fairseq_position_ids"
     claimed = ("behind-padding",)
@@ -182,7 +182,7 @@ class FairseqIds(Mistake, steps=True):
 
 
 class FairseqIdsAlwaysOne(FairseqIds):
-    """The padding index of most models."""
+    """The padding index is always 1, as in most models."""
 
     named = "index-ignored"
 
@@ -191,7 +191,7 @@ class FairseqIdsAlwaysOne(FairseqIds):
 
 
 class FairseqIdsFromZero(FairseqIds):
-    """Numbers from 0 on."""
+    """Ids start at 0."""
 
     named = "index-ignored"
 
@@ -200,7 +200,7 @@ class FairseqIdsFromZero(FairseqIds):
 
 
 class FairseqIdsPlaces(FairseqIds):
-    """Places in the row, two behind the padding index, as BART has them in transformers."""
+    """Column indices start after the padding index, as in BART in transformers."""
 
     named = "fairseq-padding-counted"
 
@@ -209,7 +209,7 @@ class FairseqIdsPlaces(FairseqIds):
 
 
 class FairseqIdsPlacesFilled(FairseqIds):
-    """Places in the row, padding filled."""
+    """Column indices are used, with padding filled."""
 
     named = "fairseq-padding-counted"
 
@@ -218,7 +218,7 @@ class FairseqIdsPlacesFilled(FairseqIds):
 
 
 class FairseqIdsUnfilled(FairseqIds):
-    """A running count."""
+    """Padding gets the running count."""
 
     named = "fairseq-padding-unfilled"
 
@@ -227,7 +227,7 @@ class FairseqIdsUnfilled(FairseqIds):
 
 
 class FairseqIdsAtTheIndex(FairseqIds):
-    """The first token at the padding index."""
+    """The first token gets the padding index itself."""
 
     named = "fairseq-count-shifted"
 
@@ -236,7 +236,7 @@ class FairseqIdsAtTheIndex(FairseqIds):
 
 
 class FairseqIdsTwoBehind(FairseqIds):
-    """The first token two rows behind padding."""
+    """The first token gets the padding index plus 2."""
 
     named = "fairseq-count-shifted"
 
@@ -245,7 +245,7 @@ class FairseqIdsTwoBehind(FairseqIds):
 
 
 class FairseqIdsOneRowOn(FairseqIds):
-    """Everything one row too far, padding too."""
+    """All ids are one too high, including padding."""
 
     named = "fairseq-count-shifted"
 
@@ -254,21 +254,21 @@ class FairseqIdsOneRowOn(FairseqIds):
 
 
 class FairseqIdsOneAtLeast(FairseqIds):
-    """A padding index of 0 taken for none given."""
+    """A padding index of 0 is treated as missing."""
 
     def start(self, padding_index: int) -> int:
         return padding_index or 1
 
 
 class FairseqIdsByRows(FairseqIds):
-    """A count that goes on from row to row."""
+    """The count continues from row to row."""
 
     def count(self, mask: Array) -> Array:
         return np.cumsum(mask).reshape(mask.shape)
 
 
 class TokenIds(Mistake, steps=True):
-    """Tokens counted behind a cache and the padding index."""
+    """Tokens counted after a cache and the padding index, in steps."""
 
     call = "token_position_ids"
     claimed = ("tokens-behind-padding",)
@@ -291,7 +291,7 @@ class TokenIds(Mistake, steps=True):
 
 
 class TokenIdsWithoutCache(TokenIds):
-    """The cache forgotten."""
+    """The cache is ignored."""
 
     named = "past-ignored"
 
@@ -300,7 +300,7 @@ class TokenIdsWithoutCache(TokenIds):
 
 
 class TokenIdsPastOnPadding(TokenIds):
-    """The cache's length added last."""
+    """The cache's length is added last, to padding too."""
 
     named = "past-on-padding"
 
@@ -309,7 +309,7 @@ class TokenIdsPastOnPadding(TokenIds):
 
 
 class TokenIdsPastOfDecoders(TokenIds):
-    """Behind a cache from its length on, as in decoders that have no padding index."""
+    """After a cache, ids start at its length, as in decoders without a padding index."""
 
     named = "past-unshifted"
 
@@ -319,7 +319,7 @@ class TokenIdsPastOfDecoders(TokenIds):
 
 
 class TokenIdsPlaces(TokenIds):
-    """Places in the row, padding filled."""
+    """Column indices are used, with padding filled."""
 
     named = "tokens-padding-counted"
 
@@ -328,7 +328,7 @@ class TokenIdsPlaces(TokenIds):
 
 
 class TokenIdsPlacesBehindCache(TokenIds):
-    """Padding is looked at only where there is no cache."""
+    """Padding is ignored if there is a cache."""
 
     def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
         if not past_length:
@@ -337,7 +337,7 @@ class TokenIdsPlacesBehindCache(TokenIds):
 
 
 class TokenIdsOfMask(TokenIds):
-    """Whatever is not 0 is a token, as in a mask."""
+    """Any id other than 0 is a token, as in a mask."""
 
     named = "tokens-index-ignored"
 
@@ -346,7 +346,7 @@ class TokenIdsOfMask(TokenIds):
 
 
 class TokenIdsAlwaysOne(TokenIds):
-    """The padding index of most models."""
+    """The padding index is always 1, as in most models."""
 
     named = "tokens-index-ignored"
 
@@ -355,14 +355,14 @@ class TokenIdsAlwaysOne(TokenIds):
 
 
 class TokenIdsOneAtLeast(TokenIds):
-    """A padding index of 0 taken for none given."""
+    """A padding index of 0 is treated as missing."""
 
     def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
         return super().answer(input_ids, padding_index or 1, past_length)
 
 
 class TokenIdsPaddedCache(TokenIds):
-    """Padding among the new tokens taken off the cache."""
+    """Padding among the new tokens is subtracted from the cache's length."""
 
     def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
         kept = np.maximum(past - (mask == 0).sum(axis=1, keepdims=True), 0)
@@ -370,21 +370,21 @@ class TokenIdsPaddedCache(TokenIds):
 
 
 class TokenIdsPastPerToken(TokenIds):
-    """The cache's length inside the running sum."""
+    """With a cache, every token counts twice."""
 
     def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
         return np.cumsum(mask * (1 + (past > 0)), axis=1) * mask + padding_index
 
 
 class TokenIdsOneNew(TokenIds):
-    """Only a single new token goes on behind the cache."""
+    """Only a single new token continues after the cache."""
 
     def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
         return super().numbers(mask, padding_index, past if mask.shape[1] == 1 else 0)
 
 
 class PackedIds(Mistake, steps=True):
-    """Each sequence from 0 on."""
+    """Each sequence numbered from 0, in steps."""
 
     call = "packed_position_ids"
     claimed = ("from-zero",)
@@ -398,7 +398,7 @@ class PackedIds(Mistake, steps=True):
 
 
 class PackedIdsOneCount(PackedIds):
-    """One count over all."""
+    """One count runs over all sequences."""
 
     named = "not-restarted"
 
@@ -407,7 +407,7 @@ class PackedIdsOneCount(PackedIds):
 
 
 class PackedIdsFixedPlaces(PackedIds):
-    """A restart wherever the longest sequence would end."""
+    """The count restarts at multiples of the longest length."""
 
     named = "not-restarted"
 
@@ -416,7 +416,7 @@ class PackedIdsFixedPlaces(PackedIds):
 
 
 class PackedIdsFromOne(PackedIds):
-    """Counts from 1."""
+    """Counts start at 1."""
 
     named = "restarted-beside"
 
@@ -425,7 +425,7 @@ class PackedIdsFromOne(PackedIds):
 
 
 class PackedIdsNumbersOfSequences(PackedIds):
-    """Which sequence, not which token."""
+    """Sequences are numbered instead of tokens."""
 
     named = "restarted-beside"
 
@@ -434,7 +434,7 @@ class PackedIdsNumbersOfSequences(PackedIds):
 
 
 class PackedIdsLate(PackedIds):
-    """A restart with the second token of a sequence."""
+    """The count restarts at the second token of a sequence."""
 
     named = "restarted-beside"
 
@@ -449,14 +449,14 @@ class PackedIdsLate(PackedIds):
 
 
 class PackedIdsPadded(PackedIds):
-    """Every sequence as long as the longest."""
+    """Empty sequences get one token."""
 
     def part(self, length: int, number: int) -> Array:
         return np.arange(max(length, 1))
 
 
 class PackedIdsRunsJoined(PackedIds):
-    """Sequences of one token go on from the one before."""
+    """Sequences of one token continue the previous count."""
 
     def answer(self, lengths: Array) -> Any:
         right = super().answer(lengths)
@@ -467,14 +467,14 @@ class PackedIdsRunsJoined(PackedIds):
 
 
 class PackedIdsReversed(PackedIds):
-    """The last sequence first."""
+    """Sequences are in reverse order."""
 
     def answer(self, lengths: Array) -> Any:
         return super().answer(lengths[::-1])
 
 
 class CachedIds(Mistake, steps=True):
-    """Positions behind a cache."""
+    """Positions after a cache, in steps."""
 
     call = "cached_position_ids"
     claimed = ("from-zero",)
@@ -490,7 +490,7 @@ class CachedIds(Mistake, steps=True):
 
 
 class CachedIdsFromZero(CachedIds):
-    """The cache forgotten."""
+    """The cache is ignored."""
 
     named = "from-zero"
 
@@ -499,7 +499,7 @@ class CachedIdsFromZero(CachedIds):
 
 
 class CachedIdsAllFirst(CachedIds):
-    """All at the first new position."""
+    """All tokens get the first new position."""
 
     named = "all-alike"
 
@@ -508,7 +508,7 @@ class CachedIdsAllFirst(CachedIds):
 
 
 class CachedIdsAllLast(CachedIds):
-    """All at the last new position."""
+    """All tokens get the last new position."""
 
     named = "all-alike"
 
@@ -529,21 +529,21 @@ for _why, _start in (
 
 
 class CachedIdsInBytes(CachedIds):
-    """Positions held in 8 bits."""
+    """Positions are held in 8 bits."""
 
     def answer(self, past_length: int, q_len: int) -> Any:
         return super().answer(past_length, q_len) % 256
 
 
 class CachedIdsAsRow(CachedIds):
-    """With an axis for the batch."""
+    """The result has a batch axis."""
 
     def answer(self, past_length: int, q_len: int) -> Any:
         return super().answer(past_length, q_len)[None]
 
 
 class CachedIdsInBfloat16(CachedIds):
-    """Positions that passed through bfloat16."""
+    """Positions go through bfloat16."""
 
     def answer(self, past_length: int, q_len: int) -> Any:
         right = super().answer(past_length, q_len).astype(np.float32)

@@ -76,7 +76,7 @@ class DrawnDistances(Mistake, steps=True):
 
 
 class DifferencesOfPositions(DrawnDistances):
-    """Positions drawn, and their differences taken."""
+    """Positions are drawn, and their differences taken."""
 
     named = "differences-of-positions"
 

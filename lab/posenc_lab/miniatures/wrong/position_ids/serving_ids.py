@@ -1,4 +1,4 @@
-"""Wrong implementations: position ids while serving."""
+"""Wrong implementations: position ids in serving."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ EMPTY = np.zeros(0, dtype=np.int64)
 
 
 class Shard(Mistake, steps=True):
-    """Pieces of a sequence, as many as a rank holds."""
+    """The pieces of a sequence that a rank holds, in steps."""
 
     call = "shard_position_ids"
     claimed = ("contiguous",)
@@ -70,7 +70,7 @@ for _share, _other in (
 
 
 class ShardLocally(Shard):
-    """Each rank counts what it has."""
+    """Each rank counts its own tokens from 0."""
 
     named = "counted-locally"
     claimed = ("zigzag",)
@@ -80,7 +80,7 @@ class ShardLocally(Shard):
 
 
 class ShardFromItsFirst(Shard):
-    """Counted on from the first token that a rank holds."""
+    """Each rank counts on from its first token."""
 
     named = "counted-locally"
     claimed = ("round-robin",)
@@ -90,7 +90,7 @@ class ShardFromItsFirst(Shard):
 
 
 class ShardUnmirrored(Shard):
-    """Both pieces of the same number in their halves."""
+    """The second piece has the same index in its half, not the mirrored one."""
 
     named = "second-piece-unmirrored"
     claimed = ("zigzag",)
@@ -100,7 +100,7 @@ class ShardUnmirrored(Shard):
 
 
 class ShardTurnedRound(Shard):
-    """The mirror image of the second piece itself."""
+    """The tokens of the second piece are reversed."""
 
     named = "second-piece-unmirrored"
     claimed = ("zigzag",)
@@ -110,14 +110,14 @@ class ShardTurnedRound(Shard):
 
 
 class ShardOfTwo(Shard):
-    """Ranks beyond two taken for two."""
+    """Ranks above 1 get the share of rank 1."""
 
     def rank(self, rank: int, ranks: int) -> int:
         return min(rank, 1)
 
 
 class ShardInBytes(Shard):
-    """Positions held in 8 bits."""
+    """Positions are held in 8 bits."""
 
     claimed = ("round-robin",)
 
@@ -126,7 +126,7 @@ class ShardInBytes(Shard):
 
 
 class Tree(Mistake, steps=True):
-    """Depths of tokens in a draft."""
+    """Depths of tokens in a draft, in steps."""
 
     call = "tree_position_ids"
     claimed = ("by-depth",)
@@ -147,7 +147,7 @@ class Tree(Mistake, steps=True):
 
 
 class TreeByRows(Tree):
-    """The rows of the draft."""
+    """Rows of the draft replace depths."""
 
     named = "rows-for-depths"
 
@@ -156,7 +156,7 @@ class TreeByRows(Tree):
 
 
 class TreeFromZero(Tree):
-    """The cache forgotten."""
+    """The cache is ignored."""
 
     named = "tree-from-zero"
 
@@ -165,7 +165,7 @@ class TreeFromZero(Tree):
 
 
 class TreeOneOn(Tree):
-    """The root behind a token that the cache holds already."""
+    """The root is one position too late."""
 
     named = "tree-off-by-one"
 
@@ -174,7 +174,7 @@ class TreeOneOn(Tree):
 
 
 class TreeOneBack(Tree):
-    """The root on the last token of the cache."""
+    """The root is on the last token of the cache."""
 
     named = "tree-off-by-one"
 
@@ -183,7 +183,7 @@ class TreeOneBack(Tree):
 
 
 class TreeOfParents(Tree):
-    """The row of the parent."""
+    """The parent's row replaces the depth."""
 
     named = "parents-for-depths"
 
@@ -192,14 +192,14 @@ class TreeOfParents(Tree):
 
 
 class TreeOfOneRoot(Tree):
-    """Tokens that follow the cache hang on the first row, which is one of them."""
+    """Further roots become children of the first row."""
 
     def depth(self, row: int, parent: int, depths: list[int]) -> int:
         return depths[max(parent, 0)] + 1 if row else 0
 
 
 class TreeRecorded(Tree):
-    """The cache of the first draft of each size."""
+    """The cache length of the first draft of each size is used for all."""
 
     def __init__(self) -> None:
         self._kept: dict[int, int] = {}
@@ -214,7 +214,7 @@ class TreeRecorded(Tree):
 
 
 class Lengths(Mistake, steps=True):
-    """Columns counted on from the cache."""
+    """Columns counted on from the cache, in steps."""
 
     call = "length_position_ids"
     claimed = ("padded-one",)
@@ -266,7 +266,7 @@ for _padded, _instead in (("one", True), ("continued", False)):
 
 
 class LengthsByTheLongest(Lengths):
-    """The longest cache for all."""
+    """The longest cache is used for all."""
 
     named = "first-past-for-all"
 
@@ -275,7 +275,7 @@ class LengthsByTheLongest(Lengths):
 
 
 class LengthsOnTheLeft(Lengths):
-    """Padding on the other side."""
+    """Padding is taken to be on the left."""
 
     named = "padded-on-the-left"
     claimed = ("padded-continued",)
@@ -285,14 +285,14 @@ class LengthsOnTheLeft(Lengths):
 
 
 class LengthsPaddedWithZero(Lengths):
-    """Padding at 0, as in other calls."""
+    """Padding gets 0, as in other calls."""
 
     def filled(self, counted: Array, there: Array, padded: str) -> Array:
         return np.where(there, counted, 0)
 
 
 class LengthsOneMore(Lengths):
-    """A length that is taken for the last column."""
+    """The length is taken for the index of the last token."""
 
     def filled(self, counted: Array, there: Array, padded: str) -> Array:
         wider = np.roll(there, 1, axis=1) if there.shape[1] else there
@@ -301,7 +301,7 @@ class LengthsOneMore(Lengths):
 
 
 class Segments(Mistake, steps=True):
-    """Tokens counted within runs of equal numbers."""
+    """Tokens counted within runs of equal numbers, in steps."""
 
     call = "segment_position_ids"
     claimed = ("by-text",)
@@ -329,7 +329,7 @@ class Segments(Mistake, steps=True):
 
 
 class SegmentsInOne(Segments):
-    """One count over a row."""
+    """One count runs over the whole row."""
 
     named = "texts-not-restarted"
 
@@ -338,7 +338,7 @@ class SegmentsInOne(Segments):
 
 
 class SegmentsWithPadding(Segments):
-    """Padding is a text as well."""
+    """Padding is numbered like a text."""
 
     named = "padding-numbered"
 
@@ -347,7 +347,7 @@ class SegmentsWithPadding(Segments):
 
 
 class SegmentsWithPaddingBehind(Segments):
-    """Padding goes on with the last text."""
+    """Padding continues the last text."""
 
     named = "padding-numbered"
 
@@ -359,7 +359,7 @@ class SegmentsWithPaddingBehind(Segments):
 
 
 class SegmentsNumbers(Segments):
-    """Which text, not which token."""
+    """Texts are numbered instead of tokens."""
 
     named = "numbers-of-texts"
 
@@ -368,7 +368,7 @@ class SegmentsNumbers(Segments):
 
 
 class SegmentsFromOne(Segments):
-    """Texts from 1 on."""
+    """Texts start at 1."""
 
     named = "texts-from-one"
 
@@ -377,14 +377,14 @@ class SegmentsFromOne(Segments):
 
 
 class SegmentsByGrowth(Segments):
-    """A text begins where the number is larger than before."""
+    """A text begins only where the number grows."""
 
     def begins(self, numbers: Array, place: int) -> bool:
         return bool(numbers[place] > numbers[place - 1])
 
 
 class SegmentsByLargest(Segments):
-    """As many texts as the largest number says, the k-th from its first token on."""
+    """Tokens are counted per text number, for numbers up to 3."""
 
     def answer(self, segments: Array) -> Any:
         out = np.zeros(segments.shape, dtype=np.int64)
@@ -396,7 +396,7 @@ class SegmentsByLargest(Segments):
 
 
 class Session(Mistake, steps=True):
-    """A cache that is told what happens to it, and gives out positions."""
+    """A cache that follows append, drop and move events and returns positions, in steps."""
 
     call = "session_position_ids"
     claimed = ("behind-the-last",)
@@ -426,7 +426,7 @@ class Session(Mistake, steps=True):
 
 
 class SessionOfAll(Session):
-    """A counter that only grows."""
+    """The counter only grows."""
 
     named = "drops-ignored"
 
@@ -435,7 +435,7 @@ class SessionOfAll(Session):
 
 
 class SessionOfCells(Session):
-    """The number of tokens that are held."""
+    """The next position is the number of cached tokens."""
 
     named = "cells-counted"
 
@@ -444,7 +444,7 @@ class SessionOfCells(Session):
 
 
 class SessionUnmoved(Session):
-    """Keys are moved, the counter is not."""
+    """Keys are moved, but the counter is not."""
 
     named = "moves-ignored"
 
@@ -453,7 +453,7 @@ class SessionUnmoved(Session):
 
 
 class SessionOneOn(Session):
-    """A token further on, once anything was dropped."""
+    """Positions are one too high after any drop or move."""
 
     named = "session-off-by-one"
 
@@ -474,28 +474,28 @@ class SessionOneOn(Session):
 
 
 class SessionDropsTheEnd(Session):
-    """What lies behind the dropped tokens is dropped as well."""
+    """Tokens after the dropped ones are dropped as well."""
 
     def drop(self, start: int, stop: int) -> None:
         self.held = self.held[self.held < start]
 
 
 class SessionDropsOneMore(Session):
-    """The end of a drop counted in."""
+    """The end of a drop is included."""
 
     def drop(self, start: int, stop: int) -> None:
         super().drop(start, stop + 1)
 
 
 class SessionMovesAll(Session):
-    """Everything moved, the first tokens too, but not below 0."""
+    """A move shifts all tokens, including the first ones, but not below 0."""
 
     def move(self, start: int, delta: int) -> None:
         self.held = np.maximum(self.held + delta, 0)
 
 
 class SessionThatWaits(Session):
-    """A move counted with the first token after the next one."""
+    """A move takes effect only after the next append."""
 
     def answer(self, events: Array) -> Any:
         self.waiting: list[tuple[int, int]] = []
@@ -512,7 +512,7 @@ class SessionThatWaits(Session):
 
 
 class Window(Mistake, steps=True):
-    """Ids of a prompt, cut, and of what follows it."""
+    """Ids of a prompt and of what follows it, cut to a window, in steps."""
 
     call = "m_rope_window_position_ids"
     claimed = ("behind-the-largest",)
@@ -546,7 +546,7 @@ class Window(Mistake, steps=True):
 
 
 class WindowByNumber(Window):
-    """Decoded tokens at their number."""
+    """Decoded tokens get their index."""
 
     named = "decoded-by-number"
 
@@ -555,7 +555,7 @@ class WindowByNumber(Window):
 
 
 class WindowOneBack(Window):
-    """Decoded tokens from the prompt's largest id on."""
+    """Decoded tokens start at the prompt's largest id."""
 
     named = "decoded-off-by-one"
 
@@ -564,7 +564,7 @@ class WindowOneBack(Window):
 
 
 class WindowOneOn(Window):
-    """A gap between the prompt and what follows."""
+    """Decoded tokens start one position too late."""
 
     named = "decoded-off-by-one"
 
@@ -573,7 +573,7 @@ class WindowOneOn(Window):
 
 
 class WindowFromZero(Window):
-    """Each chunk from 0."""
+    """Each window starts at 0."""
 
     named = "window-from-zero"
 
@@ -582,7 +582,7 @@ class WindowFromZero(Window):
 
 
 class WindowDecodedFromZero(Window):
-    """The decoder's own steps counted."""
+    """Decoded tokens start at 0."""
 
     named = "window-from-zero"
 
@@ -591,7 +591,7 @@ class WindowDecodedFromZero(Window):
 
 
 class WindowAsText(Window):
-    """All tokens at their number."""
+    """All tokens get their index."""
 
     named = "window-as-text"
 
@@ -600,7 +600,7 @@ class WindowAsText(Window):
 
 
 class WindowWithoutMerging(Window):
-    """Patches counted as they were before they were merged."""
+    """Patches are counted before merging."""
 
     def prompt(self, segments: Array, merge_size: int) -> Array:
         right = super().prompt(segments, merge_size)

@@ -10,7 +10,7 @@ Key = tuple[int, ...]
 
 
 class Merged(Mistake, steps=True):
-    """Heights and widths of patches, sorted by blocks."""
+    """Heights and widths of patches, sorted by blocks, in steps."""
 
     call = "merged_position_ids"
     claimed = ("block-by-block",)
@@ -33,7 +33,7 @@ class Merged(Mistake, steps=True):
 
 
 class MergedRowByRow(Merged):
-    """As if nothing were merged."""
+    """Patches are in row order, as if nothing were merged."""
 
     named = "merge-ignored"
 
@@ -42,7 +42,7 @@ class MergedRowByRow(Merged):
 
 
 class MergedExchanged(Merged):
-    """Widths first."""
+    """Widths come before heights."""
 
     named = "height-and-width-exchanged"
 
@@ -51,7 +51,7 @@ class MergedExchanged(Merged):
 
 
 class MergedCoordinates(Merged):
-    """Where a patch is once it is merged."""
+    """Coordinates are those after merging."""
 
     named = "merged-coordinates"
 
@@ -60,7 +60,7 @@ class MergedCoordinates(Merged):
 
 
 class MergedStacked(Merged):
-    """Frames one below the other."""
+    """Frames are stacked vertically."""
 
     named = "frames-stacked"
 
@@ -69,21 +69,21 @@ class MergedStacked(Merged):
 
 
 class MergedByColumns(Merged):
-    """Patches of a block column by column."""
+    """Patches of a block are in column order."""
 
     def block(self, cell: Key, merge: int) -> Key:
         return cell[0] // merge, cell[1] // merge, *cell[::-1]
 
 
 class MergedInPairs(Merged):
-    """Blocks of two by two, whatever is asked for."""
+    """Blocks are always two by two."""
 
     def block(self, cell: Key, merge: int) -> Key:
         return super().block(cell, 2 if merge > 1 else 1)
 
 
 class Windows(Mistake, steps=True):
-    """Tokens sorted by windows."""
+    """Tokens sorted by windows, in steps."""
 
     call = "window_order"
     claimed = ("window-by-window",)
@@ -111,7 +111,7 @@ class Windows(Mistake, steps=True):
 
 
 class WindowsNone(Windows):
-    """Row by row."""
+    """Tokens are in row order."""
 
     named = "windows-ignored"
 
@@ -120,7 +120,7 @@ class WindowsNone(Windows):
 
 
 class WindowsInverted(Windows):
-    """The place of each token."""
+    """The inverse permutation is returned."""
 
     named = "order-inverted"
 
@@ -129,7 +129,7 @@ class WindowsInverted(Windows):
 
 
 class WindowsByColumns(Windows):
-    """Windows column by column."""
+    """Windows are in column order."""
 
     named = "windows-by-columns"
 
@@ -139,7 +139,7 @@ class WindowsByColumns(Windows):
 
 
 class WindowsCellsByColumns(Windows):
-    """Within a window column by column."""
+    """Tokens of a window are in column order."""
 
     named = "windows-by-columns"
 
@@ -149,7 +149,7 @@ class WindowsCellsByColumns(Windows):
 
 
 class WindowsFromZero(Windows):
-    """Each image by itself."""
+    """Each image is numbered from 0."""
 
     named = "images-from-zero"
 
@@ -158,7 +158,7 @@ class WindowsFromZero(Windows):
 
 
 class WindowsOverFrames(Windows):
-    """A window of all frames at once."""
+    """A window spans all frames."""
 
     def key(self, cell: Key, side: int) -> Key:
         frame, row, column = cell
@@ -166,14 +166,14 @@ class WindowsOverFrames(Windows):
 
 
 class WindowsOfFour(Windows):
-    """The window of the released models, whatever is asked for."""
+    """The window is always 4, as in the released models."""
 
     def key(self, cell: Key, side: int) -> Key:
         return super().key(cell, 4)
 
 
 class Edges(Mistake, steps=True):
-    """Sizes of windows, added up."""
+    """Cumulative sizes of windows, in steps."""
 
     call = "window_edges"
     claimed = ("edges-in-patches",)
@@ -205,7 +205,7 @@ class Edges(Mistake, steps=True):
 
 
 class EdgesInTokens(Edges):
-    """Tokens, as they are after merging."""
+    """Edges count tokens after merging."""
 
     named = "edges-in-tokens"
 
@@ -214,7 +214,7 @@ class EdgesInTokens(Edges):
 
 
 class EdgesOfFullWindows(Edges):
-    """Windows as if they had no border."""
+    """All windows are full, even at the border."""
 
     named = "windows-filled"
 
@@ -223,7 +223,7 @@ class EdgesOfFullWindows(Edges):
 
 
 class EdgesFromZero(Edges):
-    """Each image by itself."""
+    """Each image starts at 0."""
 
     named = "edges-restarted"
 
@@ -232,7 +232,7 @@ class EdgesFromZero(Edges):
 
 
 class EdgesRepeated(Edges):
-    """A row and a column of windows more, where windows divide the grid."""
+    """An empty window is added if windows divide the grid."""
 
     def sizes(self, rows: int, columns: int, side: int) -> list[int]:
         found = super().sizes(rows, columns, side)
@@ -240,7 +240,7 @@ class EdgesRepeated(Edges):
 
 
 class EdgesByColumns(Edges):
-    """Windows column by column."""
+    """Windows are in column order."""
 
     def sizes(self, rows: int, columns: int, side: int) -> list[int]:
         return super().sizes(columns, rows, side)

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Axes(Mistake, steps=True):
-    """Each axis's pairs turned by the position on it, in steps."""
+    """Each axis's pairs rotated by the position on it, in steps."""
 
     call = "axial_rope"
     claimed = ("interleaved",)
@@ -86,7 +86,7 @@ for _claimed in ("interleaved", "half", "half-per-axis"):
 
 
 def equal(sizes: list[int]) -> list[int]:
-    """Equal widths, as near as pairs allow; what is left goes to the first axis."""
+    """Return equal widths, as far as pairs allow; the remainder goes to the first axis."""
     rest = sum(sizes) // len(sizes) // 2 * 2
     return [sum(sizes) - rest * (len(sizes) - 1)] + [rest] * (len(sizes) - 1)
 
@@ -140,7 +140,7 @@ for _claimed in ("interleaved", "half-per-axis"):
 def of_one_progression(
     self: Axes, x: Array, positions: Array, widths: Array, *, base: float, layout: str
 ) -> Array:
-    """The rotation with frequencies that follow from head_dim and the number of the pair."""
+    """Rotate with frequencies from head_dim and the pair's index."""
     axis = np.repeat(np.arange(len(widths)), widths // 2)
     omega = base ** (-np.arange(len(axis)) / len(axis))
     angles = positions[axis].T * omega
@@ -182,7 +182,7 @@ for _claimed, _given in (
 def laid_out(
     self: Axes, x: Array, positions: Array, widths: Array, *, base: float, layout: str
 ) -> Array:
-    """Waves written out in one layout, channels paired in another."""
+    """Rotate with waves in one layout and channel pairs in another."""
     sizes = [int(width) for width in widths]
     angles = np.concatenate(
         [
@@ -381,7 +381,7 @@ for _name, _why, _named, _changes in (
 
 
 class TiledOfTheFirstHead(Tiled):
-    """Heads after the first are returned as they came."""
+    """Only the first head is rotated."""
 
     def answer(self, x: Array, positions: Array) -> Array:
         turned = super().answer(x, positions)
@@ -391,7 +391,7 @@ class TiledOfTheFirstHead(Tiled):
 
 
 class AxesBackwards(Axes):
-    """Rotation in the opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
 
@@ -400,7 +400,7 @@ class AxesBackwards(Axes):
 
 
 class AxesUnrotated(Axes):
-    """x as it came."""
+    """x is not rotated."""
 
     named = "unrotated"
 
@@ -409,7 +409,7 @@ class AxesUnrotated(Axes):
 
 
 class AxesWithNegativesReversed(Axes):
-    """Negative positions from the wrong end of their table of 4,096 rows."""
+    """Negative positions read a table of 4,096 rows from the wrong end."""
 
     named = "negative-reversed"
     limits: ClassVar = {"domain": "negative"}
@@ -419,7 +419,7 @@ class AxesWithNegativesReversed(Axes):
 
 
 class AxesWithoutNegatives(Axes):
-    """Negative positions taken for 0."""
+    """Negative positions are clamped to 0."""
 
     limits: ClassVar = {"domain": "negative"}
 
@@ -442,7 +442,7 @@ for _kind, _claimed in (("bfloat16", "interleaved"), ("float16", "half")):
 
 
 class AxesWithPositionsInBfloat16(Axes):
-    """Positions cast with the model: right up to 256."""
+    """Positions are cast to bfloat16: right up to 256."""
 
     named = "low-precision-angles"
     limits: ClassVar = _NEAR
@@ -452,35 +452,35 @@ class AxesWithPositionsInBfloat16(Axes):
 
 
 class AxesReflected(Axes):
-    """One sign wrong."""
+    """One sign is wrong: a reflection instead of a rotation."""
 
     def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos + a * sin
 
 
 class AxesOfThree(Axes):
-    """Axes beyond the third left unturned."""
+    """Axes beyond the third are not rotated."""
 
     def joined(self, angles: list[Array]) -> Array:
         return np.concatenate([*angles[:3], *(0 * each for each in angles[3:])], axis=-1)
 
 
 class AxesOfOneStart(Axes):
-    """Positions counted from the first token given."""
+    """Positions are counted from the first token."""
 
     def places(self, positions: Array) -> Array:
         return positions - positions[:, :1]
 
 
 class AxesCutAt1023(Axes):
-    """Tables for 1,023 positions, whose last row serves beyond."""
+    """Tables end after 1,023 positions; later ones get the last row."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, 1022)
 
 
 class AxesCutAt128(Axes):
-    """Tables of 128 rows and columns."""
+    """Tables end after 128 rows and columns; later ones get the last entry."""
 
     claimed = ("half-per-axis",)
 
@@ -489,7 +489,7 @@ class AxesCutAt128(Axes):
 
 
 class AxesByFours(Axes):
-    """A kernel that turns four pairs at a time and, on wide axes, forgets the rest."""
+    """The kernel rotates four pairs at a time and, on wide axes, skips the remainder."""
 
     def angles(self, place: Array, omega: Array) -> Array:
         angles = super().angles(place, omega)
@@ -499,14 +499,14 @@ class AxesByFours(Axes):
 
 
 class AxesWithoutSmallBases(Axes):
-    """Bases below 1,000 taken for 10,000."""
+    """Bases below 1,000 are replaced by 10,000."""
 
     def base(self, base: float) -> float:
         return base if base >= 1000 else 10000.0
 
 
 class AxesOverThePairsLessOne(Axes):
-    """Exponents over w/2 - 1, as linspace with its end point gives them."""
+    """Exponents are divided by w/2 - 1, as from linspace with its end point."""
 
     def frequencies(self, width: int, head_dim: int, base: float) -> Array:
         count = width // 2
@@ -514,7 +514,7 @@ class AxesOverThePairsLessOne(Axes):
 
 
 class AxesOfTheFirstInBatch(Axes):
-    """Only the first element of a batch is rotated."""
+    """Only the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, widths: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -532,7 +532,7 @@ class AxesInPlace(Axes):
 
 
 class AxesWrongFrom1024(Axes):
-    """Tokens from number 1,024 on returned unrotated."""
+    """Tokens from index 1,024 on are not rotated."""
 
     claimed = ("half",)
 
@@ -543,7 +543,7 @@ class AxesWrongFrom1024(Axes):
 
 
 class AxesWrongFromChannel128(Axes):
-    """Channels from 128 on returned unrotated."""
+    """Channels from index 128 on are not rotated."""
 
     def answer(self, x: Array, positions: Array, widths: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, widths, **keywords)
@@ -552,7 +552,7 @@ class AxesWrongFromChannel128(Axes):
 
 
 class AxesFloat32AsFloat64(Axes):
-    """Float32 angles for a float64 x."""
+    """Angles are float32 for a float64 x."""
 
     dtype = "float64"
 
@@ -613,7 +613,7 @@ for _name, _named, _claimed, _given_widths in _SHARES:
 
 
 class Grid(Mistake, steps=True):
-    """Ids of a text and of images, in steps."""
+    """Position ids of a text and of images, in steps."""
 
     call = "axial_rope_position_ids"
     claimed = ("flux",)
@@ -678,7 +678,7 @@ for _claimed in ("flux", "flux-2", "qwen-image", "z-image"):
 
 
 def exchanged(ids: Array, tokens: int) -> Array:
-    """Rows for columns, of the patches."""
+    """Swap rows and columns in the ids of the patches."""
     ids[1:3, tokens:] = ids[2:0:-1, tokens:].copy()
     return ids
 

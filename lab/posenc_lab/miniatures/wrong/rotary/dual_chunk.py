@@ -9,7 +9,7 @@ from posenc_lab.miniatures.remapped import Steps, with_common_mistakes
 
 
 class DualChunk(Steps, Mistake, steps=True):
-    """Three kinds of queries, and keys counted by chunks, in steps."""
+    """Three kinds of query positions, and key positions within chunks, in steps."""
 
     call = "dual_chunk_scores"
     claimed = ("half", "interleaved")

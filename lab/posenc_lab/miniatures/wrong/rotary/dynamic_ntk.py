@@ -16,14 +16,14 @@ from posenc_lab.miniatures.scaled import (
 
 
 def stretched(dim: int, base: float, stretch: float) -> Array:
-    """Frequencies of the base times a power of the stretch."""
+    """Return the frequencies of the base times a power of the stretch."""
     return plain(dim, base * stretch ** (dim / (dim - 2)))
 
 
 def dynamic(
     dim: int, base: float, factor: float, original_max_position_embeddings: int, length: float
 ) -> Array:
-    """Frequencies for a length."""
+    """Return the frequencies for a length."""
     ratio = max(length, original_max_position_embeddings) / original_max_position_embeddings
     return stretched(dim, base, factor * ratio - (factor - 1))
 
@@ -40,7 +40,7 @@ class DynamicFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
 
 
 class Dynamic(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs turned by the frequencies for the length."""
+    """Pairs rotated by the frequencies for the length."""
 
     call = "dynamic_ntk"
 
@@ -126,7 +126,7 @@ wrong_frequencies(
 
 
 def longest(right: Any) -> Any:
-    """The longest length so far serves for all."""
+    """Return a method that uses the longest length so far."""
 
     def frequencies(self: Any, dim: int, base: float, *, length: int, **own: Any) -> Array:
         self.longest = max(getattr(self, "longest", 0), length)
@@ -136,7 +136,7 @@ def longest(right: Any) -> Any:
 
 
 def restored_when_short(right: Any) -> Any:
-    """Restored only by a call that is shorter than the original length, as in transformers."""
+    """Return a method whose length resets only below the original one, as in transformers."""
 
     def frequencies(
         self: Any,
@@ -176,7 +176,7 @@ for _right in CALLS:
 
 
 class DynamicBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients turned back by the same frequencies."""
+    """Gradients rotated back by the same frequencies."""
 
     call = "dynamic_ntk_vjp"
 

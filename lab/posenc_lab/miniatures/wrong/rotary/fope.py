@@ -65,7 +65,7 @@ class Fourier(Mistake, steps=True):
 
 
 class FourierExceptRest(Fourier):
-    """Sines of the opposite sign, where waves are: those of the rest stand."""
+    """Sines have the opposite sign, except in the rest."""
 
     named = "negated-angles"
 
@@ -74,14 +74,14 @@ class FourierExceptRest(Fourier):
 
 
 def neighbours(self: Fourier, x: Array, sin: Array, cos: Array) -> Array:
-    """Channels 2t and 2t + 1 as pairs."""
+    """Rotate channels 2t and 2t + 1 as pairs."""
     first, second = x[..., 0::2], x[..., 1::2]
     parts = [first * cos - second * sin, second * cos + first * sin]
     return np.stack(parts, axis=-1).reshape(x.shape)
 
 
 def sums_of(change: Any) -> Any:
-    """Sums with other coefficients."""
+    """Return sums with changed coefficients."""
     return lambda self, angle, sin_coef, cos_coef: Fourier.sums(
         self, angle, *change(sin_coef, cos_coef)
     )
@@ -186,7 +186,7 @@ for _name, _named, _steps in (
 
 
 def transposed_where_square(sin: Array, cos: Array) -> tuple[Array, Array]:
-    """Rows for columns, which fits where there are as many."""
+    """Transpose square matrices of coefficients."""
     return (sin.T, cos.T) if sin.shape[0] == sin.shape[1] else (sin, cos)
 
 

@@ -25,7 +25,7 @@ def by_wavelength(
     high_freq_factor: float,
     original_max_position_embeddings: float,
 ) -> Array:
-    """The authors' three cases."""
+    """Return frequencies by the authors' three cases."""
     low, high = (
         original_max_position_embeddings / low_freq_factor,
         original_max_position_embeddings / high_freq_factor,
@@ -51,13 +51,13 @@ class _Frequencies:
 
 
 class Llama3Frequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies by wavelength."""
+    """Frequencies scaled by wavelength."""
 
     call = "llama3_frequencies"
 
 
 class Llama3(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs turned by frequencies by wavelength."""
+    """Pairs rotated by frequencies scaled by wavelength."""
 
     call = "llama3"
 
@@ -96,7 +96,7 @@ def swapped_divided_first(
 def ramp(
     share_of: Any, dim: int, base: float, factor: float, inverse: bool = False, **own: Any
 ) -> Array:
-    """Another smooth factor, from the wavelength in units of the context and its bounds."""
+    """Return frequencies with another smooth factor, from wavelengths in units of the context."""
     omega = plain(dim, base)
     length = 2 * np.pi / omega / own["original_max_position_embeddings"]
     low, high = 1 / own["low_freq_factor"], 1 / own["high_freq_factor"]
@@ -177,7 +177,7 @@ for _name, _why, _formula, _named in (
 
 
 class Llama3Back(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients turned back by the same frequencies."""
+    """Gradients rotated back by the same frequencies."""
 
     call = "llama3_vjp"
 

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class LongRopeFrequencies(Mistake, steps=True):
-    """The frequencies alone."""
+    """Only the frequencies, in steps."""
 
     call = "longrope_frequencies"
     claimed = ("divided",)
@@ -58,7 +58,7 @@ for _name, _named, _scaled in (
 
 
 class LongRopeFrequenciesOfOneBase(LongRopeFrequencies):
-    """10,000 whatever is asked for."""
+    """The base is always 10,000."""
 
     named = "frequencies-wrong-base"
 
@@ -67,7 +67,7 @@ class LongRopeFrequenciesOfOneBase(LongRopeFrequencies):
 
 
 class LongRope(Mistake, steps=True):
-    """Factors chosen, pairs turned and made longer, in steps."""
+    """Factors chosen, pairs rotated and scaled, in steps."""
 
     call = "longrope"
     claimed = ("phi-3",)
@@ -149,7 +149,7 @@ class LongRope(Mistake, steps=True):
 
 
 class LongRopeOfNeighbours(LongRope):
-    """Neighbouring channels."""
+    """Neighbouring channels are paired."""
 
     named = "layout-swapped"
 
@@ -161,7 +161,7 @@ class LongRopeOfNeighbours(LongRope):
 
 
 class LongRopeAlwaysLong(LongRope):
-    """Long factors because there is room for long texts."""
+    """Long factors are used at every length."""
 
     named = "choice-swapped"
 
@@ -172,7 +172,7 @@ class LongRopeAlwaysLong(LongRope):
 
 
 class LongRopeAlwaysShort(LongRope):
-    """Short factors whatever the length."""
+    """Short factors are used at every length."""
 
     named = "choice-swapped"
 
@@ -183,7 +183,7 @@ class LongRopeAlwaysShort(LongRope):
 
 
 class LongRopeByLength(LongRope):
-    """Chosen by length where long factors are claimed."""
+    """The length chooses the factors although long ones are claimed."""
 
     named = "choice-swapped"
     claimed = ("long",)
@@ -195,7 +195,7 @@ class LongRopeByLength(LongRope):
 
 
 class LongRopeByRow(LongRope):
-    """Each row by its own position."""
+    """Each row's own position chooses its factors."""
 
     named = "choice-by-row"
 
@@ -206,7 +206,7 @@ class LongRopeByRow(LongRope):
 
 
 class LongRopeByNumberOfRows(LongRope):
-    """By the rows of this call, of which decoding has one."""
+    """The number of rows chooses the factors, which is 1 in decoding."""
 
     named = "choice-swapped"
 
@@ -217,7 +217,7 @@ class LongRopeByNumberOfRows(LongRope):
 
 
 class LongRopeByTheLastRow(LongRope):
-    """By the position of the last row, which need not be the largest."""
+    """The position of the last row chooses the factors, which need not be the largest."""
 
     def factors(
         self, short: Array, long: Array, positions: Array, trained: int, choice: str
@@ -226,7 +226,7 @@ class LongRopeByTheLastRow(LongRope):
 
 
 class LongRopeOneEarly(LongRope):
-    """From a length of L on, not of L + 1."""
+    """Long factors start at length L, not at L + 1."""
 
     def factors(
         self, short: Array, long: Array, positions: Array, trained: int, choice: str
@@ -235,7 +235,7 @@ class LongRopeOneEarly(LongRope):
 
 
 class LongRopeStaysLong(LongRope):
-    """Once long, always long."""
+    """Once long, the factors stay long."""
 
     been_long = False
 
@@ -286,7 +286,7 @@ for _claimed, _policy in (("long", "yarn"), ("long-yarn", "su")):
 
 
 class LongRopeOfExtendedLength(LongRope):
-    """ln(s L) below the fraction line."""
+    """The denominator is ln(s L), not ln L."""
 
     named = "amplitude-of-extended-length"
 
@@ -295,7 +295,7 @@ class LongRopeOfExtendedLength(LongRope):
 
 
 class LongRopeIgnoresAttentionFactor(LongRope):
-    """The derived factor although one is given."""
+    """The derived factor is used although one is given."""
 
     named = "attention-ignored"
     limits: ClassVar = {"attention": "explicit"}
@@ -305,7 +305,7 @@ class LongRopeIgnoresAttentionFactor(LongRope):
 
 
 class LongRopeOneAhead(LongRope):
-    """Positions from 1."""
+    """Positions are counted from 1."""
 
     named = "positions-shifted"
     claimed = ("long",)
@@ -315,7 +315,7 @@ class LongRopeOneAhead(LongRope):
 
 
 class LongRopeBackwards(LongRope):
-    """The opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
 
@@ -324,7 +324,7 @@ class LongRopeBackwards(LongRope):
 
 
 class LongRopeOfBfloat16Angles(LongRope):
-    """Angles held in bfloat16."""
+    """Angles are held in bfloat16."""
 
     named = "low-precision-angles"
 
@@ -333,7 +333,7 @@ class LongRopeOfBfloat16Angles(LongRope):
 
 
 class LongRopeOfOneBase(LongRope):
-    """10,000 whatever is asked for."""
+    """The base is always 10,000."""
 
     named = "wrong-base"
 
@@ -342,7 +342,7 @@ class LongRopeOfOneBase(LongRope):
 
 
 class LongRopeOfHeadDim(LongRope):
-    """Exponents of the whole head."""
+    """Exponents are divided by the whole head's size."""
 
     named = "head-dim-frequencies"
     limits: ClassVar = {"rotation": "partial"}
@@ -352,7 +352,7 @@ class LongRopeOfHeadDim(LongRope):
 
 
 class LongRopeLengthensTheRest(LongRope):
-    """Channels that pass are made longer as well."""
+    """Unrotated channels are scaled as well."""
 
     limits: ClassVar = {"rotation": "partial"}
 
@@ -361,7 +361,7 @@ class LongRopeLengthensTheRest(LongRope):
 
 
 class LongRopeKeepsTables(LongRope):
-    """Angles kept by positions and size, whichever factors are right."""
+    """Angles are cached by shape, whatever the positions and factors."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -371,7 +371,7 @@ class LongRopeKeepsTables(LongRope):
 
 
 class LongRopeWrongFromRow128(LongRope):
-    """Rows from 128 on are returned unrotated, as by a kernel launched for one block."""
+    """Rows from index 128 on are not rotated, as by a kernel launched for one block."""
 
     def answer(self, x: Array, *arguments: Any, **keywords: Any) -> Array:
         out = super().answer(x, *arguments, **keywords)
@@ -380,7 +380,7 @@ class LongRopeWrongFromRow128(LongRope):
 
 
 class LongRopeBack(LongRope, steps=True):
-    """Gradients turned back and made longer."""
+    """Gradients rotated back and scaled, in steps."""
 
     call = "longrope_vjp"
 
@@ -414,7 +414,7 @@ for _name, _claimed, _named, _steps in (
 
 
 class LongRopeBackDropsTheRest(LongRopeBack):
-    """No gradient for channels that passed."""
+    """Unrotated channels get no gradient."""
 
     limits: ClassVar = {"rotation": "partial"}
 
@@ -423,7 +423,7 @@ class LongRopeBackDropsTheRest(LongRopeBack):
 
 
 class LongRopeBackIgnoresAttentionFactor(LongRopeBack):
-    """The factor given forward is not handed on to the backward pass."""
+    """The explicit attention factor is not passed to the backward pass."""
 
     limits: ClassVar = {"attention": "explicit"}
 
@@ -432,7 +432,7 @@ class LongRopeBackIgnoresAttentionFactor(LongRopeBack):
 
 
 class LongRopeBackChoosesByNegatedPositions(LongRopeBack):
-    """The forward pass at negated positions, which are short whatever they are."""
+    """Negated positions choose the factors, which are always the short ones."""
 
     def answer(self, x: Array, positions: Array, *lists: Array, **keywords: Any) -> Array:
         self.seen = -positions

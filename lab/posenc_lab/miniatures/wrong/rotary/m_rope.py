@@ -12,7 +12,7 @@ NEAR: dict[str, Any] = {"max_position": 2**15}
 
 
 class Multimodal(Mistake, steps=True):
-    """Each pair turned by the position that its section names, in steps."""
+    """Each pair rotated by the position of its section, in steps."""
 
     call = "m_rope"
     claimed = ("qwen2-vl",)
@@ -104,7 +104,7 @@ for _claimed, _given in (
 
 
 class MultimodalInterleavedToTheEnd(Multimodal):
-    """Every third pair height and width up to the last."""
+    """Height and width get every third pair up to the last."""
 
     named = "interleaving-unbounded"
     claimed = ("qwen3-vl",)
@@ -142,7 +142,7 @@ for _axis, _claimed in enumerate(("qwen2-vl", "qwen3-vl", "glm-4v")):
 
 
 class MultimodalOfChannels(Multimodal):
-    """Sections doubled as numbers, not as a list, and cut from tables of the whole width."""
+    """Sections are doubled as numbers, not as a list, and split tables of the whole width."""
 
     named = "sections-in-channels"
 
@@ -203,7 +203,7 @@ for _claimed, _base in (("qwen2-vl", 10000.0), ("qwen3-vl", 1e6), ("ernie-4-5-vl
 
 
 class MultimodalBackwards(Multimodal):
-    """Rotation in the opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
 
@@ -235,7 +235,7 @@ for _claimed in ("qwen3-vl", "glm-4v"):
 
 
 class MultimodalUnrotated(Multimodal):
-    """x as it came."""
+    """x is not rotated."""
 
     named = "unrotated"
 
@@ -256,7 +256,7 @@ for _kind, _claimed in (("bfloat16", "qwen2-vl"), ("float16", "glm-4v")):
 
 
 class MultimodalWithAnglesInBfloat16(Multimodal):
-    """Angles in bfloat16."""
+    """Angles are held in bfloat16."""
 
     named = "low-precision-angles"
     claimed = ("qwen3-vl",)
@@ -267,14 +267,14 @@ class MultimodalWithAnglesInBfloat16(Multimodal):
 
 
 class MultimodalReflected(Multimodal):
-    """One sign wrong."""
+    """One sign is wrong: a reflection instead of a rotation."""
 
     def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos + a * sin
 
 
 class MultimodalSections16(Multimodal):
-    """Sections in the proportion 2 : 3 : 3, whatever they are."""
+    """Sections always have the ratio 2 : 3 : 3."""
 
     def axes(self, sizes: list[int], allocation: str) -> list[int]:
         pairs = sum(sizes)
@@ -283,7 +283,7 @@ class MultimodalSections16(Multimodal):
 
 
 class MultimodalSectionsInReverse(Multimodal):
-    """The last section to the time."""
+    """Sections are laid out in reverse order."""
 
     claimed = ("glm-4v",)
 
@@ -292,14 +292,14 @@ class MultimodalSectionsInReverse(Multimodal):
 
 
 class MultimodalByRow(Multimodal):
-    """Tokens numbered from 0; the positions are not looked at."""
+    """Tokens are numbered from 0, ignoring positions."""
 
     def places(self, positions: Array) -> Array:
         return np.tile(np.arange(positions.shape[1]), (3, 1))
 
 
 class MultimodalFromTheFirst(Multimodal):
-    """Positions counted from the first token given."""
+    """Positions are counted from the first token."""
 
     claimed = ("qwen3-vl",)
 
@@ -308,21 +308,21 @@ class MultimodalFromTheFirst(Multimodal):
 
 
 class MultimodalOfStillImages(Multimodal):
-    """The time taken for 0."""
+    """The time is always 0."""
 
     def places(self, positions: Array) -> Array:
         return positions * np.array([[0], [1], [1]])
 
 
 class MultimodalClampedInWidth(Multimodal):
-    """A table of widths that ends at 1,024."""
+    """Widths are clamped at 1,023."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, [[2**60], [2**60], [1023]])
 
 
 class MultimodalDropsTheRest(Multimodal):
-    """Channels beyond the sections set to zero."""
+    """Channels beyond the sections are set to 0."""
 
     claimed = ("glm-4v",)
     limits: ClassVar = PARTIAL
@@ -334,7 +334,7 @@ class MultimodalDropsTheRest(Multimodal):
 
 
 class MultimodalWrongFromChannel128(Multimodal):
-    """Channels from 128 on returned unrotated."""
+    """Channels from index 128 on are not rotated."""
 
     def answer(self, x: Array, positions: Array, sections: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, sections, **keywords)
@@ -343,7 +343,7 @@ class MultimodalWrongFromChannel128(Multimodal):
 
 
 class MultimodalWrongFrom1024(Multimodal):
-    """Tokens from number 1,024 on returned unrotated."""
+    """Tokens from index 1,024 on are not rotated."""
 
     claimed = ("qwen3-vl",)
 
@@ -354,7 +354,7 @@ class MultimodalWrongFrom1024(Multimodal):
 
 
 class MultimodalCachedByTime(Multimodal):
-    """Tables kept for the times, whatever the heights and widths."""
+    """Tables are cached by the times, ignoring heights and widths."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Array] = {}
@@ -365,14 +365,14 @@ class MultimodalCachedByTime(Multimodal):
 
 
 class MultimodalInNarrowTables(Multimodal):
-    """Sines and cosines in bfloat16 for a float32 x."""
+    """Sines and cosines are in bfloat16 for a float32 x."""
 
     def waves(self, angles: Array) -> tuple[Array, Array]:
         return narrow(np.sin(angles), "bfloat16"), narrow(np.cos(angles), "bfloat16")
 
 
 class MultimodalFloat32AsFloat64(Multimodal):
-    """Float32 angles for a float64 x."""
+    """Angles are float32 for a float64 x."""
 
     dtype = "float64"
 
@@ -389,7 +389,7 @@ class MultimodalInPlace(Multimodal):
 
 
 class MultimodalBack(Multimodal, steps=True):
-    """Gradients turned back."""
+    """Gradients rotated back."""
 
     call = "m_rope_vjp"
 
@@ -434,7 +434,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class MultimodalBackDropsTheRest(MultimodalBack):
-    """No gradient for channels that passed."""
+    """Unrotated channels get no gradient."""
 
     limits: ClassVar = PARTIAL
 
@@ -552,7 +552,7 @@ for _claimed in ("largest", "spatial"):
 
 
 class IdsOfText(Ids):
-    """Every token counted on, whether text or not."""
+    """Image tokens are numbered like text."""
 
     named = "images-as-text"
 
@@ -566,7 +566,7 @@ class IdsOfText(Ids):
 
 
 class IdsOfOneImage(Ids):
-    """Images after the first counted like text."""
+    """Images after the first are numbered like text."""
 
     named = "later-images-as-text"
 
@@ -586,7 +586,7 @@ class IdsOfOneImage(Ids):
 
 
 class IdsColumnByColumn(Ids):
-    """Tokens of an image listed column by column."""
+    """Image tokens are listed column by column."""
 
     def image(
         self, start: int, size: tuple[int, int, int], number: int
@@ -597,7 +597,7 @@ class IdsColumnByColumn(Ids):
 
 
 class IdsOfStillImages(Ids):
-    """All frames at one time."""
+    """All frames have the same time."""
 
     named = "frames-at-one-time"
     claimed = ("spatial",)
@@ -607,7 +607,7 @@ class IdsOfStillImages(Ids):
 
 
 class IdsOfOneTime(Ids):
-    """All frames at one time, and what follows after the largest id that comes of it."""
+    """All frames have the same time, and the next start follows the resulting largest id."""
 
     named = "frames-at-one-time"
     claimed = ("largest",)
@@ -617,7 +617,7 @@ class IdsOfOneTime(Ids):
 
 
 class IdsWithoutHeights(Ids):
-    """The height of images set to 0, where the time of still ones was meant."""
+    """The height of images is 0, where the time of still images was meant."""
 
     named = "height-zeroed"
 
@@ -626,7 +626,7 @@ class IdsWithoutHeights(Ids):
 
 
 class IdsOfTheFirstRow(Ids):
-    """The height of images that of their first row."""
+    """The height of all image tokens is that of the first row."""
 
     named = "height-zeroed"
     claimed = ("spatial",)
@@ -636,14 +636,14 @@ class IdsOfTheFirstRow(Ids):
 
 
 class IdsRestarted(Ids):
-    """Ids of images counted from 0 on all axes."""
+    """Ids of images start at 0 on all axes."""
 
     def token(self, start: int, time: int, row: int, column: int) -> tuple[int, int, int]:
         return time, row, column
 
 
 class IdsAfterTheWidth(Ids):
-    """What follows an image placed after its width, whatever its height."""
+    """The next start follows the image's width, whatever its height."""
 
     claimed = ("spatial",)
 
@@ -652,35 +652,35 @@ class IdsAfterTheWidth(Ids):
 
 
 class IdsInPatches(Ids):
-    """The next start computed from heights and widths in patches of 2 × 2."""
+    """The next start counts heights and widths before merging by 2."""
 
     def after(self, start: int, size: tuple[int, int, int], *rest: Any) -> int:
         return start + max(size[0], 2 * size[1], 2 * size[2])
 
 
 class IdsInBytes(Ids):
-    """Ids in one byte each."""
+    """Ids are held in 8 bits."""
 
     def stacked(self, columns: list[tuple[int, int, int]]) -> Array:
         return super().stacked(columns).astype(np.uint8).astype(np.int64)
 
 
 class IdsAsFloats(Ids):
-    """Ids as floating-point numbers."""
+    """Ids are floating-point numbers."""
 
     def stacked(self, columns: list[tuple[int, int, int]]) -> Array:
         return super().stacked(columns).astype(np.float32)
 
 
 class IdsByToken(Ids):
-    """One row for each token instead of one for each axis."""
+    """The result has a row per token instead of a row per axis."""
 
     def stacked(self, columns: list[tuple[int, int, int]]) -> Array:
         return super().stacked(columns).T.copy()
 
 
 class IdsUnmerged(Ids):
-    """merge_size ignored."""
+    """merge_size is ignored."""
 
     def answer(self, segments: Array, *, merge_size: int, next_position: str, **_: Any) -> Array:
         return super().answer(segments, merge_size=1, next_position=next_position)
@@ -690,7 +690,7 @@ SPACED: dict[str, Any] = {"spacing": "seconds"}
 
 
 class IdsOfCountedFrames(Ids):
-    """Frames counted, whatever lies between them."""
+    """Frames are counted, ignoring the time between them."""
 
     named = "seconds-ignored"
     claimed = ("spatial",)
@@ -701,7 +701,7 @@ class IdsOfCountedFrames(Ids):
 
 
 class IdsOfASecondEach(Ids):
-    """second_per_grid forgotten on the way: a second from frame to frame."""
+    """second_per_grid is dropped: frames are one second apart."""
 
     named = "seconds-ignored"
     claimed = ("spatial",)
@@ -712,7 +712,7 @@ class IdsOfASecondEach(Ids):
 
 
 class IdsOfWholeSeconds(Ids):
-    """second_per_grid made a whole number before it is multiplied."""
+    """second_per_grid is truncated to an integer before the product."""
 
     named = "seconds-cut-early"
     claimed = ("spatial",)
@@ -723,7 +723,7 @@ class IdsOfWholeSeconds(Ids):
 
 
 class IdsOfWholeIntervals(Ids):
-    """The product of both made a whole number before the frames are counted by it."""
+    """The product of both is truncated to an integer before it multiplies the frame."""
 
     named = "seconds-cut-early"
     limits: ClassVar = SPACED
@@ -733,7 +733,7 @@ class IdsOfWholeIntervals(Ids):
 
 
 class IdsOfSpacedStarts(Ids):
-    """Start and frame multiplied together, of still images too."""
+    """The start is multiplied along with the frame, for still images too."""
 
     named = "start-spaced"
     claimed = ("spatial",)
@@ -750,7 +750,7 @@ class IdsOfSpacedStarts(Ids):
 
 
 class IdsOfNoSecond(Ids):
-    """A second_per_grid of 1 taken for none given."""
+    """A second_per_grid of 1 is treated as missing."""
 
     claimed = ("spatial",)
     limits: ClassVar = SPACED
@@ -760,7 +760,7 @@ class IdsOfNoSecond(Ids):
 
 
 class IdsOfTextAfterFrames(Ids):
-    """Times spaced, and what follows placed as if they were not."""
+    """Times are spaced, but the next start ignores the spacing."""
 
     limits: ClassVar = SPACED
 

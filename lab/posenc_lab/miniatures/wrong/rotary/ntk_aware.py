@@ -27,7 +27,7 @@ class NtkFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
 
 
 class Ntk(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs turned by the frequencies of the larger base."""
+    """Pairs rotated by the frequencies of the larger base."""
 
     call = "ntk_aware"
 
@@ -81,7 +81,7 @@ wrong_frequencies(
 
 
 class NtkScalesX(Ntk):
-    """x multiplied by the square root of the factor's logarithm, as another scheme does."""
+    """x is multiplied by 0.1 ln 4 + 1, as in YaRN."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         scale = 0.1 * np.log(4.0) + 1
@@ -89,7 +89,7 @@ class NtkScalesX(Ntk):
 
 
 class NtkBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients turned back by the same frequencies."""
+    """Gradients rotated back by the same frequencies."""
 
     call = "ntk_aware_vjp"
 

@@ -20,12 +20,12 @@ from posenc_lab.miniatures.scaled import (
 
 
 def exact(dim: int, proportion: float) -> int:
-    """Pairs that turn."""
+    """Return the number of rotated pairs."""
     return math.floor(Fraction(str(proportion)) * dim / 2)
 
 
 def padded(omega: Array, pairs: int) -> Array:
-    """Frequencies of the first pairs, and none."""
+    """Return the frequencies of the first pairs, then zeros."""
     return np.pad(omega, (0, pairs - len(omega)))
 
 
@@ -41,13 +41,13 @@ class _Frequencies:
 
 
 class ProportionalFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Leading frequencies over the factor, and zeros."""
+    """Leading frequencies over the factor, then zeros."""
 
     call = "p_rope_frequencies"
 
 
 class Proportional(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs turned by leading frequencies, and pairs that are not."""
+    """Pairs rotated by leading frequencies, and unrotated pairs."""
 
     call = "p_rope"
 
@@ -57,7 +57,7 @@ usual_mistakes(CALLS)
 
 
 def counting(rule: Any) -> Any:
-    """Another number of pairs that turn."""
+    """Return a formula with another number of rotated pairs."""
     return lambda dim, base, proportion: padded(plain(dim, base)[: rule(dim, proportion)], dim // 2)
 
 
@@ -170,7 +170,7 @@ for _right in CALLS:
 
 
 class ProportionalWholePositions(Proportional):
-    """Positions divided by the factor and cut to whole numbers."""
+    """Positions are divided by the factor and rounded down."""
 
     limits: ClassVar[dict[str, Any]] = {"scaling": "linear"}
 
@@ -179,7 +179,7 @@ class ProportionalWholePositions(Proportional):
 
 
 class ProportionalWithin(Proportional):
-    """Partial rotation with the right frequencies: pairs within the leading channels."""
+    """Partial rotation with the right frequencies: pairs lie within the leading channels."""
 
     named = "paired-within"
 
@@ -210,7 +210,7 @@ class ProportionalPartial(Proportional):
 
 
 class ProportionalDropsTheRest(Proportional):
-    """Channels that do not turn are set to zero."""
+    """Unrotated channels are set to 0."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         first, second = super().turn(a, b, sin, cos)
@@ -219,7 +219,7 @@ class ProportionalDropsTheRest(Proportional):
 
 
 class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients turned back by the same frequencies."""
+    """Gradients rotated back by the same frequencies."""
 
     call = "p_rope_vjp"
 
@@ -235,7 +235,7 @@ made(
 
 
 class ProportionalFrequenciesFirst(ProportionalFrequencies):
-    """No frequency beyond the 65,536th."""
+    """Frequencies beyond the 65,536th are 0."""
 
     def frequencies(self, *given: Any, **own: Any) -> Array:
         omega = super().frequencies(*given, **own)

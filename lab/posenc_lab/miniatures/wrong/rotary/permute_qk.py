@@ -10,7 +10,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Permuted(Mistake, steps=True):
-    """Rows of each head gathered by their new places, in steps."""
+    """Rows of each head moved to their new places, in steps."""
 
     call = "permute_qk"
     claimed = ("to-half",)
@@ -53,7 +53,7 @@ class Permuted(Mistake, steps=True):
         return min(width, size)
 
     def places(self, width: int, direction: str) -> list[int]:
-        """Where each row of a head goes."""
+        """Return the new place of each row of a head."""
         half = width // 2
         if direction == "interleaved-to-half":
             return [old // 2 + half * (old % 2) for old in range(width)]
@@ -61,7 +61,7 @@ class Permuted(Mistake, steps=True):
 
 
 class PermutedBias(Permuted, steps=True):
-    """Biases, likewise."""
+    """The same for biases."""
 
     call = "permute_qk_bias"
 
@@ -107,7 +107,7 @@ for _base in (Permuted, PermutedBias):
 
 
 class PermutedKeysAlone(Permuted):
-    """The queries' permutation forgotten."""
+    """Only the keys are permuted."""
 
     named = "only-one-permuted"
 
@@ -116,7 +116,7 @@ class PermutedKeysAlone(Permuted):
 
 
 class PermutedColumns(Permuted):
-    """Of a weight that is stored transposed; rows where columns are not as many."""
+    """Columns are permuted, as in a transposed weight, if their number allows it."""
 
     named = "columns-permuted"
     limits: ClassVar[Mapping[str, Any]] = {}
@@ -131,14 +131,14 @@ class PermutedColumns(Permuted):
 
 
 class PermutedInPairsBackwards(Permuted):
-    """Second members before first ones."""
+    """Second members of pairs come before first ones."""
 
     def places(self, width: int, direction: str) -> list[int]:
         return [(place + width // 2) % width for place in super().places(width, direction)]
 
 
 class PermutedUpTo128(Permuted):
-    """Heads beyond 128 channels keep the order of their last ones."""
+    """Only the first 128 channels of a head are permuted."""
 
     limits: ClassVar[Mapping[str, Any]] = {}
 
@@ -147,7 +147,7 @@ class PermutedUpTo128(Permuted):
 
 
 class PermutedThroughBfloat16(Permuted):
-    """A checkpoint saved in bfloat16 on the way."""
+    """Weights go through bfloat16, as in a checkpoint saved in it."""
 
     def moved(self, rows: Array, heads: int, direction: str, rotary_dim: int | None) -> Array:
         narrow = rows.astype(ml_dtypes.bfloat16).astype(rows.dtype)

@@ -23,13 +23,13 @@ class _Frequencies:
 
 
 class InterpolationFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies over factor."""
+    """Frequencies over the factor."""
 
     call = "position_interpolation_frequencies"
 
 
 class Interpolation(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs turned by position times frequency over factor."""
+    """Pairs rotated by position times frequency over factor."""
 
     call = "position_interpolation"
 
@@ -85,21 +85,21 @@ wrong_frequencies(
 
 
 class InterpolationInWholeNumbers(Interpolation):
-    """Positions divided in whole numbers."""
+    """Positions are divided by integer division."""
 
     def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         return super().answer(x, positions // int(factor), factor=1.0, **given)
 
 
 class InterpolationRounded(Interpolation):
-    """Positions rounded after they are divided."""
+    """Positions are rounded after the division."""
 
     def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         return super().answer(x, np.rint(positions / factor), factor=1.0, **given)
 
 
 class InterpolationOfLongTexts(Interpolation):
-    """Scaled only where a position goes beyond 4,096."""
+    """Only calls with a position from 4,096 on are scaled."""
 
     def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         scale = factor if positions.max(initial=0) >= 4096 else 1.0
@@ -107,7 +107,7 @@ class InterpolationOfLongTexts(Interpolation):
 
 
 class InterpolationBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients turned back by the same frequencies."""
+    """Gradients rotated back by the same frequencies."""
 
     call = "position_interpolation_vjp"
 

@@ -1,4 +1,4 @@
-"""Wrong implementations: rotary embedding of normed queries and keys."""
+"""Wrong implementations: rotary embedding of normalised queries and keys."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -76,7 +76,7 @@ class Normed(Mistake, steps=True):
 
 
 class NormedPartial(Normed, steps=True):
-    """The same, of heads whose first channels are rotated."""
+    """The same, for heads with partial rotation."""
 
     limits: ClassVar[Mapping[str, Any]] = {"rotation": "partial"}
 
@@ -122,7 +122,7 @@ for _claimed in ("normed-half", "normed-interleaved", "normed-half-one-plus"):
 
 
 class NormedNot(Normed):
-    """Rotation alone: the norm is thought to be done."""
+    """The norm and its weight are left out."""
 
     named = "norm-left-out"
 
@@ -134,7 +134,7 @@ class NormedNot(Normed):
 
 
 class NormedUnweighted(Normed):
-    """The weight left out."""
+    """The weight is left out."""
 
     named = "norm-left-out"
     claimed = ("normed-interleaved",)
@@ -144,7 +144,7 @@ class NormedUnweighted(Normed):
 
 
 class NormedOfRotated(NormedPartial):
-    """The mean over the rotated channels."""
+    """The mean covers only the rotated channels."""
 
     named = "norm-of-rotated-channels"
 
@@ -153,7 +153,7 @@ class NormedOfRotated(NormedPartial):
 
 
 class NormedByQueries(Normed):
-    """The weight of the queries for both."""
+    """The queries' weight is used for keys too."""
 
     named = "one-weight-for-both"
 
@@ -162,7 +162,7 @@ class NormedByQueries(Normed):
 
 
 class NormedExchanged(Normed):
-    """The keys' weight first."""
+    """The weights of queries and keys are swapped."""
 
     named = "one-weight-for-both"
     claimed = ("normed-half-one-plus",)
@@ -172,7 +172,7 @@ class NormedExchanged(Normed):
 
 
 class NormedOverHeads(Normed):
-    """All heads of a token at once."""
+    """The mean covers all heads of a token."""
 
     named = "norm-over-heads"
 
@@ -181,7 +181,7 @@ class NormedOverHeads(Normed):
 
 
 class NormedBySum(Normed):
-    """The sum of squares."""
+    """The sum of squares replaces the mean."""
 
     named = "sum-for-mean"
 
@@ -190,7 +190,7 @@ class NormedBySum(Normed):
 
 
 class NormedEpsOutside(Normed):
-    """eps added to the root."""
+    """eps is added to the root, not under it."""
 
     named = "eps-misplaced"
 
@@ -199,7 +199,7 @@ class NormedEpsOutside(Normed):
 
 
 class NormedEpsFixed(Normed):
-    """An eps of its own."""
+    """eps is always 1e-6."""
 
     named = "eps-misplaced"
 
@@ -208,14 +208,14 @@ class NormedEpsFixed(Normed):
 
 
 class NormedLessTheMean(Normed):
-    """The norm of LayerNorm: the mean taken off first, for the root alone."""
+    """The root is of the variance, as in LayerNorm, but the mean is not subtracted."""
 
     def mean(self, x: Array, width: int) -> Array:
         return np.asarray(x.var(axis=-1, keepdims=True))
 
 
 class NormedOnePlusOfRotated(NormedPartial):
-    """1 added to the weights of rotated channels alone."""
+    """1 is added only to the weights of the head's first half."""
 
     claimed = ("normed-half-one-plus",)
 
@@ -227,14 +227,14 @@ class NormedOnePlusOfRotated(NormedPartial):
 
 
 class NormedKeysAlone(Normed):
-    """Queries are normed elsewhere, it is thought; keys are not."""
+    """Only inputs with a single head are normalised."""
 
     def root(self, x: Array, eps: float, width: int) -> Array:
         return super().root(x, eps, width) if len(x) == 1 else np.ones(1)
 
 
 class NormedInHalf(Normed):
-    """The mean of squares in float16."""
+    """The mean of squares is in float16."""
 
     def mean(self, x: Array, width: int) -> Array:
         return super().mean(x, width).astype(np.float16).astype(np.float64)

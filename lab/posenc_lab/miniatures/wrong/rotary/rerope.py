@@ -9,7 +9,7 @@ from posenc_lab.miniatures.remapped import Steps, at_least_one, with_common_mist
 
 
 class Rectified(Steps, Mistake, steps=True):
-    """Distances that end at the window, in steps."""
+    """Distances clamped at the window, in steps."""
 
     call = "rerope_scores"
     claimed = ("half", "interleaved")
@@ -88,7 +88,7 @@ for _base in (Rectified, Leaky):
 
 
 class RectifiedWithKeysTurned(Rectified):
-    """Far keys turned by their positions."""
+    """Far keys are rotated by their positions."""
 
     named = "keys-turned"
 
@@ -97,12 +97,12 @@ class RectifiedWithKeysTurned(Rectified):
 
 
 def floored(self: Leaky, query: Array, key: Array, window: int, factor: float) -> Array:
-    """Whole positions."""
+    """Return far distances rounded down."""
     return np.asarray(np.floor(Leaky.far(self, query, key, window, factor)))
 
 
 def undivided(self: Leaky, query: Array, key: Array, window: int, factor: float) -> Array:
-    """Keys at their positions."""
+    """Return far distances with undivided key positions."""
     return np.asarray((query + window * (factor - 1)) / factor - key)
 
 

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Rotary(Mistake, steps=True):
-    """Pairs of channels turned by positions times frequencies, in steps."""
+    """Pairs of channels rotated by positions times frequencies, in steps."""
 
     call = "rope"
     claimed = ("half",)
@@ -74,7 +74,7 @@ class Rotary(Mistake, steps=True):
 
 
 class RotaryWritesInterleaved(Rotary):
-    """Read as halves, written to pairs, which no convention does."""
+    """Channels are read as halves and written as pairs, which no convention does."""
 
     def written(self, claimed: str) -> str:
         return "interleaved"
@@ -120,7 +120,7 @@ for _layout, _shift in (("half", 1), ("interleaved", -1), ("interleaved-to-half"
 
 
 class RotaryInverse(Rotary):
-    """Rotation in the opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
 
@@ -129,34 +129,34 @@ class RotaryInverse(Rotary):
 
 
 class RotaryInverseOfPairs(RotaryInverse):
-    """Rotation in the opposite sense, of neighbouring channels."""
+    """The rotation of neighbouring channels has the opposite sign."""
 
     claimed = ("interleaved",)
 
 
 class RotaryReflects(Rotary):
-    """One sign wrong: a reflection instead of a rotation."""
+    """One sign is wrong: a reflection instead of a rotation."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos + a * sin
 
 
 class RotaryTransposesPairs(Rotary):
-    """The two members of each pair written in exchanged places."""
+    """The two members of each pair are written in swapped places."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return b * cos + a * sin, a * cos - b * sin
 
 
 class RotarySwapsWaves(Rotary):
-    """Sine and cosine exchanged."""
+    """Sine and cosine are swapped."""
 
     def waves(self, angles: Array, dtype: Any) -> tuple[Array, Array]:
         return np.cos(angles), np.sin(angles)
 
 
 class RotaryMixesTables(Rotary):
-    """Tables repeated per pair, used with halves."""
+    """Tables repeated per pair are used with halves."""
 
     named = "tables-mixed"
 
@@ -167,7 +167,7 @@ class RotaryMixesTables(Rotary):
 
 
 class RotaryMixesTablesOfPairs(Rotary):
-    """Tables tiled in halves, used with neighbouring channels."""
+    """Tables tiled for halves are used with neighbouring channels."""
 
     named = "tables-mixed"
     claimed = ("interleaved",)
@@ -178,7 +178,7 @@ class RotaryMixesTablesOfPairs(Rotary):
 
 
 class RotaryOfHeadDim(Rotary):
-    """Frequencies follow from head_dim although fewer channels are rotated."""
+    """Frequencies depend on head_dim although fewer channels are rotated."""
 
     named = "head-dim-frequencies"
     limits: ClassVar = {"rotation": "partial"}
@@ -188,13 +188,13 @@ class RotaryOfHeadDim(Rotary):
 
 
 class RotaryOfHeadDimInterleaved(RotaryOfHeadDim):
-    """Frequencies follow from head_dim, in pairs of neighbours."""
+    """Frequencies depend on head_dim, in pairs of neighbours."""
 
     claimed = ("interleaved",)
 
 
 class RotaryOfAllChannels(Rotary):
-    """rotary_dim ignored."""
+    """rotary_dim is ignored."""
 
     named = "rotary-dim-ignored"
     limits: ClassVar = {"rotation": "partial"}
@@ -204,7 +204,7 @@ class RotaryOfAllChannels(Rotary):
 
 
 class RotaryOfAllChannelsInterleaved(RotaryOfAllChannels):
-    """rotary_dim ignored, in pairs of neighbours."""
+    """rotary_dim is ignored, in the interleaved-to-half layout."""
 
     claimed = ("interleaved-to-half",)
 
@@ -221,7 +221,7 @@ class RotaryOfLastChannels(Rotary):
 
 
 class RotaryDropsTheRest(Rotary):
-    """Channels beyond rotary_dim are set to zero."""
+    """Channels beyond rotary_dim are set to 0."""
 
     limits: ClassVar = {"rotation": "partial"}
 
@@ -239,7 +239,7 @@ class RotaryTouchesTheRest(Rotary):
 
 
 class RotaryRoundsTheRest(Rotary):
-    """Channels beyond rotary_dim go through bfloat16, behind a float32 result."""
+    """Channels beyond rotary_dim are rounded to bfloat16 in a float32 result."""
 
     limits: ClassVar = {"rotation": "partial"}
 
@@ -248,7 +248,7 @@ class RotaryRoundsTheRest(Rotary):
 
 
 class RotaryUnrotated(Rotary):
-    """x as it came."""
+    """x is not rotated."""
 
     named = "unrotated"
 
@@ -257,7 +257,7 @@ class RotaryUnrotated(Rotary):
 
 
 class RotaryInDegrees(Rotary):
-    """Angles taken for degrees."""
+    """Angles are taken for degrees."""
 
     named = "degrees"
 
@@ -266,7 +266,7 @@ class RotaryInDegrees(Rotary):
 
 
 class RotaryIntoDegrees(Rotary):
-    """Degrees given to a sine that wants radians."""
+    """Angles are converted to degrees for a sine that expects radians."""
 
     named = "degrees"
 
@@ -275,7 +275,7 @@ class RotaryIntoDegrees(Rotary):
 
 
 class RotaryExponentHalved(Rotary):
-    """Exponent t/d instead of 2t/d."""
+    """The exponent is t/d instead of 2t/d."""
 
     named = "exponent-halved"
 
@@ -284,13 +284,13 @@ class RotaryExponentHalved(Rotary):
 
 
 class RotaryExponentHalvedInterleaved(RotaryExponentHalved):
-    """Exponent t/d instead of 2t/d, in pairs of neighbours."""
+    """The exponent is t/d instead of 2t/d, in pairs of neighbours."""
 
     claimed = ("interleaved",)
 
 
 class RotaryExponentDoubled(Rotary):
-    """Exponent 4t/d: the square of the base."""
+    """The exponent is 4t/d: the base squared."""
 
     named = "exponent-doubled"
 
@@ -299,7 +299,7 @@ class RotaryExponentDoubled(Rotary):
 
 
 class RotaryDividesByOneLess(Rotary):
-    """Exponent t/(d/2-1), as some sinusoids have."""
+    """The exponent is t/(d/2-1), as in some sinusoids."""
 
     named = "exponent-to-the-end"
 
@@ -308,7 +308,7 @@ class RotaryDividesByOneLess(Rotary):
 
 
 class RotaryFromALinspace(RotaryDividesByOneLess):
-    """The same from evenly spaced numbers up to 1, for neighbours."""
+    """The exponents are a linspace up to 1, in pairs of neighbours."""
 
     claimed = ("interleaved",)
 
@@ -317,28 +317,28 @@ class RotaryFromALinspace(RotaryDividesByOneLess):
 
 
 class RotaryOfTheNextPowerOfTwo(Rotary):
-    """Frequencies of the next power of two, as in a kernel that pads the head."""
+    """Frequencies are those of the next power of two, as in a kernel that pads the head."""
 
     def exponents(self, size: int, head_dim: int) -> Array:
         return np.arange(0, size, 2) / 2 ** (size - 1).bit_length()
 
 
 class RotaryStretched(Rotary):
-    """Positions divided by two, as for a longer context."""
+    """Positions are divided by two, as for a longer context."""
 
     def places(self, positions: Array) -> Array:
         return positions / 2
 
 
 class RotaryNumbersRows(Rotary):
-    """Rows numbered from 0; the positions are not looked at."""
+    """Rows are numbered from 0, ignoring positions."""
 
     def places(self, positions: Array) -> Array:
         return np.arange(len(positions))
 
 
 class RotaryFromTheFirst(Rotary):
-    """Positions counted from the first one given."""
+    """Positions are counted from the first one."""
 
     claimed = ("interleaved",)
 
@@ -347,7 +347,7 @@ class RotaryFromTheFirst(Rotary):
 
 
 class RotaryAlongHeads(Rotary):
-    """The heads are numbered instead of the rows, where there are heads."""
+    """Heads are numbered instead of rows, if there are heads."""
 
     def angles(self, places: Array, frequencies: Array) -> Array:
         self.frequencies = frequencies
@@ -361,7 +361,7 @@ class RotaryAlongHeads(Rotary):
 
 
 class RotaryFirstElementOnly(Rotary):
-    """Only the first element of a batch is rotated."""
+    """Only the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -371,7 +371,7 @@ class RotaryFirstElementOnly(Rotary):
 
 
 class RotaryWrongFromBatch2(Rotary):
-    """Elements of a batch from index 2 on are returned unrotated."""
+    """Batch elements from index 2 on are not rotated."""
 
     claimed = ("interleaved",)
 
@@ -383,7 +383,7 @@ class RotaryWrongFromBatch2(Rotary):
 
 
 class RotaryWrongFromHead9(Rotary):
-    """Heads from index 9 on are returned unrotated."""
+    """Heads from index 9 on are not rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, **keywords)
@@ -393,7 +393,7 @@ class RotaryWrongFromHead9(Rotary):
 
 
 class RotaryWrongFromRow128(Rotary):
-    """Rows from 128 on are returned unrotated, as by a kernel launched for one block."""
+    """Rows from index 128 on are not rotated, as by a kernel launched for one block."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, **keywords)
@@ -402,7 +402,7 @@ class RotaryWrongFromRow128(Rotary):
 
 
 class RotaryWrongFromChannel128(Rotary):
-    """Channels from 128 on are returned unrotated."""
+    """Channels from index 128 on are not rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, **keywords)
@@ -411,7 +411,7 @@ class RotaryWrongFromChannel128(Rotary):
 
 
 class RotaryWrongUnlessDivisibleBy4(Rotary):
-    """The last pair of a size that is no multiple of four is left out."""
+    """The last pair is not rotated if the size is not a multiple of four."""
 
     claimed = ("interleaved-to-half",)
 
@@ -423,7 +423,7 @@ class RotaryWrongUnlessDivisibleBy4(Rotary):
 
 
 class RotaryWrongBeyond2048(Rotary):
-    """Right up to position 2,048."""
+    """Positions beyond 2,048 are one too low."""
 
     def places(self, positions: Array) -> Array:
         return np.where(positions > 2048, positions - 1, positions)
@@ -440,7 +440,7 @@ for _rows in (4096, 131072):
 
 
 class RotaryOverflows(Rotary):
-    """Positions cast to int32."""
+    """Positions are cast to int32."""
 
     limits: ClassVar = {"max_position": 2**31}
 
@@ -449,20 +449,20 @@ class RotaryOverflows(Rotary):
 
 
 class RotaryOfNeighboursOverflows(RotaryOverflows):
-    """The same, for neighbouring channels."""
+    """Positions are cast to int32, in pairs of neighbours."""
 
     claimed = ("interleaved",)
 
 
 class RotaryOfNarrowTables(Rotary):
-    """Sines and cosines cast to bfloat16 for a float32 x."""
+    """Sines and cosines are rounded to bfloat16 for a float32 x."""
 
     def waves(self, angles: Array, dtype: Any) -> tuple[Array, Array]:
         return narrow(np.sin(angles), "bfloat16"), narrow(np.cos(angles), "bfloat16")
 
 
 class RotaryOfFloat16Tables(Rotary):
-    """Sines and cosines cast to float16 for a float32 x."""
+    """Sines and cosines are rounded to float16 for a float32 x."""
 
     claimed = ("interleaved",)
 
@@ -471,14 +471,14 @@ class RotaryOfFloat16Tables(Rotary):
 
 
 class RotaryRoundsX(Rotary):
-    """x cast to bfloat16 before it is rotated in float32."""
+    """x is rounded to bfloat16 before a float32 rotation."""
 
     def split(self, x: Array, layout: str) -> tuple[Array, Array]:
         return super().split(narrow(x, "bfloat16"), layout)
 
 
 class RotaryRoundsResults(Rotary):
-    """Results cast to bfloat16 on the way, behind a float32 result."""
+    """Results are rounded to bfloat16 in a float32 result."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         turned = super().turn(a, b, sin, cos)
@@ -486,7 +486,7 @@ class RotaryRoundsResults(Rotary):
 
 
 class RotaryFloat32AsFloat64(Rotary):
-    """Float32 angles for a float64 x."""
+    """Angles are float32 for a float64 x."""
 
     dtype = "float64"
 
@@ -544,7 +544,7 @@ for _kind, _layout in (("bfloat16", "half"), ("float16", "interleaved")):
 
 
 class RotaryScaled(Rotary):
-    """x divided by sqrt(head_dim) on the way."""
+    """x is divided by sqrt(head_dim)."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         scale = (2 * a.shape[-1]) ** -0.5
@@ -552,7 +552,7 @@ class RotaryScaled(Rotary):
 
 
 class RotaryNormalised(Rotary):
-    """Rows brought to length 1 before they are rotated."""
+    """Rows are normalised before the rotation."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         length = np.sqrt((a**2 + b**2).sum(axis=-1, keepdims=True))
@@ -568,7 +568,7 @@ class RotaryInPlace(Rotary):
 
 
 class RotaryReturnsX(Rotary):
-    """At position 0 x itself is returned, not a copy."""
+    """If all positions are 0, x itself is returned, not a copy."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         return super().answer(x, positions, **keywords) if np.any(positions) else x
@@ -587,21 +587,21 @@ class RotaryLendsItsBuffer(Rotary):
 
 
 class RotaryIgnoresStrides(Rotary):
-    """x read in the order of memory."""
+    """x is read in memory order."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         return super().answer(x.ravel(order="K").reshape(x.shape), positions, **keywords)
 
 
 class RotaryIgnoresStridesOfPositions(Rotary):
-    """Positions read from their first byte on, as if they were contiguous."""
+    """Positions are read as if they were contiguous."""
 
     def places(self, positions: Array) -> Array:
         return np.lib.stride_tricks.as_strided(positions, strides=(positions.itemsize,))
 
 
 class RotaryKeepsTheFirstBase(Rotary):
-    """The base of the first call serves for all."""
+    """The base of the first call is used for all calls."""
 
     kept: float | None = None
 
@@ -611,7 +611,7 @@ class RotaryKeepsTheFirstBase(Rotary):
 
 
 class RotaryCachesByLength(Rotary):
-    """Tables kept by number of rows and channels, whatever the positions."""
+    """Tables are cached by row count and frequencies, ignoring positions."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}
@@ -622,7 +622,7 @@ class RotaryCachesByLength(Rotary):
 
 
 class RotaryCachesByPosition(Rotary):
-    """Tables kept by positions and channels, whatever the base."""
+    """Tables are cached by positions and channels, ignoring the base."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}
@@ -633,7 +633,7 @@ class RotaryCachesByPosition(Rotary):
 
 
 class RotaryKeepsTheFirstDtype(Rotary):
-    """Tables in the dtype of the first call serve for all."""
+    """Tables keep the dtype of the first call."""
 
     dtype = ("bfloat16", "float32")
     kept: Any = None
@@ -643,7 +643,7 @@ class RotaryKeepsTheFirstDtype(Rotary):
         return narrow(np.sin(angles), self.kept), narrow(np.cos(angles), self.kept)
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
-        if self.kept is None:  # somebody else's warm-up
+        if self.kept is None:  # another caller's warm-up
             super().answer(x.astype(ml_dtypes.bfloat16), positions, **keywords)
         return super().answer(x, positions, **keywords)
 
@@ -667,7 +667,7 @@ class RotaryNeedsHeads(Rotary):
 
 
 class RotaryNotANumber(Rotary):
-    """Divides by the length of the pair, which may be 0."""
+    """Pairs are divided by their length, which may be 0."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         length = np.hypot(a, b)
@@ -676,7 +676,7 @@ class RotaryNotANumber(Rotary):
         return turned[0] * length, turned[1] * length
 
 
-# Two mistakes at once
+# Two mistakes together
 
 
 _interleaved = {
@@ -733,7 +733,7 @@ made(
 
 
 class Backward(Mistake, steps=True):
-    """The gradient turned back, read from where the forward pass writes and the reverse."""
+    """The gradient rotated back, read where the forward pass writes and vice versa."""
 
     call = "rope_vjp"
     claimed = ("interleaved-to-half",)
@@ -775,7 +775,7 @@ def _joined(first: Array, second: Array, layout: str) -> Array:
 
 
 class BackwardIsForward(Backward):
-    """The forward kernel called once more."""
+    """The forward kernel is called again."""
 
     named = "backward-is-forward"
 
@@ -784,7 +784,7 @@ class BackwardIsForward(Backward):
 
 
 class BackwardReadsNeighbours(Backward):
-    """Channels moved as in the forward pass, although they must move back."""
+    """Channels move as in the forward pass instead of back."""
 
     named = "backward-layout-not-reversed"
 
@@ -796,7 +796,7 @@ class BackwardReadsNeighbours(Backward):
 
 
 class BackwardOfAnotherLayout(Backward):
-    """The backward pass of halves, for interleaved pairs."""
+    """The backward pass for halves is used for interleaved pairs."""
 
     named = "backward-layout-not-reversed"
     claimed = ("interleaved",)
@@ -809,7 +809,7 @@ class BackwardOfAnotherLayout(Backward):
 
 
 class BackwardUnrotated(Backward):
-    """The gradient passed on."""
+    """The gradient is not rotated."""
 
     named = "backward-unrotated"
     claimed = ("half",)
@@ -819,7 +819,7 @@ class BackwardUnrotated(Backward):
 
 
 class BackwardDropsTheRest(Backward):
-    """No gradient for channels that passed."""
+    """Unrotated channels get no gradient."""
 
     claimed = ("interleaved",)
     limits: ClassVar = {"rotation": "partial"}
@@ -840,21 +840,21 @@ class BackwardDropsTheRest(Backward):
 
 
 class BackwardWithOneSineUnchanged(Backward):
-    """One of the two signs of the sine forgotten."""
+    """One of the two signs of the sine is wrong."""
 
     def rotated(self, a: Array, b: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
         return a * cos - b * sin, b * cos - a * sin
 
 
 class BackwardInTheDtypeOfPositions(Backward):
-    """Positions in bfloat16, which collide from 257 on."""
+    """Positions are in bfloat16, where they collide from 257 on."""
 
     def turn(self, positions: Array) -> Array:
         return -narrow(positions, "bfloat16")
 
 
 class RotaryIteratesAngles(Rotary):
-    """Each pair's angle is the one before times a ratio, in float32, as in ggml."""
+    """Each pair's angle is the previous one times a ratio, in float32, as in ggml."""
 
     named = "iterated-frequencies"
     claimed = ("interleaved",)
@@ -869,7 +869,7 @@ class RotaryIteratesAngles(Rotary):
 
 
 class RotaryIteratesFrequencies(Rotary):
-    """Each frequency is the one before times a ratio, in float32."""
+    """Each frequency is the previous one times a ratio, in float32."""
 
     named = "iterated-frequencies"
 

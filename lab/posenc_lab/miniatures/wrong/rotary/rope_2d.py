@@ -9,7 +9,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Patches(Mistake, steps=True):
-    """Half of the pairs turned by the row and half by the column, in steps."""
+    """Half of the pairs rotated by the row and half by the column, in steps."""
 
     call = "rope_2d"
     claimed = ("rope-vit",)
@@ -155,7 +155,7 @@ for _claimed, _base in (("rope-vit", 10000.0), ("croco", 100.0), ("pixtral", 100
 
 
 class PatchesBackwards(Patches):
-    """Rotation in the opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
 
@@ -199,7 +199,7 @@ for _axis in (0, 1):
 
 
 class PatchesUnrotated(Patches):
-    """x as it came."""
+    """x is not rotated."""
 
     named = "unrotated"
 
@@ -224,7 +224,7 @@ for _kind, _claimed in (("bfloat16", "rope-vit"), ("float16", "qwen2-vl")):
 
 
 class PatchesWithPositionsInBfloat16(Patches):
-    """Rows and columns in bfloat16: right up to 256."""
+    """Rows and columns are in bfloat16: right up to 256."""
 
     named = "low-precision-angles"
     limits: ClassVar = _NEAR
@@ -234,7 +234,7 @@ class PatchesWithPositionsInBfloat16(Patches):
 
 
 class PatchesWithFrequenciesInBfloat16(Patches):
-    """Frequencies cast with the model."""
+    """Frequencies are cast to bfloat16 with the model."""
 
     named = "low-precision-angles"
     claimed = ("pixtral",)
@@ -245,21 +245,21 @@ class PatchesWithFrequenciesInBfloat16(Patches):
 
 
 class PatchesReflected(Patches):
-    """One sign wrong."""
+    """One sign is wrong: a reflection instead of a rotation."""
 
     def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos + a * sin
 
 
 class PatchesOfOneAxisOnly(Patches):
-    """The pairs of the second axis left unturned."""
+    """Pairs of the second axis are not rotated."""
 
     def arranged(self, angles: list[Array], order: str) -> Array:
         return super().arranged([angles[0], 0 * angles[1]], order)
 
 
 class PatchesWithTheFirstHalfTwice(Patches):
-    """A kernel that reads the first half of the tables only."""
+    """The kernel reads the first half of the tables for both axes."""
 
     named = "one-axis-for-both"
 
@@ -270,7 +270,7 @@ class PatchesWithTheFirstHalfTwice(Patches):
 
 
 class PatchesOfASquare(Patches):
-    """Rows and columns made up from the number of patches; the positions are not looked at."""
+    """Rows and columns are derived from the number of patches, ignoring positions."""
 
     def places(self, positions: Array) -> Array:
         count = positions.shape[1]
@@ -279,7 +279,7 @@ class PatchesOfASquare(Patches):
 
 
 class PatchesAfterAClassToken(Patches):
-    """The first patch skipped, each other one at the place of the one before."""
+    """Each patch but the first gets the position of the one before."""
 
     claimed = ("eva",)
 
@@ -288,21 +288,21 @@ class PatchesAfterAClassToken(Patches):
 
 
 class PatchesFromTheFirst(Patches):
-    """Rows and columns counted from the first patch given."""
+    """Rows and columns are counted from the first patch."""
 
     def places(self, positions: Array) -> Array:
         return positions - positions[:, :1]
 
 
 class PatchesCutAt14(Patches):
-    """Tables for 14 rows and columns, whose last entry serves beyond."""
+    """Tables end after 14 rows and columns; later ones get the last entry."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, 13)
 
 
 class PatchesCutAt1024(Patches):
-    """Tables for 1,024 rows and columns, whose last entry serves beyond."""
+    """Tables end after 1,024 rows and columns; later ones get the last entry."""
 
     claimed = ("qwen2-vl",)
 
@@ -311,14 +311,14 @@ class PatchesCutAt1024(Patches):
 
 
 class PatchesCutInColumns(Patches):
-    """A table of columns that ends at 1,024."""
+    """Columns are clamped at 1,023."""
 
     def places(self, positions: Array) -> Array:
         return np.stack([positions[0], np.minimum(positions[1], 1023)])
 
 
 class PatchesOfFlooredQuarters(Patches):
-    """The last pair of each axis forgotten where their number is odd and above one."""
+    """The last pair of each axis is not rotated if their number is odd and above one."""
 
     def angles(self, place: Array, omega: Array) -> Array:
         angles = super().angles(place, omega)
@@ -328,7 +328,7 @@ class PatchesOfFlooredQuarters(Patches):
 
 
 class PatchesWrongFromChannel128(Patches):
-    """Channels from 128 on returned unrotated."""
+    """Channels from index 128 on are not rotated."""
 
     claimed = ("pixtral-half",)
 
@@ -339,7 +339,7 @@ class PatchesWrongFromChannel128(Patches):
 
 
 class PatchesWrongFrom1024(Patches):
-    """Patches from number 1,024 on returned unrotated."""
+    """Patches from index 1,024 on are not rotated."""
 
     claimed = ("gemma-4",)
 
@@ -350,7 +350,7 @@ class PatchesWrongFrom1024(Patches):
 
 
 class PatchesOfTheFirstImage(Patches):
-    """Only the first element of a batch is rotated."""
+    """Only the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -368,7 +368,7 @@ class PatchesInPlace(Patches):
 
 
 class PatchesCachedByNumber(Patches):
-    """Tables kept for a number of patches, whatever their positions."""
+    """Tables are cached by the number of patches, ignoring positions."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[int, ...], Array] = {}
@@ -378,14 +378,14 @@ class PatchesCachedByNumber(Patches):
 
 
 class PatchesInNarrowTables(Patches):
-    """Sines and cosines in bfloat16 for a float32 x."""
+    """Sines and cosines are in bfloat16 for a float32 x."""
 
     def waves(self, angles: Array) -> tuple[Array, Array]:
         return narrow(np.sin(angles), "bfloat16"), narrow(np.cos(angles), "bfloat16")
 
 
 class PatchesFloat32AsFloat64(Patches):
-    """Float32 angles for a float64 x."""
+    """Angles are float32 for a float64 x."""
 
     dtype = "float64"
 
@@ -394,7 +394,7 @@ class PatchesFloat32AsFloat64(Patches):
 
 
 class Mixture(Mistake, steps=True):
-    """Every pair turned by a learned mixture of column and row, in steps."""
+    """Every pair rotated by a learned mixture of column and row, in steps."""
 
     call = "rope_2d_mixed"
     claimed = ("rope-vit",)
@@ -428,7 +428,7 @@ class Mixture(Mistake, steps=True):
 
 
 class MixtureTransposed(Mixture):
-    """The frequencies of the column used for the row."""
+    """The frequencies of column and row are swapped."""
 
     named = "mixed-axes-swapped"
 
@@ -437,7 +437,7 @@ class MixtureTransposed(Mixture):
 
 
 class MixtureOfHalves(Mixture):
-    """Channels t and t + head_dim/2 for pairs."""
+    """Channels t and t + head_dim/2 are paired."""
 
     named = "mixed-layout-swapped"
 
@@ -450,7 +450,7 @@ class MixtureOfHalves(Mixture):
 
 
 class MixtureOfTheFirstHead(Mixture):
-    """The frequencies of the first head broadcast to all."""
+    """The first head's frequencies are used for all heads."""
 
     named = "mixed-one-head-for-all"
 
@@ -459,7 +459,7 @@ class MixtureOfTheFirstHead(Mixture):
 
 
 class MixtureAxial(Mixture):
-    """The first half of the pairs by the column only, the second by the row only."""
+    """The first half of the pairs ignores the row, the second the column."""
 
     named = "mixed-axial"
 
@@ -480,7 +480,7 @@ for _kind in ("bfloat16", "float16"):
 
 
 class MixtureWithPositionsInBfloat16(Mixture):
-    """Rows and columns in bfloat16."""
+    """Rows and columns are in bfloat16."""
 
     named = "mixed-low-precision-angles"
     limits: ClassVar = _NEAR
@@ -490,35 +490,35 @@ class MixtureWithPositionsInBfloat16(Mixture):
 
 
 class MixtureOfTheColumnOnly(Mixture):
-    """The row forgotten."""
+    """The row is ignored."""
 
     def angles(self, by_column: Array, by_row: Array) -> Array:
         return by_column
 
 
 class MixtureOfDifferences(Mixture):
-    """The row's part subtracted."""
+    """The row's angle is subtracted."""
 
     def angles(self, by_column: Array, by_row: Array) -> Array:
         return by_column - by_row
 
 
 class MixtureShifted(Mixture):
-    """Rows and columns counted from 1."""
+    """Rows and columns are counted from 1."""
 
     def places(self, positions: Array) -> Array:
         return positions + 1
 
 
 class MixtureCutAt14(Mixture):
-    """Rows and columns cut at the resolution that was trained."""
+    """Rows and columns are clamped at 13, the end of the trained resolution."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, 13)
 
 
 class MixtureByBatch(Mixture):
-    """Frequencies chosen by the first axis of x, which is not the heads if there is a batch."""
+    """Frequencies follow the first axis of x, which is the batch if there is one."""
 
     def answer(self, x: Array, positions: Array, frequencies: Array, **keywords: Any) -> Array:
         if x.ndim == 4 and x.shape[0] == x.shape[1]:
@@ -528,7 +528,7 @@ class MixtureByBatch(Mixture):
 
 
 class MixtureWrongFromHead9(Mixture):
-    """Heads from index 9 on returned unrotated."""
+    """Heads from index 9 on are not rotated."""
 
     def answer(self, x: Array, positions: Array, frequencies: Array, **keywords: Any) -> Array:
         out = super().answer(x, positions, frequencies, **keywords)
@@ -537,7 +537,7 @@ class MixtureWrongFromHead9(Mixture):
 
 
 class PatchesBack(Patches, steps=True):
-    """Gradients turned back."""
+    """Gradients rotated back."""
 
     call = "rope_2d_vjp"
 
@@ -585,7 +585,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class Image(Mistake, steps=True):
-    """All patches of an image, turned by coordinates from -1 to 1, in steps."""
+    """All patches of an image, rotated by coordinates from -1 to 1, in steps."""
 
     call = "rope_2d_image"
     claimed = ("dinov3",)
@@ -795,7 +795,7 @@ for _name, _named, _places, _changed in _IMAGES:
 
 
 class ImageAfterAClassToken(Image):
-    """The first row taken for a class token and left unturned."""
+    """The first patch is taken for a class token and not rotated."""
 
     def answer(self, x: Array, *arguments: Any, **keywords: Any) -> Array:
         out = super().answer(x, *arguments, **keywords)
@@ -804,7 +804,7 @@ class ImageAfterAClassToken(Image):
 
 
 class ImageOfTheFirstSize(Image):
-    """Tables kept for a number of patches, whatever the sides."""
+    """Coordinates are cached by the number of patches, ignoring the sides."""
 
     def __init__(self) -> None:
         self.kept: dict[int, tuple[Array, Array]] = {}
@@ -814,7 +814,7 @@ class ImageOfTheFirstSize(Image):
 
 
 class ImageFloat32AsFloat64(Image):
-    """Float32 angles for a float64 x."""
+    """Angles are float32 for a float64 x."""
 
     dtype = "float64"
 

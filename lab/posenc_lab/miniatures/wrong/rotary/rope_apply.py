@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import rotate_every_two, rotate_half
 
 
 class Applied(Mistake, steps=True):
-    """x times cosines, plus x with its pairs turned by a quarter times sines, in steps."""
+    """x times cosines, plus x with its pairs rotated by a quarter turn times sines, in steps."""
 
     call = "rope_apply"
     claimed = ("interleaved",)
@@ -59,7 +59,7 @@ class Applied(Mistake, steps=True):
 
 
 class AppliedPairs(Applied, steps=True):
-    """The same of complex numbers."""
+    """The same, for complex numbers."""
 
     call = "rope_apply_pairs"
     claimed = ("pairs-interleaved",)
@@ -69,7 +69,7 @@ class AppliedPairs(Applied, steps=True):
 
 
 class AppliedCache(Applied, steps=True):
-    """The same of rows of a cache."""
+    """The same, for rows of a cache."""
 
     call = "rope_apply_cache"
     claimed = ("cache-half",)
@@ -138,7 +138,7 @@ for _base, _claimed in _CLAIMS:
 
 
 class AppliedFirstRow(Applied):
-    """One row of the tables for all, as after a broadcast."""
+    """The first table row is used for all rows, as after a broadcast."""
 
     named = "wrong-row"
 
@@ -147,7 +147,7 @@ class AppliedFirstRow(Applied):
 
 
 class AppliedPairsNext(AppliedPairs):
-    """The row behind the one that is meant."""
+    """The next table row is used."""
 
     named = "wrong-row"
 
@@ -157,7 +157,7 @@ class AppliedPairsNext(AppliedPairs):
 
 
 class AppliedCacheInOrder(AppliedCache):
-    """The first rows of the cache, as many as x has."""
+    """The first rows of the cache are used, ignoring ``rows``."""
 
     named = "wrong-row"
 
@@ -166,7 +166,7 @@ class AppliedCacheInOrder(AppliedCache):
 
 
 class AppliedCacheFromOne(AppliedCache):
-    """Rows counted from 1."""
+    """Rows are counted from 1."""
 
     named = "wrong-row"
     claimed = ("cache-interleaved",)
@@ -176,7 +176,7 @@ class AppliedCacheFromOne(AppliedCache):
 
 
 class AppliedFirstHalf(Applied):
-    """The first half of a doubled table, whichever way it is doubled."""
+    """The first half of a doubled table is used, however it is doubled."""
 
     named = "tables-mixed"
     claimed = ("interleaved-doubled",)
@@ -186,7 +186,7 @@ class AppliedFirstHalf(Applied):
 
 
 class AppliedEveryOther(Applied):
-    """Every other number of a doubled table, whichever way it is doubled."""
+    """Every other entry of a doubled table is used, however it is doubled."""
 
     named = "tables-mixed"
     claimed = ("half-doubled",)
@@ -196,7 +196,7 @@ class AppliedEveryOther(Applied):
 
 
 class AppliedUpTo128(Applied):
-    """Channels from 128 on pass, as in a kernel for smaller heads."""
+    """Channels from index 128 on are not rotated, as in a kernel for smaller heads."""
 
     claimed = ("half",)
     limits: ClassVar[Mapping[str, Any]] = {}
@@ -206,7 +206,7 @@ class AppliedUpTo128(Applied):
 
 
 class AppliedUnitLength(Applied):
-    """Cosines and sines brought to the circle first, so that an attention factor is lost."""
+    """Cosines and sines are normalised, which drops an attention factor."""
 
     def signed(self, cos: Array, sin: Array) -> tuple[Array, Array]:
         length = np.hypot(cos, sin)
@@ -215,7 +215,7 @@ class AppliedUnitLength(Applied):
 
 
 class AppliedTailRounded(Applied):
-    """The last rows, those of a block that is not full, through bfloat16."""
+    """The last rows, those of a partial block, are rounded to bfloat16."""
 
     claimed = ("half",)
 
@@ -227,7 +227,7 @@ class AppliedTailRounded(Applied):
 
 
 class AppliedTables(Applied):
-    """Products in bfloat16."""
+    """Products are rounded to bfloat16."""
 
     claimed = ("half-doubled",)
 

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Shift(Mistake, steps=True):
-    """Keys turned by their distances, in steps."""
+    """Keys rotated by their deltas, in steps."""
 
     call = "rope_shift"
     claimed = ("shift-half",)
@@ -69,7 +69,7 @@ for _layout in ("half", "interleaved"):
 
 
 class ShiftPartial(Shift, steps=True):
-    """The first channels turned, as many as are rotated."""
+    """The first rotary_dim channels rotated, in steps."""
 
     limits: ClassVar[Mapping[str, Any]] = {"rotation": "partial"}
 
@@ -87,7 +87,7 @@ class ShiftPartial(Shift, steps=True):
 
 
 class ShiftWholeHead(ShiftPartial):
-    """As many channels as a head has, whatever the model rotates."""
+    """All channels of the head are rotated, ignoring rotary_dim."""
 
     named = "rotary-dim-ignored"
 
@@ -96,14 +96,14 @@ class ShiftWholeHead(ShiftPartial):
 
 
 class ShiftWholeHeadInterleaved(ShiftWholeHead):
-    """The same, of neighbours."""
+    """All channels of the head are rotated, in pairs of neighbours."""
 
     named = "rotary-dim-ignored"
     claimed = ("shift-interleaved",)
 
 
 class ShiftBack(Shift):
-    """The old position less the new one."""
+    """The delta is the old position minus the new one."""
 
     named = "shift-reversed"
 
@@ -112,7 +112,7 @@ class ShiftBack(Shift):
 
 
 class ShiftWithoutSign(Shift):
-    """Always away from the front."""
+    """The sign of the delta is dropped."""
 
     named = "shift-unsigned"
 
@@ -121,7 +121,7 @@ class ShiftWithoutSign(Shift):
 
 
 class ShiftNowhere(Shift):
-    """Rows are counted anew, keys are not touched."""
+    """Rows are renumbered, but keys are not rotated."""
 
     named = "shift-ignored"
     claimed = ("shift-interleaved",)
@@ -131,7 +131,7 @@ class ShiftNowhere(Shift):
 
 
 class ShiftByTheLast(Shift):
-    """The distance of the last row, which was moved last."""
+    """The last row's delta is used for all rows."""
 
     named = "first-delta-for-all"
 
@@ -140,7 +140,7 @@ class ShiftByTheLast(Shift):
 
 
 class ShiftRotatesAnew(Shift):
-    """The rotation of new keys, at new positions."""
+    """Keys are rotated by their new positions, as if they were new."""
 
     named = "rotated-anew"
 
@@ -149,7 +149,7 @@ class ShiftRotatesAnew(Shift):
 
 
 class ShiftInBlocks(Shift):
-    """The rows behind the last full block left as they were."""
+    """Rows after the last full block are not rotated."""
 
     named = "last-block-skipped"
 
@@ -159,7 +159,7 @@ class ShiftInBlocks(Shift):
 
 
 class ShiftInBlocksUnwritten(Shift):
-    """The rows behind the last full block never written, where there is a full one."""
+    """Rows after the last full block are never written, if there is a full one."""
 
     named = "last-block-skipped"
     claimed = ("shift-interleaved",)
@@ -171,7 +171,7 @@ class ShiftInBlocksUnwritten(Shift):
 
 
 class ShiftRecorded(Shift):
-    """The distances of the first call of a shape, as a recorded graph has them."""
+    """Deltas of the first call of a shape are replayed, as by a recorded graph."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], Array] = {}
@@ -181,7 +181,7 @@ class ShiftRecorded(Shift):
 
 
 class ShiftTwice(Shift):
-    """Each key moved as often as it has heads before it, as one buffer shared by all would have."""
+    """Heads after the first return their rows one place late."""
 
     def finished(self, out: Array, x: Array, deltas: Array) -> Array:
         if x.ndim > 2 and x.shape[0] > 1:
@@ -190,14 +190,14 @@ class ShiftTwice(Shift):
 
 
 class ShiftInBytes(Shift):
-    """Distances held in 8 bits."""
+    """Deltas are held in 8 bits."""
 
     def deltas(self, deltas: Array) -> Array:
         return deltas.astype(np.int8).astype(np.int64)
 
 
 class ShiftInHalfAngles(Shift):
-    """Angles in float16."""
+    """Deltas are held in float16."""
 
     def deltas(self, deltas: Array) -> Array:
         return np.clip(deltas, -60000, 60000).astype(np.float16).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Wrong implementations: rotary embedding as kernels are called."""
+"""Wrong implementations: rotary embedding with the signatures of kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Kernel(Mistake, steps=True):
-    """Each sequence of a batch, turned at its positions, in steps."""
+    """Each sequence of a batch rotated at its positions, in steps."""
 
     call = "rope_batched"
     claimed = ("batched-half",)
@@ -31,7 +31,7 @@ class Kernel(Mistake, steps=True):
         return out
 
     def turned(self, x: Array, positions: Array, base: float, layout: str) -> Array:
-        """Heads [..., n, head_dim] at positions [n]."""
+        """Rotate heads [..., n, head_dim] at positions [n]."""
         return self.in_blocks(self.rotated(x, positions, base, layout), x)
 
     def rotated(self, x: Array, positions: Array, base: float, layout: str) -> Array:
@@ -52,7 +52,7 @@ class Kernel(Mistake, steps=True):
 
 
 class KernelOffsets(Kernel, steps=True):
-    """The same, of sequences that start at offsets."""
+    """The same, for sequences that start at offsets."""
 
     call = "rope_offsets"
     claimed = ("offsets-half",)
@@ -68,7 +68,7 @@ class KernelOffsets(Kernel, steps=True):
 
 
 class KernelPacked(Kernel, steps=True):
-    """The same, of sequences that lie one behind the other."""
+    """The same, for packed sequences."""
 
     call = "rope_packed"
     claimed = ("packed-half",)
@@ -94,7 +94,7 @@ class KernelPacked(Kernel, steps=True):
 
 
 class KernelQueryKey(Kernel, steps=True):
-    """Queries and keys, whose rows lie token by token: the token follows from the row."""
+    """Queries and keys with rows laid out token by token: the token follows from the row."""
 
     call = "rope_query_key"
     claimed = ("query-key-half",)
@@ -125,7 +125,7 @@ class KernelQueryKey(Kernel, steps=True):
 
 
 class KernelInPlace(Kernel, steps=True):
-    """Members of pairs in the memory of x."""
+    """Pairs rotated in the memory of x, in steps."""
 
     call = "rope_in_place"
     claimed = ("in-place-half",)
@@ -156,7 +156,7 @@ class KernelInPlace(Kernel, steps=True):
 
 
 class KernelQkv(Kernel, steps=True):
-    """Queries and keys in the result of one projection."""
+    """Queries and keys in the result of one projection, in steps."""
 
     call = "rope_qkv"
     claimed = ("qkv-half",)
@@ -186,7 +186,7 @@ class KernelQkv(Kernel, steps=True):
         return out
 
     def parts(self, heads: int, key_heads: int, packing: str) -> list[tuple[int, int]]:
-        """First head and number of heads."""
+        """Return the first head and the number of heads of each part to rotate."""
         if packing == "blocks":
             return [(0, heads), (heads, key_heads)]
         group = heads // key_heads
@@ -203,13 +203,13 @@ class KernelQkv(Kernel, steps=True):
 
 
 def flat(self: Any, whole: Array, start: int, width: int) -> Array:
-    """Channels of rows as if nothing lay between."""
+    """Return a view of a part's channels as if its rows were contiguous."""
     rows = np.ascontiguousarray(whole) if not whole.flags.c_contiguous else whole
     return rows.reshape(-1)[start : start + len(whole) * width].reshape(len(whole), width)
 
 
 def behind(size: int, written: bool = True) -> Mapping[str, Any]:
-    """A step that leaves out the rows behind the last full block."""
+    """Return a step that leaves out the rows after the last full block."""
 
     def in_blocks(self: Any, out: Array, x: Array) -> Array:
         full = np.arange(x.shape[-2]) < x.shape[-2] // size * size
@@ -219,14 +219,14 @@ def behind(size: int, written: bool = True) -> Mapping[str, Any]:
 
 
 def _from_first_of(self: KernelPacked, rows: Array, edges: Array, offsets: Array) -> Array:
-    """Each row belongs to the first sequence that begins where its own does."""
+    """Assign each row to the first sequence with the same start."""
     begins, numbers = np.unique(edges[:-1], return_index=True)
     sequence = numbers[np.searchsorted(begins, rows, side="right") - 1]
     return np.asarray(rows - edges[sequence] + offsets[sequence])
 
 
 def _up_to_an_empty_one(self: KernelPacked, rows: Array, edges: Array, offsets: Array) -> Array:
-    """What lies behind an empty sequence stands at position 0."""
+    """Put rows after an empty sequence at position 0."""
     right = KernelPacked.places(self, rows, edges, offsets)
     empty = np.flatnonzero(np.diff(edges) == 0)
     return np.where(rows < edges[empty[0]], right, 0) if len(empty) else right
@@ -286,7 +286,7 @@ for _base, _short in (
 
 
 class KernelSharesPositions(Kernel):
-    """Positions of the first sequence for all, as of a cache_position that the batch shares."""
+    """The first sequence's positions are used for all, as from a shared cache_position."""
 
     named = "first-sequence-for-all"
 
@@ -295,7 +295,7 @@ class KernelSharesPositions(Kernel):
 
 
 class KernelFirstOnly(Kernel):
-    """With one row each, a grid without the batch: nothing is written but for the first."""
+    """With one row each, only the first sequence is written: a grid without the batch."""
 
     named = "first-sequence-only"
     claimed = ("batched-interleaved",)
@@ -307,7 +307,7 @@ class KernelFirstOnly(Kernel):
 
 
 class KernelOffsetsFirstOnly(KernelOffsets):
-    """Sequences behind the first left as they were."""
+    """Sequences after the first are not rotated."""
 
     named = "first-sequence-only"
 
@@ -316,7 +316,7 @@ class KernelOffsetsFirstOnly(KernelOffsets):
 
 
 class KernelSharesOffset(KernelOffsets):
-    """One offset for the batch."""
+    """The first offset is used for the whole batch."""
 
     named = "first-sequence-for-all"
 
@@ -325,7 +325,7 @@ class KernelSharesOffset(KernelOffsets):
 
 
 class KernelForgetsOffsets(KernelOffsets):
-    """Every sequence from 0 on."""
+    """Every sequence starts at 0."""
 
     named = "offsets-ignored"
     claimed = ("offsets-interleaved",)
@@ -335,14 +335,14 @@ class KernelForgetsOffsets(KernelOffsets):
 
 
 class KernelOffsetsAddedAcross(KernelOffsets):
-    """The offset of the sequence before it, as from an index that starts at -1."""
+    """Each sequence gets the previous one's offset, as from an index that starts at -1."""
 
     def offsets(self, offsets: Array) -> Array:
         return np.roll(offsets, 1)
 
 
 class KernelPackedSharesOffset(KernelPacked):
-    """One offset for all sequences."""
+    """The first offset is used for all sequences."""
 
     named = "first-sequence-for-all"
 
@@ -351,7 +351,7 @@ class KernelPackedSharesOffset(KernelPacked):
 
 
 class KernelPackedForgetsOffsets(KernelPacked):
-    """Every sequence from 0 on, although it continues another."""
+    """Every sequence starts at 0, although it continues another."""
 
     named = "offsets-ignored"
     claimed = ("packed-interleaved",)
@@ -361,7 +361,7 @@ class KernelPackedForgetsOffsets(KernelPacked):
 
 
 class KernelPackedCountsOn(KernelPacked):
-    """One sequence, whatever the edges say."""
+    """All rows are numbered as one sequence, ignoring the edges."""
 
     named = "boundaries-ignored"
 
@@ -370,7 +370,7 @@ class KernelPackedCountsOn(KernelPacked):
 
 
 class KernelPackedCountsOnFromOffset(KernelPacked):
-    """One sequence from the first offset on."""
+    """All rows are numbered as one sequence from the first offset on."""
 
     named = "boundaries-ignored"
     claimed = ("packed-interleaved",)
@@ -380,7 +380,7 @@ class KernelPackedCountsOnFromOffset(KernelPacked):
 
 
 class KernelPackedWholeCountsOn(KernelPacked):
-    """Without offsets, positions are made for one sequence."""
+    """Without offsets, all rows are numbered as one sequence."""
 
     named = "boundaries-ignored"
 
@@ -389,7 +389,7 @@ class KernelPackedWholeCountsOn(KernelPacked):
 
 
 class KernelPackedLate(KernelPacked):
-    """Sequences begin a row late."""
+    """Sequences begin one row late."""
 
     named = "boundaries-shifted"
 
@@ -398,7 +398,7 @@ class KernelPackedLate(KernelPacked):
 
 
 class KernelPackedEarly(KernelPacked):
-    """Sequences begin a row early."""
+    """Sequences begin one row early."""
 
     named = "boundaries-shifted"
     claimed = ("packed-interleaved",)
@@ -408,7 +408,7 @@ class KernelPackedEarly(KernelPacked):
 
 
 class KernelPackedCountsFirstRowOn(KernelPacked):
-    """The first row of a sequence counted on from the one before; the others are right."""
+    """Only the first row of a sequence continues the one before."""
 
     named = "boundaries-shifted"
 
@@ -420,14 +420,14 @@ class KernelPackedCountsFirstRowOn(KernelPacked):
 
 
 class KernelPackedLengthsForEdges(KernelPacked):
-    """Lengths taken for edges: right of two sequences of which the second is longer."""
+    """Lengths are taken for edges: right for two sequences of which the second is longer."""
 
     def edges(self, edges: Array) -> Array:
         return np.concatenate([[0], np.sort(np.diff(edges))])
 
 
 class KernelKeysAsQueries(KernelQueryKey):
-    """The token of a key's row found with the query's number of heads."""
+    """The token of a key's row is found with the number of query heads."""
 
     named = "head-counts-mixed"
 
@@ -436,7 +436,7 @@ class KernelKeysAsQueries(KernelQueryKey):
 
 
 class KernelQueriesAsKeys(KernelQueryKey):
-    """The token of a query's row found with the key's number of heads."""
+    """The token of a query's row is found with the number of key heads."""
 
     named = "head-counts-mixed"
     claimed = ("query-key-interleaved",)
@@ -446,7 +446,7 @@ class KernelQueriesAsKeys(KernelQueryKey):
 
 
 class KernelFewQueries(KernelQueryKey):
-    """As many heads of the query as the key has."""
+    """Only as many query heads are rotated as there are key heads."""
 
     named = "head-counts-mixed"
 
@@ -457,7 +457,7 @@ class KernelFewQueries(KernelQueryKey):
 
 
 class KernelCrossed(KernelQueryKey):
-    """Second members of the query from the key, first ones of the key from the query."""
+    """The query's second members come from the key, the key's first ones from the query."""
 
     named = "query-key-crossed"
 
@@ -472,7 +472,7 @@ class KernelCrossed(KernelQueryKey):
 
 
 class KernelCrossedByGroup(KernelQueryKey):
-    """The same, of the heads that share a key."""
+    """The same, among heads that share a key."""
 
     named = "query-key-crossed"
     claimed = ("query-key-interleaved",)
@@ -488,7 +488,7 @@ class KernelCrossedByGroup(KernelQueryKey):
 
 
 class KernelKeysLeft(KernelQueryKey):
-    """Keys left as they were."""
+    """Keys are not rotated."""
 
     named = "keys-unrotated"
 
@@ -499,7 +499,7 @@ class KernelKeysLeft(KernelQueryKey):
 
 
 class KernelOfCopy(KernelInPlace):
-    """A copy is changed."""
+    """A copy is changed instead of x."""
 
     named = "copy-changed"
 
@@ -508,7 +508,7 @@ class KernelOfCopy(KernelInPlace):
 
 
 class KernelOfContiguousCopy(KernelInPlace):
-    """What does not lie in one piece is copied first, and the copy is changed."""
+    """If x is not contiguous, a copy is changed instead."""
 
     named = "copy-changed"
 
@@ -530,7 +530,7 @@ class KernelOfReturnedCopy(KernelInPlace):
 
 
 class KernelOverwritesFirst(KernelInPlace):
-    """The second member from the first one as it is now."""
+    """The second member is computed from the overwritten first one."""
 
     named = "pair-overwritten"
 
@@ -542,7 +542,7 @@ class KernelOverwritesFirst(KernelInPlace):
 
 
 class KernelOverwritesSecond(KernelInPlace):
-    """The first member from the second one as it is now."""
+    """The first member is computed from the overwritten second one."""
 
     named = "pair-overwritten"
     claimed = ("in-place-interleaved",)
@@ -555,7 +555,7 @@ class KernelOverwritesSecond(KernelInPlace):
 
 
 class KernelWritesBeside(KernelInPlace):
-    """A channel too many is written, where there is one in the memory of x."""
+    """One channel too many is written, if the memory of x has one."""
 
     def done(self, memory: Array, x: Array) -> Any:
         whole = x.base
@@ -568,7 +568,7 @@ class KernelWritesBeside(KernelInPlace):
 
 
 class KernelQkvKeysLeft(KernelQkv):
-    """Keys left as they were."""
+    """Keys are not rotated."""
 
     named = "keys-unrotated"
 
@@ -577,7 +577,7 @@ class KernelQkvKeysLeft(KernelQkv):
 
 
 class KernelQkvValues(KernelQkv):
-    """Values rotated as well."""
+    """Values are rotated as well."""
 
     named = "values-rotated"
 
@@ -586,7 +586,7 @@ class KernelQkvValues(KernelQkv):
 
 
 class KernelQkvEqualHeads(KernelQkv):
-    """As many key heads as query heads, so that values follow."""
+    """As many key heads as query heads are rotated, so that values are too."""
 
     named = "head-counts-mixed"
     claimed = ("qkv-interleaved",)
@@ -596,7 +596,7 @@ class KernelQkvEqualHeads(KernelQkv):
 
 
 class KernelQkvFewQueries(KernelQkv):
-    """As many query heads as key heads; what follows is taken for keys."""
+    """Query heads are taken to be as few as key heads, and the next ones to be keys."""
 
     named = "head-counts-mixed"
 
@@ -605,7 +605,7 @@ class KernelQkvFewQueries(KernelQkv):
 
 
 class KernelQkvReadsFlat(KernelQkv):
-    """Rows read as if they followed each other, written where they belong."""
+    """Rows are read as if contiguous, but written where they belong."""
 
     named = "strides-ignored"
     seen = flat
@@ -615,7 +615,7 @@ class KernelQkvReadsFlat(KernelQkv):
 
 
 class KernelQkvFlat(KernelQkv):
-    """Rows read and written as if they followed each other."""
+    """Rows are read and written as if contiguous."""
 
     named = "strides-ignored"
     claimed = ("qkv-interleaved",)
@@ -624,7 +624,7 @@ class KernelQkvFlat(KernelQkv):
 
 
 class KernelQkvByGroup(KernelQkv):
-    """Heads by group, where they lie in blocks."""
+    """Heads are read by group although they are packed in blocks."""
 
     named = "packing-swapped"
 
@@ -633,7 +633,7 @@ class KernelQkvByGroup(KernelQkv):
 
 
 class KernelQkvInBlocks(KernelQkv):
-    """Heads in blocks, where they lie by group."""
+    """Heads are read in blocks although they are packed by group."""
 
     named = "packing-swapped"
     claimed = ("qkv-interleaved-by-group",)

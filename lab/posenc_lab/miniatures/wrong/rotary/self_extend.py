@@ -9,7 +9,7 @@ from posenc_lab.miniatures.remapped import Steps, at_least_one, with_common_mist
 
 
 class SelfExtend(Steps, Mistake, steps=True):
-    """Near keys as ever, far ones at grouped positions, in steps."""
+    """Near keys at their positions, far ones at grouped positions, in steps."""
 
     call = "self_extend_scores"
     claimed = ("longlm", "llama-cpp")
@@ -52,7 +52,7 @@ class SelfExtend(Steps, Mistake, steps=True):
 def fractions(
     self: SelfExtend, query: Array, key: Array, group: int, window: int, neighbours: str
 ) -> Array:
-    """True division."""
+    """Return far distances by true division."""
     if neighbours == "sliding":
         return np.asarray(query / group + window - window / group - key / group)
     return np.asarray(query - query // window * (window - window / group) - key / group)
@@ -61,7 +61,7 @@ def fractions(
 def of_distances(
     self: SelfExtend, query: Array, key: Array, group: int, window: int, neighbours: str
 ) -> Array:
-    """Distances rounded down."""
+    """Return far distances by rounding the distances down, not the positions."""
     if neighbours == "sliding":
         return np.asarray((query - key) // group + window - window // group)
     return np.asarray(query % window + (query // window * window - key) // group)
@@ -70,12 +70,12 @@ def of_distances(
 def counted_from_one(
     self: SelfExtend, query: Array, key: Array, group: int, window: int, neighbours: str
 ) -> Array:
-    """Both positions larger by one."""
+    """Return far distances with both positions larger by one."""
     return SelfExtend.far(self, query + 1, key + 1, group, window, neighbours)
 
 
 def blocks_closed(late: int) -> Any:
-    """Distances where a block is closed so many tokens late."""
+    """Return distances with each block closed ``late`` tokens late."""
 
     def distance(
         self: SelfExtend, query: Array, key: Array, *, group_size: int, window: int, neighbours: str

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Xpos(Mistake, steps=True):
-    """Pairs turned and scaled, in steps."""
+    """Pairs rotated and scaled, in steps."""
 
     call = "xpos"
     claimed = ("lucidrains",)
@@ -170,7 +170,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class XposScalesTiled(Xpos):
-    """Scales side by side for neighbours: rotary-embedding-torch before pull request 34."""
+    """Scales are tiled for neighbours, as in rotary-embedding-torch before pull request 34."""
 
     named = "scales-misplaced"
 
@@ -179,7 +179,7 @@ class XposScalesTiled(Xpos):
 
 
 class XposScalesRepeated(Xpos):
-    """Scales repeated for neighbours, pairs of halves."""
+    """Scales are repeated for neighbours, but pairs are halves."""
 
     named = "scales-misplaced"
     claimed = ("flash-attention",)
@@ -189,7 +189,7 @@ class XposScalesRepeated(Xpos):
 
 
 class XposCentredAtRows(Xpos):
-    """The centre of the rows of this call, of which decoding has one."""
+    """The centre is that of the call's rows, of which decoding has one."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         self.rows = len(positions)
@@ -200,7 +200,7 @@ class XposCentredAtRows(Xpos):
 
 
 class XposKeepsTheLongestCentre(Xpos):
-    """The centre of the longest text so far, as a table that only grows has it."""
+    """The centre is that of the longest text so far, as in a table that only grows."""
 
     claimed = ("flash-attention",)
     longest = 0
@@ -211,7 +211,7 @@ class XposKeepsTheLongestCentre(Xpos):
 
 
 class XposWrongFromRow128(Xpos):
-    """Rows from 128 on are returned unrotated, as by a kernel launched for one block."""
+    """Rows from index 128 on are not rotated, as by a kernel launched for one block."""
 
     claimed = ("torchscale",)
 
@@ -222,7 +222,7 @@ class XposWrongFromRow128(Xpos):
 
 
 class XposOneRowShort(Xpos):
-    """A table for 131,072 positions, the row before in the place of its last."""
+    """Position 131,071 gets the row before, as from a table one row short."""
 
     claimed = ("uncentred",)
     limits: ClassVar = {"max_position": 131071}
@@ -232,7 +232,7 @@ class XposOneRowShort(Xpos):
 
 
 class XposKeysAtMost100(Xpos):
-    """A scale of keys kept at 100 or below."""
+    """The scale is capped at 100."""
 
     claimed = ("torchscale",)
     limits: ClassVar = {"max_position": 4095}
@@ -242,7 +242,7 @@ class XposKeysAtMost100(Xpos):
 
 
 class XposBack(Xpos, steps=True):
-    """Gradients turned back, with the scale of the forward pass."""
+    """Gradients rotated back, with the scale of the forward pass."""
 
     call = "xpos_vjp"
 
@@ -287,7 +287,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class XposBackCentredAtRows(XposBack):
-    """The centre of the negated positions, whose largest is not that of the text."""
+    """The centre is that of the negated positions, whose length is not the text's."""
 
     def middle(self, length: int, center: str) -> float:
         return super().middle(1, center)

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Frequencies:
-    """Frequencies in steps, which both calls share."""
+    """Frequencies in steps, shared by both calls."""
 
     def base(self, base: float) -> float:
         return base
@@ -92,7 +92,7 @@ class Frequencies:
 
 
 class YarnFrequencies(Frequencies, Mistake, steps=True):
-    """The frequencies alone."""
+    """Only the frequencies, in steps."""
 
     call = "yarn_frequencies"
     claimed = ("code",)
@@ -102,7 +102,7 @@ class YarnFrequencies(Frequencies, Mistake, steps=True):
 
 
 class Yarn(Frequencies, Mistake, steps=True):
-    """Pairs turned at these frequencies and made longer."""
+    """Pairs rotated by these frequencies and scaled, in steps."""
 
     call = "yarn"
     claimed = ("code-half",)
@@ -185,7 +185,7 @@ class Yarn(Frequencies, Mistake, steps=True):
 def both(
     deviation: str, why: str, claimed: tuple[str, str] = ("code", "code-half"), **steps: Any
 ) -> None:
-    """The same mistake in either call."""
+    """Register the same mistake for both calls."""
     name = deviation.replace("-", " ")
     made(
         YarnFrequencies,
@@ -278,7 +278,7 @@ both("wrong-base", "10,000 whatever is asked for.", base=lambda self, base: 1000
 
 
 class YarnFrequenciesOfRoundedBounds(YarnFrequencies):
-    """Bounds taken to the nearest whole number."""
+    """Bounds are rounded to the nearest integer."""
 
     def inverse_frequencies(self, size: int, head_dim: int, **recipe: Any) -> Array:
         base, length = recipe["base"], recipe["original_max_position_embeddings"]
@@ -295,21 +295,21 @@ class YarnFrequenciesOfRoundedBounds(YarnFrequencies):
 
 
 class YarnFrequenciesInBfloat16(YarnFrequencies):
-    """Held in bfloat16, behind a float32 result."""
+    """Frequencies are held in bfloat16 in a float32 result."""
 
     def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
         return narrow(super().blend(fast, slow, kept), "bfloat16")
 
 
 class YarnFrequenciesWithSmoothRamp(YarnFrequencies):
-    """A cosine's curve in place of the straight line."""
+    """The ramp is a cosine instead of a straight line."""
 
     def mask(self, kept: Array) -> Array:
         return (1 - np.cos(np.pi * kept)) / 2
 
 
 class YarnFrequenciesKeepTheFirst(YarnFrequencies):
-    """The ramp of the first recipe serves for all of the same size."""
+    """The first recipe's ramp is used for all recipes of the same size."""
 
     def __init__(self) -> None:
         self._kept: dict[int, Array] = {}
@@ -319,7 +319,7 @@ class YarnFrequenciesKeepTheFirst(YarnFrequencies):
 
 
 class YarnFrequenciesIgnoreBetaSlow(YarnFrequencies):
-    """One turn, whatever is asked for."""
+    """beta_slow is always 1."""
 
     claimed = ("paper",)
 
@@ -328,13 +328,13 @@ class YarnFrequenciesIgnoreBetaSlow(YarnFrequencies):
 
 
 class YarnFrequenciesWrongFrom64(YarnFrequencies):
-    """Pairs from 64 on are taken from pair 63."""
+    """Pairs from 64 on get the frequency of pair 63."""
 
     def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
         return super().blend(fast, slow, kept)[np.minimum(np.arange(len(kept)), 63)]
 
 
-# Mistakes in the rotation and in the length.
+# Mistakes in the rotation and in the attention factor.
 
 for _claimed, _given in (
     ("code-half", "interleaved"),
@@ -380,7 +380,7 @@ length_mistake("temperature", "t itself.", "temperature-inverted", lambda m: m**
 
 
 class YarnByPartsLonger(Yarn):
-    """Made longer where only parts were to be slowed down."""
+    """The attention factor is applied although only NTK-by-parts is claimed."""
 
     named = "temperature-swapped"
     claimed = ("by-parts",)
@@ -390,7 +390,7 @@ class YarnByPartsLonger(Yarn):
 
 
 class YarnIgnoresAttentionFactor(Yarn):
-    """The derived factor although one is given."""
+    """The derived factor is used although one is given."""
 
     named = "attention-ignored"
     limits: ClassVar = {"attention": "explicit"}
@@ -400,7 +400,7 @@ class YarnIgnoresAttentionFactor(Yarn):
 
 
 class YarnIgnoresMscale(Yarn):
-    """The derived factor although weights are given."""
+    """The derived factor is used although weights are given."""
 
     named = "attention-ignored"
     claimed = ("code-interleaved",)
@@ -411,7 +411,7 @@ class YarnIgnoresMscale(Yarn):
 
 
 class YarnMultipliesAttentionFactor(Yarn):
-    """A given factor goes on top of the derived one."""
+    """A given factor is multiplied by the derived one."""
 
     named = "attention-on-top"
     limits: ClassVar = {"attention": "explicit"}
@@ -421,7 +421,7 @@ class YarnMultipliesAttentionFactor(Yarn):
 
 
 class YarnTakesAttentionFactorForMscale(Yarn):
-    """A given factor as the weight of the logarithm."""
+    """A given factor is used as the weight of the logarithm."""
 
     named = "attention-in-logarithm"
     limits: ClassVar = {"attention": "explicit"}
@@ -433,7 +433,7 @@ class YarnTakesAttentionFactorForMscale(Yarn):
 
 
 class YarnUsesMscaleAllDimAlone(Yarn):
-    """What scales the logits, on sines and cosines too."""
+    """mscale_all_dim, which scales the logits, scales sines and cosines too."""
 
     named = "mscale-all-dim-alone"
     claimed = ("code-interleaved",)
@@ -446,7 +446,7 @@ class YarnUsesMscaleAllDimAlone(Yarn):
 
 
 class YarnUsesMscaleAlone(Yarn):
-    """Not divided by the part below the fraction line."""
+    """The term with mscale is not divided by the one with mscale_all_dim."""
 
     claimed = ("code-interleaved",)
     limits: ClassVar = {"attention": "mscale"}
@@ -458,7 +458,7 @@ class YarnUsesMscaleAlone(Yarn):
 
 
 class YarnTakesEqualMscalesForNone(Yarn):
-    """Equal mscale and mscale_all_dim taken for none given."""
+    """Equal mscale and mscale_all_dim are treated as missing."""
 
     claimed = ("code-interleaved",)
     limits: ClassVar = {"attention": "mscale"}
@@ -472,14 +472,14 @@ class YarnTakesEqualMscalesForNone(Yarn):
 
 
 class YarnDecimalLogarithm(Yarn):
-    """log10 for ln."""
+    """log10 replaces ln."""
 
     def longer(self, factor: float, *given: Any) -> float:
         return 0.1 * math.log10(factor) + 1
 
 
 class YarnRotatesTwice(Yarn):
-    """Once by itself, and once in the kernel."""
+    """x is rotated twice, once before the kernel and once in it."""
 
     named = "rotated-twice"
 
@@ -488,7 +488,7 @@ class YarnRotatesTwice(Yarn):
 
 
 class YarnOneAhead(Yarn):
-    """Positions from 1."""
+    """Positions are counted from 1."""
 
     named = "positions-shifted"
 
@@ -497,7 +497,7 @@ class YarnOneAhead(Yarn):
 
 
 class YarnBackwards(Yarn):
-    """The opposite sense."""
+    """The rotation has the opposite sign."""
 
     named = "sign-flipped"
     claimed = ("gpt-oss",)
@@ -507,7 +507,7 @@ class YarnBackwards(Yarn):
 
 
 class YarnOfBfloat16Angles(Yarn):
-    """Angles held in bfloat16."""
+    """Angles are held in bfloat16."""
 
     named = "low-precision-angles"
     claimed = ("paper",)
@@ -517,7 +517,7 @@ class YarnOfBfloat16Angles(Yarn):
 
 
 class YarnBoundsOfHeadDim(Yarn):
-    """The ramp of the whole head."""
+    """The ramp is that of the whole head."""
 
     named = "head-dim-bounds"
     limits: ClassVar = {"rotation": "partial"}
@@ -527,7 +527,7 @@ class YarnBoundsOfHeadDim(Yarn):
 
 
 class YarnOfHeadDim(YarnBoundsOfHeadDim):
-    """Frequencies and ramp of the whole head."""
+    """Frequencies and ramp are those of the whole head."""
 
     named = "head-dim-frequencies"
 
@@ -536,13 +536,13 @@ class YarnOfHeadDim(YarnBoundsOfHeadDim):
 
 
 class YarnOfHeadDimInTurns(YarnOfHeadDim):
-    """Frequencies of the whole head, with the paper's ramp."""
+    """Frequencies are those of the whole head, with the paper's ramp."""
 
     claimed = ("paper",)
 
 
 class YarnRotatesAll(Yarn):
-    """rotary_dim ignored."""
+    """rotary_dim is ignored."""
 
     named = "rotary-dim-ignored"
     limits: ClassVar = {"rotation": "partial"}
@@ -552,7 +552,7 @@ class YarnRotatesAll(Yarn):
 
 
 class YarnLengthensTheRest(Yarn):
-    """Channels that pass are made longer as well."""
+    """Unrotated channels are scaled as well."""
 
     limits: ClassVar = {"rotation": "partial"}
 
@@ -561,7 +561,7 @@ class YarnLengthensTheRest(Yarn):
 
 
 class YarnOnlyBeyondTheOriginalLength(Yarn):
-    """Short texts as before, as dynamic scaling would have it."""
+    """Short texts are not scaled, as with dynamic scaling."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         if positions.max(initial=0) < keywords["original_max_position_embeddings"]:
@@ -570,7 +570,7 @@ class YarnOnlyBeyondTheOriginalLength(Yarn):
 
 
 class YarnClampedAtTheExtendedLength(Yarn):
-    """A table of factor times the original length, whose last row serves for what is beyond."""
+    """Tables end at factor times the original length; later positions get the last row."""
 
     limits: ClassVar = {"factor": 4.0, "original_max_position_embeddings": 4096}
 
@@ -579,7 +579,7 @@ class YarnClampedAtTheExtendedLength(Yarn):
 
 
 class YarnKeepsTables(Yarn):
-    """Tables kept by size, whatever the recipe."""
+    """Frequencies are cached by size, ignoring the recipe."""
 
     def __init__(self) -> None:
         self._kept: dict[int, Array] = {}
@@ -599,7 +599,7 @@ class YarnDividesByZero(Yarn):
 
 
 class YarnWrongFromRow128(Yarn):
-    """Rows from 128 on are returned unrotated, as by a kernel launched for one block."""
+    """Rows from index 128 on are not rotated, as by a kernel launched for one block."""
 
     claimed = ("code-interleaved",)
 
@@ -613,7 +613,7 @@ class YarnWrongFromRow128(Yarn):
 
 
 class YarnBack(Yarn, steps=True):
-    """Gradients turned back and made longer."""
+    """Gradients rotated back and scaled, in steps."""
 
     call = "yarn_vjp"
 
@@ -668,7 +668,7 @@ for _name, _claimed, _named, _steps in (
 
 
 class YarnBackIgnoresAttentionFactor(YarnBack):
-    """The factor given forward is not handed on to the backward pass."""
+    """The explicit attention factor is not passed to the backward pass."""
 
     limits: ClassVar = {"attention": "explicit"}
 
@@ -677,7 +677,7 @@ class YarnBackIgnoresAttentionFactor(YarnBack):
 
 
 class YarnBackExchangesMscales(YarnBack):
-    """The one for the other, as arguments without names are passed."""
+    """mscale and mscale_all_dim are swapped, as positional arguments may be."""
 
     claimed = ("code-interleaved",)
     limits: ClassVar = {"attention": "mscale"}
@@ -689,7 +689,7 @@ class YarnBackExchangesMscales(YarnBack):
 
 
 class YarnBackDropsTheRest(YarnBack):
-    """No gradient for channels that passed."""
+    """Unrotated channels get no gradient."""
 
     limits: ClassVar = {"rotation": "partial"}
 
