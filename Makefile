@@ -1,6 +1,6 @@
-# `make conformance [IMPL=name]` judges; `make test` is what one waits for. Beside it, each in minutes:
-# `make test-site`, `make test-torch`; `make test-all` runs everything to the end, `make nightly` more.
-# `make fresh [SUITE=trixie] [ONLY='timm onnx']` judges and tests on a bare Debian.
+# `make conformance [IMPL=name]` judges an implementation. `make test` checks a change in minutes,
+# `make test-site` and `make test-torch` the site and PyTorch; `make test-all` runs every test, `make nightly`
+# also fuzzes and measures. `make fresh [SUITE=trixie] [ONLY='timm onnx']` runs them on a bare Debian.
 
 IMPL ?= reference
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' reference/posenc/__init__.py)
@@ -8,30 +8,30 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 UV := $(BIN)/python .ci/uv.py
-# A release of a library or a tool, which nobody here has seen, must not make a checkout red; nor may an
-# index give another file than the one that was seen. What builds the kit is pinned too.
+# Pin versions and hashes of libraries and tools, so that a new release or a different file on an index
+# cannot break a checkout. Build requirements are pinned too.
 PINNED := .ci/pinned.txt
 INSTALL := $(UV) pip install -q -p .venv -c $(PINNED) -b $(PINNED)
 BUILDERS := .ci/build.txt
 
-# What is compiled, by compilers that not every machine has.
+# Tests that need compilers.
 COMPILED := tests/languages/test_languages.py tests/languages/test_cpp.py
-# What `make test` leaves to the targets beside it.
+# Tests of other targets than `make test`.
 BESIDE := tests/site tests/languages tests/pytorch
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup --durations=20
 
-# Of eight tests in a long list the commit draws one: a fault of the kit that makes 50 of the 3,281 wrong
-# miniatures pass is missed with a probability of (7/8)^50 = 0.13 %. See tests/shares.py.
+# The commit hash draws one test in eight from long lists: a fault of the kit that lets 50 wrong miniatures
+# pass is missed with a probability of (7/8)^50 = 0.13 %. See tests/shares.py.
 SHARE ?= 8
 
-# Where no bytecode is kept, every pytest that a test starts compiles and rewrites the kit anew.
+# Without cached bytecode, each pytest that a test starts compiles the kit again.
 unexport PYTHONDONTWRITEBYTECODE
-# Each worker has one core: threads that torch or NumPy start beside it wait for each other.
+# One thread per worker: threads of torch or NumPy would compete for its core.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export OMP_WAIT_POLICY = passive
 
-# A browser of the system, for the tests of the site; CHROMIUM names another one.
+# The browser for tests of the site.
 export CHROMIUM ?= chromium-headless-shell
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
@@ -40,37 +40,37 @@ APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 	goldens chromium languages compilers real scoreboard gpu board matrix site versions tag packages \
 	fresh clean coverage gate
 
-# A library is judged in an environment of its own, which lab/scoreboard/libraries.yaml describes.
+# Each library has its own environment, described in lab/scoreboard/libraries.yaml.
 conformance: .venv/kit
 	$(BIN)/python -m scoreboard.conformance $(IMPL)
 
-# What keeps one core busy has another beside it; what fails soonest comes first.
+# Two single-core jobs at a time, the quickest to fail first.
 BOTH := $(MAKE) --no-print-directory -j 2 --output-sync=recurse
 
-# Neither torch nor a browser nor a compiler.
+# Needs no PyTorch, browser or compiler.
 test:
 	$(BOTH) lint types goldens
 	POSENC_SHARE=$(SHARE) $(PYTEST) -m 'not torch and not nightly' $(BESIDE:%=--ignore=%)
 
-# The site, in a browser; and what else runs JavaScript. PAGES=8 looks at every eighth page.
+# The site in a browser, and other JavaScript. PAGES=8 visits every eighth page.
 PAGES ?= 1
 test-site: .venv/dev .venv/browser chromium
 	$(BOTH) types-all site
 	POSENC_SITE=$(CURDIR)/site POSENC_SHARE=$(PAGES) $(PYTEST) \
 	-m 'not nightly' tests/site tests/languages $(COMPILED:%=--ignore=%)
 
-# Some of what posenc init and posenc repro are tried on is written in PyTorch, as people write.
+# Includes PyTorch code as inputs of posenc init and posenc repro.
 test-torch: .venv/dev .venv/torch
 	$(PYTEST) -m torch --ignore=tests/site --ignore=tests/languages tests
 
-# Everything, and nothing of it remembered from the last time.
+# Everything, without cached results.
 test-all: export POSENC_LAB_STORE = fresh
 test-all: .venv/browser .venv/torch chromium
 	$(BOTH) lint types-all goldens lowest site
 	POSENC_SITE=$(CURDIR)/site $(PYTEST) tests $(COMPILED:%=--ignore=%)
 	$(MAKE) --no-print-directory real
 
-# Records that were made with other code are measured again, as many as MINUTES are enough for.
+# Measures outdated records again, for up to MINUTES minutes.
 MINUTES ?= 30
 FUZZED ?= 3600
 nightly: test-all languages
@@ -87,27 +87,27 @@ lint: .venv/dev
 	$(BIN)/codespell
 	$(BIN)/lint-imports --no-cache >.venv/imports || { cat .venv/imports; false; }
 
-# Types of what is shipped; of all Python in the checkout.
+# `types` checks what is shipped, `types-all` all Python.
 types: .venv/dev
 	$(BIN)/mypy conformance reference
 
 types-all: .venv/dev
 	$(BIN)/mypy
 
-# Writes anew what is generated from the rest of the checkout and kept beside it.
+# Regenerates committed files that are derived from others.
 records: .venv/dev
 	$(BIN)/python -m tests.signatures
 	$(BIN)/python -m posenc_lab.readme
 	$(BIN)/python -m posenc_lab.records $(SCHEME)
 	$(BIN)/python -m tests.shares
 
-# Pins the newest releases that fit together, but of what the kit itself needs: of that people have the
-# newest, and so must the tests.
+# Pins the newest compatible releases, except for the kit's own dependencies: users install their newest
+# releases, so the tests do too.
 pins: .venv/dev
 	$(BIN)/python -m scoreboard.pins
 
-# The kit with the oldest versions that it says it works with; its cache is empty, so that they read
-# the scheme files too.
+# The lowest dependency versions that pyproject.toml allows, with an empty cache, so that they parse the
+# scheme files too.
 lowest: $(LOWEST)/kit
 	rm -rf $(LOWEST)/cache
 	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest --impl=reference -q -n auto
@@ -124,7 +124,7 @@ chromium:
 	"install it: install Chromium, or set CHROMIUM to the path of a browser built on it." >&2; \
 	exit 1; }
 
-# Beside `make test`, so that nobody needs three compilers to change a line of Python.
+# Not in `make test`: a change of Python needs no compilers.
 languages: .venv/dev .venv/browser compilers
 	$(BIN)/pytest -n auto $(COMPILED)
 
@@ -136,41 +136,41 @@ compilers:
 	|| { echo "This needs g++, rustc, go, javac and Rscript, and apt-get could not install them." >&2; \
 	exit 1; }
 
-# The libraries that the kit has adapters of, and what pages show of others' code.
+# Libraries with registered adapters, and third-party code shown on pages.
 real: .venv/dev .venv/lab
 	$(PYTEST) --dist worksteal lab/real docs/examples
 
 real-%:
 	$(MAKE) --no-print-directory conformance IMPL=$*
 
-# Judges what is out of date: the libraries of lab/scoreboard/libraries.yaml, or ONLY these of them, and
-# the ENGINES of lab/scoreboard/deployed/engines.yaml, as they are deployed.
+# Judges outdated rows: libraries of lab/scoreboard/libraries.yaml (or ONLY these) and deployed engines of
+# lab/scoreboard/deployed/engines.yaml (or ENGINES).
 scoreboard: .venv/dev
 	$(if $(ENGINES),,nice $(BIN)/python -m scoreboard $(ONLY))
 	$(if $(ONLY),,nice $(BIN)/python -m scoreboard.deployed $(ENGINES))
 
-# Judges what needs a GPU, where there is one. HERE=1 installs nothing: it judges what the Python that
-# GPU_PYTHON names has, in which the kit is installed.
+# Judges libraries that need a GPU. HERE=1 installs nothing and uses the packages of GPU_PYTHON, which must
+# include the kit.
 GPU_PYTHON ?= $(BIN)/python
 gpu: $(if $(HERE),,.venv/dev)
 	PYTHONPATH=lab $(GPU_PYTHON) -m scoreboard --gpu $(if $(HERE),--here) $(ONLY)
 	$(GPU_PYTHON) -m pytest -q lab/gpu
 
-# The same whether it is out of date or not, for the job of each week.
+# Judges all rows, outdated or not; the weekly job.
 board: .venv/dev
 	$(BIN)/python -m scoreboard --all $(ONLY)
 
-# The same names as the jobs of a workflow.
+# Prints the libraries as the job matrix of a workflow.
 matrix: .venv/kit
 	$(BIN)/python -m scoreboard.table >>"$${GITHUB_OUTPUT:-/dev/stdout}"
 
-# Of SAMPLE changes of the rooms that judge, drawn by the date, the tests must find nine in ten. Each week.
+# Weekly mutation test: of SAMPLE changes to the judging code, drawn by date, the tests must detect 90 %.
 SAMPLE ?= 100
 gate: .venv/dev
 	$(BIN)/python -m posenc_lab.gate --sample $(SAMPLE)
 
-# How much of the kit and of the reference these tests reach, which take minutes; it may not fall below
-# what pyproject.toml says. A test that is left out because it has passed reaches nothing.
+# Coverage of kit and reference by tests that take minutes, at least `fail_under` of pyproject.toml. Cached
+# results would not count, so the store is fresh.
 COVERED := adapters arrays asked badge bounded cli damaged_data difference document elementary \
 	error_model explain export failures frequencies invariant known load predictors models named pattern \
 	positions precision followups process programs protocol recover remote_process scorecard spec state \
@@ -184,9 +184,9 @@ coverage: .venv/dev
 site: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The site as one version beside the others, on the branch gh-pages: that of a tag REF is the latest,
-# any other is called dev. site-versions is what is published then. The page of a missing page is
-# looked for at the root, where no version is. PUSH=--push takes the branch to where it came from.
+# Deploys the site as one version on the branch gh-pages: `latest` for a tag REF, otherwise `dev`, and
+# exports the branch to site-versions. Hosts look for 404.html at the root, outside of all versions.
+# PUSH=--push pushes the branch.
 NAMED = $(if $(filter v%,$(REF)),$(REF:v%=%),dev)
 MIKE = NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" mike
 versions: .venv/dev
@@ -196,39 +196,39 @@ versions: .venv/dev
 	&& rm -rf site-versions && mkdir site-versions && git archive gh-pages | tar -x -C site-versions \
 	&& cp site-versions/$$first/404.html site-versions/404.html
 
-# The tag that is published must be the version.
+# The published tag must match the version.
 tag:
 	@[ "$$TAG" = "v$(VERSION)" ] || { echo "The tag is $$TAG; the version is $(VERSION)." >&2; exit 1; }
 
-# What a release consists of; whoever builds the same commit gets the same bytes.
+# Builds a release reproducibly: the same commit gives the same bytes.
 packages: .venv-build/done
 	rm -rf dist dist-spec
 	.venv-build/bin/python -m build --no-isolation --outdir dist
 	mkdir dist-spec
 	git archive -o dist-spec/posenc-spec-$(VERSION).tar.gz HEAD spec LICENSE
 
-# The commands of the README on a Debian of its own; SUITE and ONLY choose, see there.
+# Runs the README's commands on a bare Debian; .ci/fresh explains SUITE and ONLY.
 fresh:
 	.ci/fresh
 
 clean:
 	rm -rf .venv .venv-board .venv-build $(LOWEST) site site-versions dist dist-spec
 
-# pip brings uv, so that nobody needs more than Python; uv brings the rest.
+# pip installs uv, uv the rest, so Python is the only requirement.
 .venv/uv: $(PINNED)
 	$(PYTHON) -m venv .venv
 	sed -n '/^uv==/p' $(PINNED) >.venv/uv.txt
 	$(BIN)/python -m pip --disable-pip-version-check -q install --require-hashes -r .venv/uv.txt
 	touch $@
 
-# A few packages, each known by its hash: nothing else can touch what is released.
+# Only hashed packages take part in building a release.
 .venv-build/done: $(BUILDERS)
 	$(PYTHON) -m venv .venv-build
 	.venv-build/bin/python -m pip --disable-pip-version-check -q install --require-hashes \
 	--only-binary :all: -r $(BUILDERS)
 	touch $@
 
-.venv/kit: .venv/uv pyproject.toml reference/posenc/__init__.py # which has the version
+.venv/kit: .venv/uv pyproject.toml reference/posenc/__init__.py # for the version
 	$(INSTALL) -e . pytest-xdist
 	touch $@
 
@@ -240,7 +240,7 @@ clean:
 	$(INSTALL) -e '.[browser]'
 	touch $@
 
-# torch alone, and before what asks for it: where pip knows of a build for CPUs, it stays that one.
+# Install torch first: where pip's index has a CPU build, later installs keep it.
 .venv/torch: .venv/uv
 	$(INSTALL) torch
 	touch $@
