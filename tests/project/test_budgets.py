@@ -1,0 +1,90 @@
+"""Each room has a budget of lines, so that a change shows what it adds.
+
+``python -m tests.project.test_budgets`` writes the budgets: the lines of now and a tenth more.
+"""
+
+import math
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.building import CHECKOUT
+
+FILE = Path(__file__).with_name("budgets.yaml")
+HEADROOM = 1.1
+SLACK = 1.25
+"""A budget above this many times its lines is out of date: the room has become lighter."""
+DEEP = (
+    "conformance/posenc_conformance",
+    "docs",
+    "lab",
+    "lab/posenc_lab",
+    "lab/scoreboard",
+    "spec",
+    "tests",
+)
+"""Folders whose folders are rooms."""
+BINARY = (".gz", ".woff2", ".png", ".gguf", ".pt", ".npz")
+
+
+def room_of(name: str) -> str:
+    """Return the room of a file, by its path in the checkout; all schemes of the spec are one."""
+    folder = Path(name).parent
+    if not folder.parts or folder.parts[0].startswith("."):
+        return "top"
+    depth = max((len(Path(each).parts) for each in DEEP if folder.is_relative_to(each)), default=0)
+    room = "/".join(folder.parts[: depth + 1])
+    return "spec" if room.startswith("spec/") and room != "spec/models" else room
+
+
+def lines_of_rooms() -> Counter[str]:
+    """Count the lines of all tracked files of text, by room."""
+    command = ["git", "ls-files", "-z"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    lines: Counter[str] = Counter()
+    for name in done.stdout.split("\0"):
+        path = CHECKOUT / name
+        if name and path.is_file() and not name.endswith(BINARY):
+            lines[room_of(name)] += path.read_bytes().count(b"\n")
+    return lines
+
+
+@pytest.fixture(scope="module")
+def lines() -> Counter[str]:
+    if not (CHECKOUT / ".git").exists():
+        pytest.skip("an archive has no list of files")
+    return lines_of_rooms()
+
+
+def budgets() -> dict[str, int]:
+    found: dict[str, int] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["lines"]
+    return found
+
+
+@pytest.mark.parametrize("room", [*budgets(), "a new one"])
+def test_a_room_stays_within_its_budget(room: str, lines: Counter[str]) -> None:
+    if room == "a new one":
+        assert set(lines) == set(budgets()), "a room has no budget, or a budget no room"
+    else:
+        budget = budgets()[room]
+        assert lines[room] <= budget, (
+            f"{room} has {lines[room]} lines, and its budget is {budget}: remove something, or "
+            f"raise it in {FILE.name} with the reason in the commit"
+        )
+        assert budget <= max(lines[room] * SLACK, lines[room] + 20), f"{room} is lighter: lower it"
+
+
+def main() -> None:
+    """Write the budgets of all rooms."""
+    counted = {
+        room: math.ceil(count * HEADROOM) for room, count in sorted(lines_of_rooms().items())
+    }
+    text = "# Lines of each room, with a tenth of headroom.\n"
+    FILE.write_text(text + yaml.safe_dump({"lines": counted}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
