@@ -1,0 +1,97 @@
+"""Docstrings, comments and guides avoid phrases that hide what a sentence is about."""
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.building import CHECKOUT
+
+PHRASES = {
+    r"hang(s|ing)? on": "depend on",
+    r"so (many|much)(?! (as|that|to)\b)": "the name of the parameter",
+    r"(is|are|was|were|be|been) told": "an active verb: report, print, pass",
+    r"told of": "reported",
+    r"comes? of": "result from",
+    r"becomes? of": "happens to",
+    r"mend(s|ed|ing)?": "fix",
+    r"as ever": "as before",
+    r"otherwise than": "differently from",
+    r"telephones?": "phone",
+    r"knows? of": "detect, handle, have",
+    r"which there is not": "which does not exist",
+    r"whoever": "the role: the user, the caller",
+}
+"""Patterns, and what to write."""
+GUIDES = ("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md")
+ELSEWHERE = (
+    "docs/examples/",
+    "tests/libraries/",
+    "conformance/posenc_conformance/implementations/",
+)
+"""What others write, and adapters, whose reports are out of date when a byte changes."""
+GIVE_AWAY = re.compile("|".join(rf"\b({pattern})\b" for pattern in PHRASES), re.IGNORECASE)
+
+
+def texts_of(source: str) -> Iterator[tuple[int, str]]:
+    """Yield comments and texts that document, with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        text = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield node.lineno, " ".join(text.value.split())
+
+
+def phrases_in(text: str) -> list[str]:
+    """Return the phrases of a text that give it away."""
+    return [match[0] for match in GIVE_AWAY.finditer(text)]
+
+
+def _python_files() -> list[Path]:
+    command = ["git", "ls-files", "-z", "*.py"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    names = [name for name in done.stdout.split("\0") if name and not name.startswith(ELSEWHERE)]
+    return [CHECKOUT / name for name in names if (CHECKOUT / name).is_file()]
+
+
+def test_python_avoids_these_phrases() -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in _python_files()}
+    sources.pop(Path(__file__))
+    found = [
+        f"{path.relative_to(CHECKOUT)}:{line}: {', '.join(phrases)}"
+        for path, source in sources.items()
+        if GIVE_AWAY.search(" ".join(source.split()))  # few have one anywhere, and parsing is slow
+        for line, text in texts_of(source)
+        if (phrases := phrases_in(text))
+    ]
+    assert not found, f"see PHRASES in {Path(__file__).name} for what to write:\n" + "\n".join(
+        found
+    )
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_guides_avoid_these_phrases(name: str) -> None:
+    lines = (CHECKOUT / name).read_text(encoding="utf-8").splitlines()
+    found = [f"{number}: {line}" for number, line in enumerate(lines, 1) if phrases_in(line)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["The key hangs on the prompt.", "Check so many rows.", "A mistake is told of once."]
+)
+def test_a_phrase_is_found(text: str) -> None:
+    assert phrases_in(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["So much that it overflows.", "A hanger on the wall.", "Recommended."]
+)
+def test_other_words_are_left_alone(text: str) -> None:
+    assert not phrases_in(text)
