@@ -15,8 +15,8 @@ def transposed(forward: Values) -> Values:
 
     Element (..., row, channel) is the sum over channels c of gradient c times dy_c/dx.
 
-    The forward pass is linear and works row by row, so a column of its Jacobian is what it makes of
-    a unit vector.
+    The forward pass is linear and works row by row, so a column of its Jacobian is its result for a
+    unit vector.
     """
 
     def elements(arguments: Arguments, conventions: Conventions) -> Element:

@@ -1,4 +1,4 @@
-"""Logits of queries and keys that are each turned to a place of their own."""
+"""Logits of queries and keys that are rotated to remapped positions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Places = Callable[[int, int], tuple[Any, Any]]
-"""The places to which the query and the key at two positions are turned."""
+"""The remapped positions of a query and a key, from their own positions."""
 
 
 def logits(arguments: Arguments, conventions: Conventions, places: Places) -> Element:
     """Return the function that gives the logit at (head, query, key).
 
-    It gives None where the key comes after the query.
+    The logit is None where the key comes after the query.
     """
     q, k = arguments["q"], arguments["k"]
     width, ahead = q.shape[-1], k.shape[1] - q.shape[1]

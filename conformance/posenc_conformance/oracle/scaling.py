@@ -17,12 +17,12 @@ def number(arguments: Arguments, name: str) -> Any:
 
 
 def unscaled(arguments: Arguments, size: int, pair: int) -> Any:
-    """Return the frequency that a pair has in rotary embedding, in radians per position."""
+    """Return the frequency of a pair in plain rotary embedding, in radians per position."""
     return mpmath.exp(-mpmath.log(number(arguments, "base")) * 2 * pair / size)
 
 
 def frequencies(frequency: Frequency) -> Callable[..., Element]:
-    """Make the call whose result gives the frequency at (pair)."""
+    """Make the call that gives the frequency at (pair,)."""
 
     def elements(arguments: Arguments, conventions: Conventions) -> Element:
         return lambda index: frequency(arguments, int(arguments["rotary_dim"]), index[0])
@@ -31,7 +31,7 @@ def frequencies(frequency: Frequency) -> Callable[..., Element]:
 
 
 def rotation(frequency: Frequency) -> Callable[..., Element]:
-    """Make the call whose result gives the rotated x at (..., row, channel)."""
+    """Make the call that gives the rotated x at (..., row, channel)."""
 
     def elements(arguments: Arguments, conventions: Conventions) -> Element:
         x = arguments["x"]

@@ -1,6 +1,5 @@
 """What the kit knows of each scheme: one module per scheme, named as its file in the spec.
 
-It is in the package of the scheme's family, and offers ``KNOWLEDGE``, which maps the name of each
-call of the scheme to a ``judge.knowledge.CallKnowledge``: that class says what is needed and what
-may be given.
+Each module is in the package of the scheme's family and defines ``KNOWLEDGE``, which maps the name
+of each call of the scheme to a ``judge.knowledge.CallKnowledge``; its fields are documented there.
 """

@@ -1,4 +1,4 @@
-"""Binary digits as a number is written."""
+"""Binary digits of a number in written form."""
 
 import mpmath
 

@@ -1,4 +1,4 @@
-"""Dot products of nodes by eigenvectors of the Laplacian, which mpmath finds."""
+"""Dot products of nodes by eigenvectors of the Laplacian, which mpmath computes."""
 
 import mpmath
 

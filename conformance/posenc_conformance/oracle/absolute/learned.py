@@ -1,4 +1,4 @@
-"""Learned tables by their definition; cubics as Hermite splines, which Keys' kernel amounts to."""
+"""Learned tables by their definition; cubics as Hermite splines, which equal Keys' kernel."""
 
 from collections.abc import Callable
 
@@ -59,7 +59,7 @@ def filtered(value: Along, grid: int, place: mpmath.mpf, stretch: mpmath.mpf) ->
 
 
 def sample(value: Along, grid: int, size: int, cell: int, resampling: str) -> mpmath.mpf:
-    """Return the value of a new cell of one axis."""
+    """Return the value of new cell ``cell`` of one axis, resampled from ``grid`` to ``size``."""
     if resampling == "linear-corners":
         place = mpmath.mpf(cell * (grid - 1)) / (size - 1 or 1)
         left = min(int(mpmath.floor(place)), max(grid - 2, 0))

@@ -1,4 +1,4 @@
-"""The position as a part of the length, by its definition."""
+"""The position as a fraction of the length, by its definition."""
 
 import mpmath
 

@@ -10,7 +10,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def perceiver_fourier(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the feature at (…, feature).
 
-    It reads what each feature is from a list.
+    It looks up the kind, axis and band of each feature in a list.
     """
     x, count = arguments["x"], int(arguments["num_bands"])
     axes, bands = range(x.shape[-1]), range(count)
@@ -43,7 +43,7 @@ def perceiver_fourier(arguments: Arguments, conventions: Conventions) -> Element
 def perceiver_positions(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the position at (place, axis).
 
-    It reads the place from a list of all places.
+    It looks up the place in a list of all places.
     """
     sizes = [int(size) for size in arguments["index_dims"]]
     places = list(product(*map(range, sizes)))

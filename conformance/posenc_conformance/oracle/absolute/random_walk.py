@@ -1,4 +1,4 @@
-"""Random walks by their definition: all walks, one step after the other, from each node."""
+"""Random walks by their definition: all walks from each node, step by step."""
 
 import mpmath
 
@@ -6,7 +6,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def random_walk(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives the probability of being back at (node, step)."""
+    """Return the function that gives the probability of return at (node, step)."""
     adjacency = arguments["adjacency"]
     nodes = range(len(adjacency))
     weights = [[mpmath.mpf(float(adjacency[row][column])) for column in nodes] for row in nodes]

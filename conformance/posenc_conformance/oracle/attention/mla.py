@@ -1,4 +1,4 @@
-"""Multi-head latent attention by its definition: every query and every key turned by itself."""
+"""Multi-head latent attention by its definition: every query and key is rotated separately."""
 
 from typing import Any
 

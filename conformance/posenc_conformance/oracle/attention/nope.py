@@ -21,7 +21,7 @@ def times_matrix(row: Any, matrix: Any) -> Vector:
 def nope_layer(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the output at (…, row, channel).
 
-    It keeps a running sum over the rows met so far.
+    It keeps a running sum over the rows up to the last.
     """
     x = arguments["x"]
 

@@ -36,7 +36,7 @@ def alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int:
-    """Return what the slope is multiplied by; in the causal form 0 for a key after the query."""
+    """Return the factor on the slope; in the causal form 0 for a key after the query."""
     query = k_len - q_len + row
     return {
         "causal": min(key - query, 0),
@@ -50,7 +50,7 @@ def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int:
 def alibi_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient of the slopes at (head,).
 
-    It is the derivative of slope times distance, added up pair by pair of query and key.
+    It is the derivative of slope times distance, summed over the pairs of query and key.
     """
     gradient = arguments["gradient"]
     _, q_len, k_len = gradient.shape

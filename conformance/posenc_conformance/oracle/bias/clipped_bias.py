@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def row(rows: int, offset: int) -> int:
     """Return the row of a table for an offset.
 
-    The middle row is for offset 0. The first and the last row serve all offsets that are farther.
+    The middle row is for offset 0. The first and the last row serve all offsets beyond theirs.
     """
     return sorted((0, (rows - 1) // 2 + offset, rows - 1))[1]
 

@@ -1,4 +1,4 @@
-"""Data-dependent ALiBi by its definition: the logarithm of the product of the gates passed."""
+"""Data-dependent ALiBi by its definition: the logarithm of the product of gates after the key."""
 
 import mpmath
 
@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def data_dependent_alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the bias at (head, query, key).
 
-    It gives None where the key comes after the query.
+    The bias is None where the key comes after the query.
     """
     gates = arguments["gates"]
     ahead = gates.shape[1] - int(arguments["q_len"])

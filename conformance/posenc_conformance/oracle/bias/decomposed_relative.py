@@ -1,4 +1,4 @@
-"""Decomposed relative positions by their definition, with fractions for places in a table."""
+"""Decomposed relative positions by their definition, with table places as exact fractions."""
 
 from fractions import Fraction
 from typing import Any
@@ -36,7 +36,7 @@ def decomposed_relative_bias(arguments: Arguments, conventions: Conventions) -> 
     def read(table: Any, i: int, queries: int, j: int, keys: int, channel: int) -> mpmath.mpf:
         """Return the entry of a resized table for patch i of the queries and patch j of the keys.
 
-        A patch of the side that has fewer is as wide as several patches of the other side.
+        A patch of the side with fewer patches is as wide as several patches of the other side.
         """
         finest = max(queries, keys)
         offset = i * (finest // queries) - j * (finest // keys)

@@ -37,10 +37,10 @@ def fire_bias(arguments: Arguments, conventions: Conventions) -> Element:
 def fire_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient of the second layer at (head, unit).
 
-    The last unit stands for the bias of the layer.
+    The last unit is the bias of the layer.
 
-    The attention bias is linear in the second layer, so its derivative by one number of the layer
-    is the attention bias that this number alone gives if it is 1.
+    The attention bias is linear in the second layer, so its derivative with respect to one weight
+    is the attention bias with that weight 1 and all others 0.
     """
     gradient, hidden = arguments["gradient"], len(arguments["w1"])
     _, queries, keys = gradient.shape

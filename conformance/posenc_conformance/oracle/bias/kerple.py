@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def kernel(form: str, distance: int, r1: Any, r2: Any) -> Any:
-    """Return the bias at a distance that is not negative."""
+    """Return the bias at a non-negative distance."""
     if form == "log":
         return -r1 * mpmath.log1p(r2 * distance)
     return -r1 * mpmath.power(distance, r2)
@@ -32,7 +32,7 @@ def kerple_bias(arguments: Arguments, conventions: Conventions) -> Element:
 def kerple_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient at (which, head).
 
-    It differentiates the kernel numerically, by r1 or by r2.
+    It differentiates the kernel numerically with respect to r1 or r2.
     """
     gradient = arguments["gradient"]
     _, queries, keys = gradient.shape
@@ -42,7 +42,7 @@ def kerple_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
         numbers = tuple(mpmath.mpf(float(arguments[name][head])) for name in ("r1", "r2"))
         derivative: tuple[int, int] = ((1, 0), (0, 1))[which]
         total = mpmath.mpf(0)
-        for distance in range(1, keys):  # at distance 0 the bias is 0, whatever the numbers
+        for distance in range(1, keys):  # at distance 0 the bias is always 0
             diagonal = [
                 float(gradient[head, query, keys - queries + query - distance])
                 for query in range(queries)

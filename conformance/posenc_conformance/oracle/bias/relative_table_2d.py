@@ -8,9 +8,9 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def row_of(query: int, key: int, height: int, width: int, class_token: str) -> int:
-    """Return the number of an offset in the list of all, from up and left to down and right.
+    """Return the index of an offset in the list of all, from up and left to down and right.
 
-    Three numbers behind the list are for the class token.
+    The three indices after the list are for the class token.
     """
     offsets = list(product(range(1 - height, height), range(1 - width, width)))
     if class_token == "first":

@@ -1,4 +1,4 @@
-"""Sinusoids on the embeddings and biases on the logits, from the definition."""
+"""Sinusoids on the embeddings and biases on the logits, by definition."""
 
 from functools import cache
 

@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def conv_peg(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded picture at (…, row, channel).
 
-    It asks every patch of the picture how far away it is.
+    It checks the distance of every patch of the picture.
     """
     x, weight, bias = (arguments[name] for name in ("x", "weight", "bias"))
     height, width = int(arguments["height"]), int(arguments["width"])

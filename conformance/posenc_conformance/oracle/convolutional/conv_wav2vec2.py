@@ -16,7 +16,7 @@ def conv_wav2vec2(arguments: Arguments, conventions: Conventions) -> Element:
 
     @cache
     def norm(tap: int) -> mpmath.mpf:
-        """Return the norm over all weights of a tap, as weight_norm with dim=2 takes it."""
+        """Return the norm over all weights of a tap, as weight_norm with dim=2 does."""
         return mpmath.norm(
             [float(weight_v[o, i, tap]) for o in range(outputs) for i in range(width)]
         )
@@ -45,7 +45,7 @@ def conv_wav2vec2(arguments: Arguments, conventions: Conventions) -> Element:
 def conv_hubert(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded frames at (…, frame, channel).
 
-    It applies the norm of evaluation, the padding and the convolution, in this order.
+    It applies evaluation's batch norm, the padding and the convolution, in this order.
     """
     x, weight = arguments["x"], arguments["weight"]
     _outputs, width, kernel = weight.shape
@@ -77,7 +77,7 @@ def conv_hubert(arguments: Arguments, conventions: Conventions) -> Element:
 def conv_data2vec(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded frames at (…, frame, channel).
 
-    Each layer asks the one below for the frames that it reads.
+    Each layer gets the frames that it reads from the layer below.
     """
     x, weight, bias = arguments["x"], arguments["weight"], arguments["bias"]
     layers, dim, width, kernel = weight.shape

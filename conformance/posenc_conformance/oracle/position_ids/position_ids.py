@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def before(mask: Any, index: tuple[int, ...]) -> int | None:
-    """Count the real tokens that stand before a token; return None for padding."""
+    """Count the real tokens before a token; return None for padding."""
     row, place = index
     return sum(int(mask[row][i]) for i in range(place)) if mask[row][place] else None
 

@@ -1,4 +1,4 @@
-"""Randomized positions by their definition: numbers that are counted, not sorted."""
+"""Randomized positions by their definition: ranks found by counting, not by sorting."""
 
 import mpmath
 

@@ -12,7 +12,7 @@ def of_list(numbers: list[int]) -> Element:
 
 
 def shard_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
-    """Hand the tokens out to the ranks, one after the other."""
+    """Assign the tokens to the ranks one by one, and return the function for those of one rank."""
     ranks, length = int(arguments["ranks"]), int(arguments["length"])
     held: list[list[int]] = [[] for _ in range(ranks)]
     for token in range(length):
@@ -65,7 +65,7 @@ def segment_position_ids(arguments: Arguments, conventions: Conventions) -> Elem
 
 
 def session_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
-    """Keep the tokens of the cache by name, with the position of each."""
+    """Replay the events on a cache that maps each token's number to its position."""
     cache: dict[int, int] = {}
     given: list[int] = []
     for kind, first, second in arguments["events"]:

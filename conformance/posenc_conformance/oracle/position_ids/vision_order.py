@@ -1,4 +1,4 @@
-"""Order of vision tokens: patches sorted by where they are."""
+"""Order of vision tokens: patches sorted by their places."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ Place = tuple[int, ...]
 
 
 def cells(arguments: Arguments, unit: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield image, frame, row and column of everything, row by row, in units of patches."""
+    """Yield image, frame, row and column of each cell of ``unit`` patches a side, row by row."""
     for image, (frames, height, width) in enumerate(arguments["grids"].tolist()):
         for frame in range(frames):
             for row in range(height // unit):
@@ -20,13 +20,13 @@ def cells(arguments: Arguments, unit: int) -> Iterator[tuple[int, int, int, int]
 
 
 def by_blocks(place: Place, side: int) -> Place:
-    """Return what places are sorted by: image and frame, block, then what is in the block."""
+    """Return the sorting key of a place: image and frame, block, then the place in the block."""
     image, frame, row, column = place
     return image, frame, row // side, column // side, row, column
 
 
 def merge_of(arguments: Arguments) -> int:
-    """Return the size of merged blocks."""
+    """Return the number of patches along a side of merged blocks."""
     return int(arguments.get("merge_size", 1))
 
 

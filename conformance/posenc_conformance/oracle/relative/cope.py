@@ -10,7 +10,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def cope_scores(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the logit at (head, query, key).
 
-    The gates come from the keys, or from vectors of their own.
+    The gates come from the keys, or from ``gate_keys``.
     """
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
     opening = arguments.get("gate_keys", k)

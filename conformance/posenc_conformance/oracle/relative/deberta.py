@@ -36,7 +36,7 @@ def deberta_bucket(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def row(distance: int, span: int) -> int:
-    """Return the row of the tables for a distance, by cases as in equation 3."""
+    """Return the table row for a distance, by cases as in equation 3."""
     if distance <= -span:
         return 0
     if distance >= span:
@@ -52,7 +52,7 @@ def dot(a: Any, b: Any) -> mpmath.mpf:
 
 
 def logit(arguments: Arguments, index: tuple[int, ...], c2p: int, p2c: int) -> mpmath.mpf:
-    """Add up the three terms of equation 4 with the given rows of the tables, and scale the sum."""
+    """Add the three terms of equation 4 for table rows ``c2p`` and ``p2c``, and scale the sum."""
     head, i, j = index
     query, key = arguments["q"][head, i], arguments["k"][head, j]
     total = dot(query, key)

@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def vector(table: Any, steps_ahead: int) -> list[mpmath.mpf]:
-    """Return the vector of an edge to a key that lies ``steps_ahead`` steps ahead.
+    """Return the vector of an edge to a key ``steps_ahead`` steps ahead.
 
     It is w_max(-k, min(k, steps)) of the paper.
     """

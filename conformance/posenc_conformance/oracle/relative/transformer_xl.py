@@ -5,13 +5,13 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 START = {"past": 1, "full": 1, "padded": 0}
-"""How far the distance of the first column falls short of the number of keys."""
+"""The number of keys minus the distance of the first column."""
 
 
 def relative_shift(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives the moved score at (…, query, key).
+    """Return the function that gives the shifted score at (…, query, key).
 
-    It is the score in the column that is for the distance between the query and the key.
+    It is the score in the column of the distance between the query and the key.
     """
     x, held = arguments["x"], conventions["distances"]
     q_len, columns = x.shape[-2:]

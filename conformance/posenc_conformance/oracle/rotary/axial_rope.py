@@ -6,7 +6,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def place_of(channel: int, widths: list[int], layout: str) -> tuple[int, int, int, bool]:
-    """Find the axis of a channel, its pair on that axis, its partner, and whether it is second.
+    """Find a channel's axis, its pair on that axis, its partner, and whether it is the second.
 
     The partner is the other channel of the pair.
     """
@@ -49,7 +49,7 @@ def axial_rope(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def axial_rope_tiled(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives x, turned by tiled waves, at (..., row, channel)."""
+    """Return the function that gives x, rotated by tiled waves, at (..., row, channel)."""
     x, positions = arguments["x"], arguments["positions"]
     width = x.shape[-1] // 3 // 2 * 2
 

@@ -1,4 +1,4 @@
-"""Dynamic NTK scaling by its definition: a base that follows from the length."""
+"""Dynamic NTK scaling by its definition: a base that depends on the length."""
 
 from typing import Any
 

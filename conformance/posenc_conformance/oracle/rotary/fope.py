@@ -1,4 +1,4 @@
-"""FoPE by its definition: sums of waves, and pairs of channels times them."""
+"""FoPE by its definition: sums of waves, multiplied by pairs of channels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Llama 3's scaling as its authors word it: by wavelengths."""
+"""Llama 3's scaling as its authors define it: by wavelengths."""
 
 from typing import Any
 

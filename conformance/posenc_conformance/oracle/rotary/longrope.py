@@ -20,7 +20,7 @@ def longrope_frequencies(arguments: Arguments, conventions: Conventions) -> Elem
 
 
 def longer(arguments: Arguments, policy: str) -> mpmath.mpf:
-    """Return the factor by which pairs are made longer."""
+    """Return the factor on the length of pairs."""
     if arguments.get("attention_factor") is not None:
         return mpmath.mpf(float(arguments["attention_factor"]))
     scale = mpmath.mpf(float(arguments["factor"]))

@@ -7,7 +7,7 @@ from posenc_conformance.oracle.backward import transposed
 
 
 def axis_of(pair: int, sections: list[int], allocation: str) -> int:
-    """Return which position turns a pair: 0 for time, 1 for height, 2 for width."""
+    """Return the axis whose position rotates a pair: 0 for time, 1 for height, 2 for width."""
     if allocation == "interleaved":
         turn, axis = divmod(pair, 3)
         return axis if turn < sections[axis] else 0

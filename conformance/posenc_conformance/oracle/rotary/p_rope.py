@@ -13,7 +13,7 @@ from posenc_conformance.oracle.scaling import frequencies, number, rotation, uns
 def frequency(arguments: Arguments, size: int, pair: int) -> Any:
     """Return the frequency of a pair, in radians per position.
 
-    A pair turns if the pairs up to and including it fit into the share; else its frequency is 0.
+    A pair rotates if the pairs up to and including it fit into the share; else its frequency is 0.
     """
     share = Decimal(str(float(arguments["proportion"]))) * size / 2
     if pair + 1 > share:

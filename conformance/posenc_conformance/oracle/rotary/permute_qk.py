@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def source_row(row: int, rotated: int, direction: str) -> int:
-    """Return which row of a head is found at a place of the result."""
+    """Return the row of a head from which row ``row`` of the result comes."""
     if row >= rotated:
         return row
     pairs = rotated // 2

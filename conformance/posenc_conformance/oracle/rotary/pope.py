@@ -1,4 +1,4 @@
-"""PoPE by its definition, as released: complex numbers of given length and angle."""
+"""PoPE by its definition, as released: complex numbers in polar form."""
 
 import mpmath
 
@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def pope(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded x at (…, row, channel).
 
-    x holds queries, or keys where there are phases.
+    x holds queries, or keys if there is a ``bias`` of phases.
     """
     x, positions = arguments["x"], arguments["positions"]
     head_dim = x.shape[-1]

@@ -1,4 +1,4 @@
-"""Rotary embedding of normed queries and keys, element by element."""
+"""Rotary embedding of normalised queries and keys, element by element."""
 
 from typing import Any
 

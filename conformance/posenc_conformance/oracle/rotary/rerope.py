@@ -1,4 +1,4 @@
-"""ReRoPE by its definition: queries and keys near and far turned each in its own way."""
+"""ReRoPE by its definition: near and far pairs of query and key are rotated differently."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rotation by given tables: each pair is a complex number, times the one that is given for it."""
+"""Rotation by given tables: each pair is a complex number, times that of the table."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ def turned(x: Any, turn: Turn, pairs: int, layout: str) -> Element:
 
 
 def rope_apply(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives x, turned by two tables, at (..., row, channel)."""
+    """Return the function that gives x, rotated by two tables, at (..., row, channel)."""
     cos, sin, layout = arguments["cos"], arguments["sin"], conventions["layout"]
     doubled = conventions["table"] == "doubled"
     step = 2 if doubled and layout == "interleaved" else 1
@@ -52,7 +52,7 @@ def rope_apply(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def rope_apply_pairs(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives x, turned by one complex table, at (..., row, channel)."""
+    """Return the function that gives x, rotated by one complex table, at (..., row, channel)."""
     cis = arguments["cis"]
     return turned(
         arguments["x"],
@@ -63,7 +63,7 @@ def rope_apply_pairs(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def rope_apply_cache(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives x, turned by rows of a cache, at (..., row, channel)."""
+    """Return the function that gives x, rotated by rows of a cache, at (..., row, channel)."""
     cache, rows = arguments["cache"], arguments["rows"]
     pairs = cache.shape[1] // 2
 

@@ -6,7 +6,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def rope_shift(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives the key at (..., row, channel) after it was moved."""
+    """Return the function that gives the shifted key at (..., row, channel)."""
     base = mpmath.mpf(float(arguments.get("base", 10000)))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

@@ -1,4 +1,4 @@
-"""Rotary embedding of several things at once: each row is one of plain rotary embedding."""
+"""Rotary embedding in the forms of kernels: each row is a row of plain rotary embedding."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Found = tuple[Any, int, int | None]
-"""A row before it is turned, the wanted channel, and the position: None if nothing is turned."""
+"""A row before rotation, the channel, and the position: None if the row is not rotated."""
 Find = Callable[[tuple[int, ...]], Found]
 
 
@@ -44,7 +44,7 @@ def by_rows(
 def of_batched(arguments: Arguments) -> Find:
     """Make the finder for elements (sequence, head, row, channel).
 
-    Every row of a sequence is given its position.
+    ``positions`` has the position of every row of a sequence.
     """
 
     def find(index: tuple[int, ...]) -> Found:
@@ -58,7 +58,7 @@ def of_batched(arguments: Arguments) -> Find:
 def of_offsets(arguments: Arguments) -> Find:
     """Make the finder for elements (sequence, head, row, channel).
 
-    The first row of a sequence is given its position.
+    ``offsets`` has the position of the first row of a sequence.
     """
 
     def find(index: tuple[int, ...]) -> Found:
@@ -111,7 +111,7 @@ def of_qkv(arguments: Arguments) -> Find:
 
 
 def of_qkv_by_group(arguments: Arguments) -> Find:
-    """Make the same for heads by group: the last head of each is a value."""
+    """Make the finder for heads packed by group, where the last head of each group is a value."""
     group = arguments["heads"] // arguments["key_heads"] + 2
     return _of_projection(arguments, lambda head: (head + 1) % group != 0)
 
@@ -130,7 +130,7 @@ def _of_projection(arguments: Arguments, turns: Callable[[int], bool]) -> Find:
 
 
 def of_packing(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives an element of a projection, in its packing."""
+    """Return the function that gives an element of a projection, in the convention's packing."""
     by_group = conventions.get("packing") == "by-group"
     return by_rows(of_qkv_by_group if by_group else of_qkv)(arguments, conventions)
 

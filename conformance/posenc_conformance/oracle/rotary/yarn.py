@@ -13,12 +13,12 @@ from posenc_conformance.oracle.backward import transposed
 
 
 def number(value: Any) -> mpmath.mpf:
-    """Return a number as an mpf, exactly as it was given."""
+    """Return a number as an mpf, exactly."""
     return mpmath.mpf(float(value))
 
 
 def share_kept(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.mpf:
-    """Return the part of pair t's frequency that is not divided by the factor."""
+    """Return the share of a pair's frequency that is not divided by the factor."""
     fast, slow = number(arguments.get("beta_fast", 32)), number(arguments.get("beta_slow", 1))
     base, length = number(arguments["base"]), arguments["original_max_position_embeddings"]
     if ramp == "rotations":
@@ -36,7 +36,7 @@ def share_kept(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.
 
 
 def turned(base: mpmath.mpf, length: int, size: int, t: int) -> mpmath.mpf:
-    """Return how often pair t turns within the original context."""
+    """Return the number of turns of pair t within the original context."""
     return length / (2 * mpmath.pi * mpmath.power(base, mpmath.mpf(2) * t / size))
 
 
@@ -44,9 +44,9 @@ def turned(base: mpmath.mpf, length: int, size: int, t: int) -> mpmath.mpf:
 def counted_bounds(
     base: mpmath.mpf, length: int, fast: mpmath.mpf, slow: mpmath.mpf, size: int, precision: int
 ) -> tuple[int, int]:
-    """Count the last pair that turns fast and the first that turns slowly.
+    """Find the last pair that turns fast and the first that turns slowly, by counting turns.
 
-    The precision is the one in which mpmath works; as an argument it is a part of the cache key.
+    ``precision`` is mpmath's working precision; as an argument it is part of the cache key.
     """
     turns = [turned(base, length, size, t) for t in range(size)]
     low = max((t for t in range(size) if turns[t] >= fast), default=0)
@@ -55,14 +55,14 @@ def counted_bounds(
 
 
 def frequency(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.mpf:
-    """Return the frequency of pair t, in radians per position."""
+    """Return the frequency of a pair, in radians per position."""
     plain = mpmath.power(number(arguments["base"]), -mpmath.mpf(2 * pair) / size)
     kept = share_kept(arguments, ramp, size, pair)
     return (1 - kept) * plain / number(arguments["factor"]) + kept * plain
 
 
 def longer(arguments: Arguments, temperature: str) -> mpmath.mpf:
-    """Return the factor by which pairs are made longer."""
+    """Return the factor on the length of pairs."""
     if arguments.get("attention_factor") is not None:
         return number(arguments["attention_factor"])
     if temperature == "none":

@@ -1,4 +1,4 @@
-"""Causal masks by their definition: how far a key lies behind its query."""
+"""Causal masks by their definition: the distance of a key before its query."""
 
 import mpmath
 

@@ -30,7 +30,7 @@ def fixed_mask(arguments: Arguments, conventions: Conventions) -> Element:
 def fixed_head_masks(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives 1 at (head, query, key) where the key is allowed, else 0.
 
-    The first set of columns ends a block, and the next one lies before it.
+    The first set of columns is at the end of a block, and the next one is before it.
     """
     late = int(arguments["k_len"]) - int(arguments["q_len"])
     length, summary = int(arguments["block_size"]), int(arguments["summary"])

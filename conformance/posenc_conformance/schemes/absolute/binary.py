@@ -21,11 +21,11 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 9
 FAR = 131_071
-"""The largest position asked of implementations that say nothing about how far they reach."""
+"""The largest position in ``sizes``, for implementations that claim no largest position."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few positions in a row, as many as there are rows for."""
+    """Draw up to ROWS consecutive positions that ``dim`` digits can write."""
     dim = trial.choose("dim", (16, 1, 2, 3, 8, 12, 24))
     last = min(trial.scope.max_position, 2**dim - 1, 4095)
     start = trial.pick.integer(0, max(0, last + 1 - ROWS))
@@ -33,13 +33,13 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, with as many digits as it has."""
+    """Reach all powers of two up to the largest position, with its number of digits."""
     dim = parameters.get("dim", max(1, largest.bit_length()))
     return {"positions": positions_up_to(min(largest, 2**dim - 1)), "dim": dim}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield few and many digits, multiples of eight and not, and many rows."""
+    """Yield few and many digits, multiples of eight and others, and many rows."""
     for dim in (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 32, 33, 64, 65):
         last = min(2**dim - 1, FAR)
         yield {"dim": dim, "positions": np.array([0, 1, last - last // 3, last])}
@@ -47,7 +47,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def digits(case: Case, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the digits of positions, the lowest first: [n, dim]."""
+    """Return the digits of ``positions``, the lowest first: [n, dim]."""
     shifts = np.minimum(np.arange(case.arguments["dim"]), 62)
     return np.asarray(positions[:, None] >> shifts & 1)
 
@@ -60,9 +60,9 @@ def laid_out(case: Case, lowest_first: npt.NDArray[np.int64]) -> Floats:
 
 
 def read(answer: Answer) -> Floats:
-    """Read the digits from an answer, the lowest first.
+    """Read the digits from an answer, the lowest first: [n, dim].
 
-    Whatever is no level is no digit either.
+    A value other than the two levels gives a number other than 0 and 1.
     """
     values = answer.values
     if answer.case.conventions["levels"] == "plus-minus-one":
@@ -79,7 +79,7 @@ def reads_back(trial: Trial) -> None:
 
 
 def period(trial: Trial) -> None:
-    """Check that digit k is the other after 2**k positions and repeats after 2**(k+1)."""
+    """Check that digit k flips after 2**k positions and repeats after 2**(k+1)."""
     chosen = arguments(trial)
     reach = min(2 ** chosen["dim"] - 1, trial.scope.max_position)
     most = (reach - int(chosen["positions"][-1])).bit_length() - 2
@@ -98,15 +98,15 @@ def period(trial: Trial) -> None:
 
 
 def hamming(case: Case) -> Floats:
-    """Count the digits in which every two positions differ."""
+    """Count the digits in which every two positions differ: [n, n]."""
     own = digits(case, case.arguments["positions"])
     return np.asarray((own[:, None] != own[None]).sum(axis=-1), dtype=np.float64)
 
 
 def dot_products(trial: Trial) -> None:
-    """Check that dot products count the digits shared.
+    """Check that a dot product counts the digits that are 1 in both positions.
 
-    With levels of plus and minus one they count the signs shared less those that differ.
+    With levels of plus and minus one it counts the equal digits minus the different ones.
     """
     answer = trial.answer(**arguments(trial))
     own = digits(answer.case, answer.case.arguments["positions"]).astype(np.float64)
@@ -128,7 +128,7 @@ def distance(trial: Trial) -> None:
 
 
 def complement(trial: Trial) -> None:
-    """Check that 2^d - 1 - p, which lies as far from the other end, has the other digits of p."""
+    """Check that position 2^d - 1 - p has the inverted digits of p."""
     chosen = arguments(trial)
     last = 2 ** chosen["dim"] - 1
     if last > trial.scope.max_position:
@@ -140,7 +140,7 @@ def complement(trial: Trial) -> None:
 
 
 def digits_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the other level for every digit."""
+    """Predict every digit inverted."""
     own = digits(case, case.arguments["positions"])
     yield Prediction("matches every digit exchanged", laid_out(case, 1 - own))
 
@@ -153,7 +153,7 @@ def gray_code(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict other positions, by as much as the first row that differs says."""
+    """Predict shifted positions, first by the shift of the first wrong row."""
     answer = Answer(case, got, got, got)
     found = read(answer) @ 2.0 ** np.minimum(np.arange(got.shape[1]), 62)
     apart = (found - case.arguments["positions"])[found != case.arguments["positions"]]
@@ -169,7 +169,7 @@ def positions_in_a_byte(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def left_aligned(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first digits of positions that are written in one, two, four or eight bytes."""
+    """Predict the first ``dim`` digits of positions written in one, two, four or eight bytes."""
     dim = case.arguments["dim"]
     for bits in (8, 16, 32, 64):
         if dim < bits:

@@ -24,8 +24,8 @@ Integers = npt.NDArray[np.int64]
 ROWS = 4
 SIN, COS, INPUT = 0, 1, 2
 SHIFTED_SINE = np.pi / 4
-"""A fourth of what a cosine formed as sin(a + π/2) loses beside its angle. π/2 is rounded, and so
-is the sum. The error model multiplies it by 4."""
+"""A quarter of the error that computing a cosine as sin(a + π/2) adds to that of its angle: both
+π/2 and the sum are rounded. The error model multiplies it by 4."""
 
 
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
@@ -48,7 +48,7 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def factor(case: Case) -> float:
-    """Return what coordinates are multiplied by."""
+    """Return the factor on the coordinates."""
     return {"pi": np.pi, "two-pi": 2 * np.pi, "1": 1.0}[str(case.conventions["factor"])]
 
 
@@ -63,7 +63,7 @@ def gaussian_shape(case: Case) -> tuple[int, ...]:
 
 
 def from_frequencies(case: Case, frequencies: Floats) -> Floats:
-    """Compute the features that these frequencies, with the factor in them, would give."""
+    """Compute the features for ``frequencies``, which include the factor."""
     coord, k, wave = features(case)
     x = case.arguments["x"][..., coord]
     angles = x * frequencies[k]
@@ -72,12 +72,12 @@ def from_frequencies(case: Case, frequencies: Floats) -> Floats:
 
 
 def octaves(case: Case) -> Floats:
-    """Return the right frequencies, with the factor in them."""
+    """Return the right frequencies, including the factor."""
     return factor(case) * 2.0 ** np.arange(case.arguments["num_frequencies"], dtype=np.float64)
 
 
 def nerf_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 1, or 0 for copies of the input, and the angle."""
+    """Return scale 1, or 0 for copies of the input, and the angle of each feature."""
     coord, k, wave = features(case)
     angle = np.abs(case.arguments["x"])[..., coord] * octaves(case)[k]
     return ErrorTerms(
@@ -91,9 +91,9 @@ def projections(case: Case) -> Floats:
 
 
 def gaussian_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 1, and the angle.
+    """Return scale 1 and the angle of each feature.
 
-    In the angle, magnitudes add up where terms cancel, and roundings add up with the terms.
+    The angle adds up the magnitudes of its terms, and grows with their number as roundings do.
     """
     x, b = case.arguments["x"], case.arguments["b"]
     angle = 2 * np.pi * (np.abs(x) @ np.abs(b).T) * (x.shape[-1] + 3) / 4
@@ -119,7 +119,7 @@ def nerf_arguments(trial: Trial) -> ArgumentDict:
 
 
 def gaussian_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few points, and directions of about one turn per unit, of ten, or of a tenth."""
+    """Draw a few points, and directions of about 1, 10 or 0.1 turns per unit."""
     coords, count = trial.choose("coords", (2, 3, 1)), trial.choose("features", (4, 1, 3, 16))
     width = trial.pick.one_of((1.0, 10.0, 0.1))
     return {"x": 2 * fine((ROWS, coords)), "b": width * fine((count, coords), 29)}
@@ -132,7 +132,7 @@ def nerf_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def gaussian_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Make a call of many points on many directions."""
+    """Make a call of many points and many directions."""
     coords, count = parameters.get("coords", 3), parameters.get("features", 64)
     return {"x": 2 * fine((63, coords)), "b": 8 * fine((count, coords), 29)}
 
@@ -179,7 +179,7 @@ def norm_of(arguments: DrawArguments) -> InvariantCheck:
 
 
 def dot_by_offset_of(arguments: DrawArguments) -> InvariantCheck:
-    """Make the check that a dot product stays when both points move by the same step."""
+    """Make the check that a dot product does not change when both points move by the same step."""
 
     def dot_by_offset(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -215,9 +215,9 @@ def reflection_of(arguments: DrawArguments) -> InvariantCheck:
 
 
 def octave(trial: Trial) -> None:
-    """Check the sine and cosine of twice the angle from one frequency to the next.
+    """Check that the angle doubles from one frequency to the next.
 
-    They are sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a.
+    Then sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a.
     """
     answer = trial.answer(**nerf_arguments(trial))
     waves, count = waves_of(answer), answer.case.arguments["num_frequencies"]
@@ -231,9 +231,9 @@ def octave(trial: Trial) -> None:
 
 
 def period_of(apart: int) -> InvariantCheck:
-    """Make the check that points this far apart have the same features.
+    """Make the check that moving points by ``apart`` does not change their features.
 
-    With the factor π they are 2 apart, with 2π they are 1 apart.
+    The period is 2 with the factor π, and 1 with 2π.
     """
 
     def period(trial: Trial) -> None:
@@ -247,7 +247,7 @@ def period_of(apart: int) -> InvariantCheck:
 
 
 def coordinates_apart(trial: Trial) -> None:
-    """Check that features of a coordinate do not depend on the other coordinates."""
+    """Check that the features of the first coordinate do not depend on the others."""
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     coord, _, _ = features(answer.case)
@@ -261,7 +261,7 @@ def coordinates_apart(trial: Trial) -> None:
 
 
 def coordinates_exchanged(trial: Trial) -> None:
-    """Check that coordinates in reverse order have their features in reverse order."""
+    """Check that reversing the coordinates reverses the order of their features."""
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     coord, k, wave = features(answer.case)
@@ -294,7 +294,7 @@ def input_first(trial: Trial) -> None:
 
 
 def addition(trial: Trial) -> None:
-    """Check that the features of a sum are those of its parts, rotated into each other."""
+    """Check that the features of a sum follow from those of its parts by the addition theorems."""
     chosen = gaussian_arguments(trial)
     u, v = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
     a, b, c = (waves_of(trial.answer(**(chosen | {"x": x}))) for x in (u, v, u + v))
@@ -316,7 +316,7 @@ def whole_turns(trial: Trial) -> None:
 
 
 def directions_exchanged(trial: Trial) -> None:
-    """Check that directions in reverse order have their features in reverse order."""
+    """Check that reversing the directions reverses the order of their features."""
     chosen = gaussian_arguments(trial)
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"b": chosen["b"][::-1].copy()}))
@@ -356,7 +356,7 @@ def linear_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the right features in another order that is found in the wild."""
+    """Predict the right features in other orders found in the wild."""
     coord, k, wave = features(case)
     right = case.with_arguments().truth
     inputs = wave == INPUT
@@ -374,7 +374,7 @@ def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sine and cosine in each other's place."""
+    """Predict sine and cosine exchanged."""
     coord, k, wave = features(case)
     other = np.lexsort((k, coord, wave))
     partner = np.arange(len(wave))
@@ -399,7 +399,7 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_turns(case: Case, turns: Floats) -> Floats:
-    """Compute the features that these angles, in turns, would give."""
+    """Compute the features for these angles, in turns."""
     return in_order(case, np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns))
 
 
@@ -417,14 +417,14 @@ def pairs_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scaled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict features divided by the root of their number, as estimates of a kernel are."""
+    """Predict features divided by the root of their number, as in estimates of a kernel."""
     count = len(case.arguments["b"])
     for words, scale in (("(1/m)^1/2", count**-0.5), ("(2/m)^1/2", (2 / count) ** 0.5)):
         yield Prediction(f"matches features times {words}", case.with_arguments().truth * scale)
 
 
 def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of b taken for columns.
+    """Predict b transposed.
 
     Unless b is square, the mistake shows in the shape.
     """

@@ -20,9 +20,9 @@ LARGEST_FLOAT16 = 65504
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the position, and an angle of 0.
+    """Return the position as scale, and angle 0.
 
-    Beyond what float16 holds, the scale is nan in that dtype, so that nothing is judged there.
+    In float16, the scale of positions above its largest number is nan: they are not judged.
     """
     size = np.abs(case.arguments["positions"]).astype(np.float64)[:, None]
     beyond = (size > LARGEST_FLOAT16) & (case.dtype == "float16")
@@ -30,7 +30,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few positions in a row."""
+    """Draw a few consecutive positions."""
     return {
         "positions": trial.position(ROWS) + np.arange(ROWS),
         "dim": trial.choose("dim", (4, 1, 2, 3, 7, 64)),
@@ -38,19 +38,19 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to what float16 holds, or to the largest position."""
+    """Reach all powers of two up to the largest position, at most the largest float16."""
     return {"positions": positions_up_to(min(largest, LARGEST_FLOAT16)), "dim": 3, **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield few and many channels, powers of two and not, and many rows."""
+    """Yield few and many channels, powers of two and others, and many rows."""
     for dim in (1, 2, 3, 5, 8, 16, 31, 64, 100, 128, 257, 512, 1000):
         yield {"dim": dim, "positions": np.array([0, 1, 7])}
     yield {"dim": 2, "positions": np.arange(2049)}
 
 
 def equal_channels(trial: Trial) -> None:
-    """Check that all channels of a position have one number."""
+    """Check that all channels of a position hold the same number."""
     channels_alike(trial, trial.answer(**arguments(trial)))
 
 
@@ -61,7 +61,7 @@ def origin(trial: Trial) -> None:
 
 
 def step(trial: Trial) -> None:
-    """Check that the next position gives one more."""
+    """Check that values of neighbouring positions differ by 1."""
     answer = trial.answer(**arguments(trial))
     trial.assert_zero(answer[1:] - answer[:-1] - 1, "neighbours do not differ by 1")
 
@@ -83,14 +83,14 @@ def dot_products(trial: Trial) -> None:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions that are off by as much as the values are too large."""
+    """Predict shifted positions, first by the median error of the values."""
     known = np.isfinite(case.truth)
     estimate = float(np.median((got - case.truth)[known])) if known.any() else np.nan
     yield from shifted_positions(case, estimate)
 
 
 def row_numbers(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows counted from 0 or 1 in place of positions."""
+    """Predict row numbers, counted from 0 or 1, instead of positions."""
     numbers = np.arange(len(case.arguments["positions"]))
     for first in (0, 1):
         yield from predict_case(
@@ -100,14 +100,14 @@ def row_numbers(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def channel_numbers(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a range along the channels, from 0 or 1 on."""
+    """Predict channel numbers, counted from 0 or 1."""
     for first in (0, 1):
         row = first + np.arange(case.shape[1], dtype=np.float64)
         yield Prediction(f"matches channel numbers counted from {first}", 0 * case.truth + row)
 
 
 def normalized_after_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions divided by the largest one, the number of rows, or one less."""
+    """Predict positions divided by the largest one, by their number, or by one less."""
     rows = len(case.arguments["positions"])
     divisors = {
         "the largest position": np.max(case.arguments["positions"], initial=0),
@@ -126,7 +126,7 @@ def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def positions_wrapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions cut to a few bits."""
+    """Predict positions held in integers of 8, 16 or 32 bits."""
     for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32):
         yield from predict_case(
             case.with_arguments(

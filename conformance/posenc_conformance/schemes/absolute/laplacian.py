@@ -16,11 +16,11 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 from posenc_conformance.schemes.absolute.random_walk import graph, shares
 
 TOGETHER = 1e-6
-"""Eigenvalues that are nearer to each other than this count as equal, and are not parted."""
+"""Eigenvalues closer than this count as equal; their eigenvectors are not separated."""
 
 
 def weights_of(case: Case) -> Floats:
-    """Return the weights as the Laplacian has them."""
+    """Return the weights that the Laplacian uses."""
     weights: Floats = case.arguments["adjacency"]
     return without_loops(weights) if case.conventions["loops"] == "dropped" else weights
 
@@ -38,7 +38,7 @@ def normalized(weights: Floats) -> Floats:
 
 
 def spectrum(matrix: Floats) -> tuple[Floats, Floats]:
-    """Compute eigenvalues, from the smallest on, and eigenvectors as columns."""
+    """Compute eigenvalues in ascending order, and eigenvectors as columns."""
     values, vectors = np.linalg.eigh(matrix)
     return values, vectors
 
@@ -49,15 +49,12 @@ def dots(vectors: Floats) -> Floats:
 
 
 def chosen(case: Case, vectors: Floats, first: int = 1) -> Floats:
-    """Compute the dot product of every two rows, in the columns that are asked for.
-
-    These start at the second column, or at another one.
-    """
+    """Compute the dot product of every two rows over ``count`` columns, from ``first`` on."""
     return dots(vectors[:, first : first + int(case.arguments["count"])])
 
 
 def gap(values: Floats, count: int) -> float:
-    """Compute the distance of the eigenvalues that are taken from those that are not."""
+    """Compute the distance between the chosen eigenvalues and the nearest of the others."""
     below = values[1] - values[0]
     return float(
         min(below, values[count + 1] - values[count]) if count + 1 < len(values) else below
@@ -65,7 +62,7 @@ def gap(values: Floats, count: int) -> float:
 
 
 def fitting(weights: Floats, count: int, loops: str) -> int:
-    """Find the least number from count on that parts no equal eigenvalues."""
+    """Find the least number from ``count`` on that separates no equal eigenvalues."""
     kept = weights if loops == "kept" else without_loops(weights)
     values, _ = spectrum(normalized(kept))
     while count + 1 < len(values) and values[count + 1] - values[count] < TOGETHER:
@@ -74,10 +71,10 @@ def fitting(weights: Floats, count: int, loops: str) -> int:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which adds up two parts, and an angle of 0.
+    """Return the scale, which is a sum of two parts, and angle 0.
 
-    The parts are the lengths of both rows, multiplied, and what a change of the matrix does to the
-    space.
+    The parts are the product of the lengths of both rows, and the rotation of the eigenvectors'
+    space by rounding errors of the matrix.
     """
     values, vectors = spectrum(normalized(weights_of(case)))
     count = int(case.arguments["count"])
@@ -88,13 +85,13 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Return the shape, of every node with every node."""
+    """Return the shape [nodes, nodes]."""
     nodes = len(case.arguments["adjacency"])
     return nodes, nodes
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a small graph, now and then with degrees below 1."""
+    """Draw a small graph, sometimes with degrees below 1."""
     nodes = trial.choose("nodes", (5, 7, 4, 3, 2))
     weights = graph(nodes, trial.pick.one_of(("weighted", "plain")))
     weights = weights * trial.pick.one_of((1.0, 0.125))
@@ -103,7 +100,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def loops_of(trial: Trial) -> str:
-    """Return what a claim says of edges from a node to itself."""
+    """Return the claimed convention of edges from a node to itself."""
     return str(trial.subject.combination.conventions["loops"])
 
 
@@ -118,14 +115,14 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def many(case: Case) -> Iterator[ArgumentDict]:
-    """Yield all eigenvectors of a graph in which every two nodes are neighbours."""
+    """Yield all eigenvectors of a complete graph."""
     place = np.arange(257)
     weights = 1 + place[:, None] * place % 7 / 4
     yield {"adjacency": weights, "count": len(weights) - 1}
 
 
 def relabelled(trial: Trial) -> None:
-    """Check that nodes in another order have the same encodings, in that order."""
+    """Check that reordering the nodes reorders their encodings."""
     given = arguments(trial)
     order = np.argsort(lattice((len(given["adjacency"]),)), kind="stable")
     every = np.ix_(order, order)
@@ -137,7 +134,7 @@ def relabelled(trial: Trial) -> None:
 
 
 def weights_scaled(trial: Trial) -> None:
-    """Check that a quarter of all weights gives the same encodings."""
+    """Check that dividing all weights by 4 does not change the encodings."""
     given = arguments(trial)
     scaled = {"adjacency": given["adjacency"] / 4}
     one, other = trial.answer(**given), trial.answer(**(given | scaled))
@@ -145,9 +142,9 @@ def weights_scaled(trial: Trial) -> None:
 
 
 def at_right_angles(trial: Trial) -> None:
-    """Check that the matrix is its own square.
+    """Check that the result is its own square.
 
-    It is if eigenvectors have length 1 and are at right angles.
+    It is if the eigenvectors are orthonormal.
     """
     y = trial.answer(**arguments(trial))
     if np.isfinite(y.bound).all():
@@ -155,9 +152,9 @@ def at_right_angles(trial: Trial) -> None:
 
 
 def first_left_out(trial: Trial) -> None:
-    """Check that rows are at right angles to the roots of degrees.
+    """Check that rows are orthogonal to the square roots of the degrees.
 
-    The roots are the eigenvector for 0, which is left out.
+    The roots are the eigenvector for eigenvalue 0, which is left out.
     """
     y = trial.answer(**arguments(trial))
     roots = np.sqrt(weights_of(y.case).sum(axis=1))
@@ -165,7 +162,7 @@ def first_left_out(trial: Trial) -> None:
 
 
 def all_of_them(trial: Trial) -> None:
-    """Check that all eigenvectors but the first give the rest of the space."""
+    """Check that all eigenvectors but the first span the rest of the space."""
     given = arguments(trial)
     nodes = len(given["adjacency"])
     y = trial.answer(**(given | {"count": nodes - 1}))
@@ -185,7 +182,7 @@ def ring(trial: Trial) -> None:
 
 
 def first_kept(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict other columns: from the first or the third on, or the first one besides."""
+    """Predict other columns: from the first or the third on, or the first in addition."""
     _, vectors = spectrum(normalized(weights_of(case)))
     yield Prediction("matches the first eigenvector kept", chosen(case, vectors, 0))
     yield Prediction("matches eigenvectors from the third on", chosen(case, vectors, 2))
@@ -203,9 +200,9 @@ def largest(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def unsymmetric(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict vectors of length 1 that span the right spaces, but not at right angles.
+    """Predict unit vectors that span the right spaces but are not orthogonal.
 
-    Their angles are whatever the answer has.
+    Their angles are taken from the answer.
     """
     values, vectors = spectrum(normalized(weights_of(case)))
     output, free = np.zeros(case.shape), 0

@@ -21,22 +21,22 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 Boxes = npt.NDArray[np.int64]
 TABLES = ("x_table", "y_table", "h_table", "w_table")
 BUCKETS = ((64, 256), (8, 20), (4, 8), (16, 64))
-"""Rows of tables of biases, and the distance at which the logarithm reaches their ends."""
+"""Rows of the bias tables, and the distance at which the logarithm reaches their ends."""
 READS = ("x_table", "y_table", "x_table", "y_table", "h_table", "w_table")
 
 
 def summed(case: Case) -> bool:
-    """Say whether the six embeddings are added."""
+    """Return whether the six embeddings are added."""
     return case.conventions["join"] == "sum"
 
 
 def clipped(case: Case) -> bool:
-    """Say whether boxes may end before they begin."""
+    """Return whether negative sizes are clipped to 0, so that boxes may end before they begin."""
     return case.conventions["sizes"] == "clipped"
 
 
 def numbers_of(case: Case, boxes: Boxes | None = None) -> list[Boxes]:
-    """Return the rows that are read: of four edges, height and width."""
+    """Return the table rows of the four edges, the height and the width."""
     left, upper, right, lower = (case.arguments["bbox"] if boxes is None else boxes).T
     height, width = lower - upper, right - left
     if clipped(case):
@@ -45,9 +45,9 @@ def numbers_of(case: Case, boxes: Boxes | None = None) -> list[Boxes]:
 
 
 def joined(case: Case, numbers: Sequence[Boxes], reads: Sequence[str] = READS) -> Floats | None:
-    """Look up what these rows give, added up or side by side.
+    """Look up the rows ``numbers`` in the tables ``reads``, and add or concatenate them.
 
-    Return None if there is no such row, or if the result does not fit.
+    Return None if a row does not exist, or if the result has another shape than the case.
     """
     parts = []
     for name, rows in zip(reads, numbers, strict=True):
@@ -62,21 +62,21 @@ def joined(case: Case, numbers: Sequence[Boxes], reads: Sequence[str] = READS) -
 
 
 def embedding_shape(case: Case) -> tuple[int, ...]:
-    """Return the shape, as wide as one row of a table or as six."""
+    """Return the shape: as wide as one table row, or as six."""
     edge, size = (case.arguments[name].shape[1] for name in ("x_table", "h_table"))
     return len(case.arguments["bbox"]), edge if summed(case) else 4 * edge + 2 * size
 
 
 def bias_shape(case: Case) -> tuple[int, ...]:
-    """Return the numbers of heads, queries and keys."""
+    """Return the shape [heads, queries, keys]."""
     words = len(case.arguments["bbox"])
     return case.arguments["x_table"].shape[1], words, words
 
 
 def embedding_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 0 except for sums, and an angle of 0.
+    """Return the sum of the magnitudes as scale, 0 if nothing is added, and angle 0.
 
-    Nothing is rounded but sums. Their scale is the sum of the magnitudes.
+    Only sums are rounded.
     """
     if not summed(case):
         return ErrorTerms(np.zeros(()), np.zeros(()))
@@ -86,10 +86,7 @@ def embedding_terms(case: Case) -> ErrorTerms:
 
 
 def bias_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of both magnitudes, and an angle of 0.
-
-    The sum is divided as the bias is.
-    """
+    """Return the sum of both magnitudes, divided like the bias, as scale, and angle 0."""
     sizes = {name: np.abs(case.arguments[name]) for name in ("x_table", "y_table")}
     return ErrorTerms(looked_up(case.with_arguments(**sizes)), np.zeros(()))
 
@@ -103,7 +100,7 @@ def looked_up(
     divisor: float | None = None,
     **rule: Any,
 ) -> Floats:
-    """Compute the bias by these edges, or by left and lower ones."""
+    """Compute the bias by ``edges``, or by the left and lower edges."""
     boxes, given = case.arguments["bbox"], case.arguments
     total = np.zeros(case.shape)
     for name, edge in zip(names, edges or (boxes[:, 0], boxes[:, 3]), strict=True):
@@ -116,7 +113,7 @@ def looked_up(
 
 
 def boxes_on(count: int, rows: int, *, turned: bool = False) -> Boxes:
-    """Make boxes on a page of so many places.
+    """Make ``count`` boxes on a page of ``rows`` places.
 
     If ``turned``, some of them end before they begin.
     """
@@ -153,7 +150,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield pages and widths of released models, and no words."""
+    """Yield the page sizes and widths of released models, and a page without words."""
     for count, rows, edge, size in ((5, 1024, 128, 128), (130, 1024, 2, 2), (0, 9, 2, 2)):
         yield {"bbox": boxes_on(count, rows), **tables(rows, edge, size)}
     if not summed(case):
@@ -177,7 +174,7 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 
 
 def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield many heads, many words and none, and all distances up to the greatest."""
+    """Yield many heads, many words and none, and all distances up to the maximum."""
     for count, heads in ((3, 12), (5, 33), (130, 2), (0, 2)):
         yield {"bbox": boxes_on(count, 1001), **bias_tables(64, heads), "max_distance": 256}
     line = np.repeat(np.arange(0, 260)[:, None], 4, axis=1)
@@ -185,7 +182,7 @@ def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def words_apart(trial: Trial) -> None:
-    """Check that words in reverse order have their rows in reverse order."""
+    """Check that reversing the words reverses their rows."""
     chosen = arguments(trial)
     turned = {"bbox": chosen["bbox"][::-1].copy()}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
@@ -197,7 +194,7 @@ def words_apart(trial: Trial) -> None:
 def axes_exchanged(trial: Trial) -> None:
     """Check that exchanging x and y, in boxes and tables, exchanges their parts.
 
-    A sum must stay the same.
+    A sum must not change.
     """
     chosen = arguments(trial)
     given = dict(
@@ -218,7 +215,7 @@ def axes_exchanged(trial: Trial) -> None:
 
 
 def constant_tables(trial: Trial) -> None:
-    """Check that tables of a quarter everywhere give a quarter, or six of them added."""
+    """Check that tables of 0.25 everywhere give 0.25, or 1.5 if the six embeddings are added."""
     chosen = arguments(trial)
     alike = {name: np.full_like(chosen[name], 0.25) for name in TABLES}
     y = trial.answer(**(chosen | alike))
@@ -226,7 +223,7 @@ def constant_tables(trial: Trial) -> None:
 
 
 def offset_only(trial: Trial) -> None:
-    """Check that the bias stays when all words move together."""
+    """Check that the bias does not change when all words move together."""
     chosen = bias_arguments(trial)
     moved = {"bbox": chosen["bbox"] + np.array([13, 5, 13, 5])}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | moved))
@@ -234,7 +231,7 @@ def offset_only(trial: Trial) -> None:
 
 
 def one_line(trial: Trial) -> None:
-    """Check that words one above the other have equal biases.
+    """Check that words in one column have equal biases.
 
     Only the horizontal distance counts, because the table of y is 0.
     """
@@ -247,7 +244,7 @@ def one_line(trial: Trial) -> None:
 
 
 def right_and_upper(trial: Trial) -> None:
-    """Check that other right and upper edges leave the bias as it is."""
+    """Check that the bias does not depend on right and upper edges."""
     chosen = bias_arguments(trial)
     boxes = chosen["bbox"].copy()
     boxes[:, 1], boxes[:, 2] = 0, 1000
@@ -258,7 +255,7 @@ def right_and_upper(trial: Trial) -> None:
 def given_by(
     changes: Callable[[Case], Iterator[tuple[str, Floats | None]]],
 ) -> DeviationModel:
-    """Make a model of these results, as far as they exist and have the right shape."""
+    """Make a model that predicts the results of ``changes`` that exist and have the right shape."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, found in changes(case):
@@ -285,7 +282,7 @@ def exchanged(case: Case) -> Found:
 
 
 def sizes_exchanged(case: Case) -> Found:
-    """Predict width before height, or one in the table of the other."""
+    """Predict width before height, or either one read from the table of the other."""
     *edges, height, width = numbers_of(case)
     for words, rows, tables in (
         ("width before height", (width, height), ("w_table", "h_table")),
@@ -368,7 +365,7 @@ def bias_reversed(case: Case) -> Found:
 
 
 def other_edges(case: Case) -> Found:
-    """Predict the bias by other corners, or by centres."""
+    """Predict the bias computed from other corners, or from centres."""
     left, upper, right, lower = edges_of(case)
     for words, edges in (
         ("upper left corners", (left, upper)),
@@ -395,7 +392,7 @@ def other_scaling(case: Case) -> Found:
 
 
 def other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another greatest distance, or buckets of one side."""
+    """Predict another ``max_distance``, or one-sided buckets."""
     for distance in (32, 64, 128, 256, 1000, 1024):
         if distance != case.arguments["max_distance"]:
             yield from predict_case(

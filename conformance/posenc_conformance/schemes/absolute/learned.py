@@ -18,14 +18,14 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 ROWS = 5
 RECTANGLES = ((2, 3), (3, 2), (4, 9), (1, 4), (8, 2))
-"""Height and width of grids that are no squares; two of them have as many cells as a square."""
+"""Height and width of grids that are not square; the last three have as many cells as a square."""
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (5, 3, 7), (4, 1, 6))
-"""Old size, new height, new width. No grid keeps its size or has a single cell, because all kernels
-are alike then."""
+"""Old size, new height, new width. No grid keeps its size or has a single cell, since all kernels
+agree there."""
 
 
 def before(case: Case, offset: str | None = None) -> int:
-    """Count the rows before that of position 0, by the case's own convention or another."""
+    """Count the rows before that of position 0, by ``offset`` or the case's own convention."""
     chosen = offset or case.conventions["offset"]
     return {"none": 0, "two": 2}.get(str(chosen), int(case.arguments.get("padding_idx") or 0) + 1)
 
@@ -38,9 +38,9 @@ def offset_arguments(trial: Trial) -> ArgumentDict:
 
 
 def learned_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few positions in a row.
+    """Draw a few consecutive positions.
 
-    The simplest table is long enough for what behaviours ask.
+    The simplest table is long enough for the calls of behaviours.
     """
     extra = offset_arguments(trial)
     rows = trial.pick.one_of((1010, 9, 40))
@@ -55,7 +55,7 @@ def learned_arguments(trial: Trial) -> ArgumentDict:
 def learned_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield narrow and wide, short and long tables.
 
-    The longest have more rows than 16 bits count.
+    The longest has more rows than 16 bits can count.
     """
     first = before(case)
     for rows, dim in (
@@ -77,7 +77,7 @@ def learned_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def rows_apart(trial: Trial) -> None:
-    """Check that only the row that is read counts."""
+    """Check that only the row of the position affects the result."""
     chosen = learned_arguments(trial)
     one = chosen | {"positions": chosen["positions"][:1]}
     answer = trial.answer(**one)
@@ -110,7 +110,7 @@ def constant_table(trial: Trial) -> None:
 
 
 def moved(case: Case, shift: int) -> Iterator[Floats]:
-    """Yield what the table holds so many rows further on, if it has those rows.
+    """Yield the rows of the table that are ``shift`` further on, if they exist.
 
     Rows below 0 are counted from the end of the table.
     """
@@ -120,7 +120,7 @@ def moved(case: Case, shift: int) -> Iterator[Floats]:
 
 
 def offset_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the rows before position 0 of another convention, or of padding index 1."""
+    """Predict the offset of another convention, or of padding index 1."""
     own = before(case)
     names = {"none": 0, "two": 2, "after-padding with padding_idx 1": 2}
     for name, first in names.items():
@@ -132,7 +132,7 @@ def offset_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows read too high or too low: by as many as the first row says, or by one."""
+    """Predict shifted rows: by the shift of the first row, or by one."""
     shifts = [1, -1]
     if len(got):
         same = np.flatnonzero((case.arguments["table"] == got[0]).all(axis=1))
@@ -144,7 +144,7 @@ def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def row_numbers(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first rows, whatever positions are asked for."""
+    """Predict the first rows of the table, regardless of the positions."""
     numbers = before(case) + np.arange(len(case.arguments["positions"]))
     if numbers.max(initial=0) < len(case.arguments["table"]):
         yield Prediction("matches the first rows of the table", case.arguments["table"][numbers])
@@ -184,7 +184,7 @@ def old_size(case: Case) -> tuple[int, int]:
 
 
 def grid_shape(case: Case) -> tuple[int, int]:
-    """Return the shape, with rows of class tokens and then a row for each cell."""
+    """Return the shape: the rows of class tokens, then a row for each cell."""
     given = case.arguments
     rows = class_tokens(case) + given["height"] * given["width"]
     return rows, given["table"].shape[1]
@@ -204,9 +204,9 @@ def with_class_rows(case: Case, cells: Floats) -> Floats:
 
 
 def axis_terms(grid: int, size: int, resampling: str) -> Floats:
-    """Compute what stands in place of the angle of each cell of one axis.
+    """Compute the term of each cell of one axis that serves as the angle.
 
-    It is 8 per weight, and 4 times the coordinate.
+    It is 8 per weight, plus 4 times the coordinate.
     """
     taps = {"linear-corners": 2, "bicubic-antialias": int(np.ceil(4 * max(1, grid / size)))}
     place = (np.arange(size) + 0.5) * grid / size
@@ -214,7 +214,7 @@ def axis_terms(grid: int, size: int, resampling: str) -> Floats:
 
 
 def grid_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the channel's largest entry, and the angle.
+    """Return the channel's largest entry as scale, and the angle of each cell.
 
     Both are 0 for the rows of class tokens, which are copied.
     """
@@ -252,10 +252,10 @@ def grid_arguments(trial: Trial) -> ArgumentDict:
 
 
 def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield growing and shrinking grids, and those that do both.
+    """Yield grids that grow, that shrink, and that do both.
 
-    Yield a single cell, the sizes of models, many channels, and sizes of which the old one times
-    the quotient of both, as floats, is a little too small.
+    Also yield a single cell, the sizes of models, many channels, and sizes for which the old size
+    times the quotient new / old is a little too small in floating point.
     """
     for down, across, height, width, dim in RECTANGLE_SIZES if _is_rectangle(case) else SIZES:
         table = fine((class_tokens(case) + down * across, dim))
@@ -298,7 +298,7 @@ RECTANGLE_SIZES: Sizes = (
     (12, 101, 12, 50, 1),
     (7, 11, 61, 15, 1),
 )
-"""The same of grids that are no squares: some keep their number of cells, or one of their sides."""
+"""The same for grids that are not square; some keep their number of cells, or one side."""
 
 
 def cells_of(answer: Answer) -> Answer:
@@ -308,7 +308,7 @@ def cells_of(answer: Answer) -> Answer:
 
 
 def same_size(trial: Trial) -> None:
-    """Check that a grid of its own size is the table, as there is nothing to interpolate."""
+    """Check that a grid of unchanged size is the table: nothing is interpolated."""
     chosen = grid_arguments(trial)
     height = trial.choose("height", (chosen["height"],))
     width = chosen.get("source_width", height)
@@ -331,7 +331,7 @@ def class_rows(trial: Trial) -> None:
 
 
 def constants(trial: Trial) -> None:
-    """Check that a constant table stays constant, as weights add up to 1."""
+    """Check that a constant table stays constant, since weights add up to 1."""
     chosen = grid_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
     trial.assert_zero(answer - Exact(0.75), "a constant table is not constant")
@@ -384,7 +384,7 @@ def transposed(trial: Trial) -> None:
 def mirrored(trial: Trial) -> None:
     """Check that a table upside down gives the result upside down.
 
-    A single row of corners is not checked: it is the first one, whichever way the table stands.
+    A single row with aligned corners is not checked: it is always the table's first row.
     """
     chosen = grid_arguments(trial)
     if trial.case(**chosen).conventions["resampling"] == "linear-corners" and chosen["height"] == 1:
@@ -417,7 +417,7 @@ def keys(distance: Floats, a: float) -> Floats:
 
 
 def cubic(grid: int, place: Floats, a: float) -> Floats:
-    """Compute the weights [new, old] of Keys' kernel, the edge repeated outside."""
+    """Compute the weights [new, old] of Keys' kernel, with the edge repeated outside."""
     weights = np.zeros((len(place), grid))
     for step in (-1, 0, 1, 2):
         cell = np.floor(place).astype(int) + step
@@ -427,13 +427,13 @@ def cubic(grid: int, place: Floats, a: float) -> Floats:
 
 
 def linear(grid: int, place: Floats) -> Floats:
-    """Compute the weights [new, old] of straight lines, the edge repeated outside."""
+    """Compute the weights [new, old] of linear interpolation, with the edge repeated outside."""
     inside = np.clip(place, 0, grid - 1)
     return np.asarray(np.maximum(1 - np.abs(inside[:, None] - np.arange(grid)), 0))
 
 
 def read_with(case: Case, weights: Callable[[int, int], Floats]) -> Floats:
-    """Compute the result of other weights.
+    """Compute the result with other weights.
 
     ``weights`` takes the old and the new length of an axis.
     """
@@ -461,7 +461,7 @@ def other_kernel(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def grid_flattened(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the grid taken for one long row."""
+    """Predict the grid read as one long row."""
     cells = old_grid(case).reshape(-1, case.shape[1])
     place = centres(len(cells), case.arguments["height"] * case.arguments["width"])
     row = np.einsum("xj,jd->xd", cubic(len(cells), place, -0.75), cells)
@@ -469,7 +469,7 @@ def grid_flattened(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rectangle_misread(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a rectangle taken for a square, or for one that lies on its side, or not resized."""
+    """Predict a rectangle read as a square, read with its sides exchanged, or not resized."""
     if not _is_rectangle(case):
         return
     height, width = old_size(case)
@@ -512,7 +512,7 @@ def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a narrow table, a narrow result or grid, or a narrow table and result."""
+    """Predict a table, a result, a grid, or a table and a result in a narrow dtype."""
     for dtype in ("bfloat16", "float16"):
         narrow = case.with_arguments(table=round_to(case.arguments["table"], dtype)).truth
         yield Prediction(f"matches a result in {dtype}", round_to(case.truth, dtype))
@@ -524,7 +524,8 @@ def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches a table and a result in {dtype}", round_to(narrow, dtype))
 
 
-# How many rows a table needs depends on conventions; the sizes reach far instead.
+# The number of rows that a table needs depends on conventions, so that the sizes reach far instead
+# of a sweep.
 
 
 KNOWLEDGE = {

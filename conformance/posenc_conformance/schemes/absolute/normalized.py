@@ -14,19 +14,19 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}
-"""Smallest normal number where it matters: other dtypes reach below 2**-126."""
+"""Smallest normal number of the dtypes where it matters: others reach 2**-126 or less."""
 LARGEST_FLOAT16 = 65504
 
 
 def shape(case: Case) -> tuple[int, int]:
-    """Return the shape, with a row for every position of the length."""
+    """Return the shape [length, dim]."""
     return case.arguments["length"], case.arguments["dim"]
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the value, and an angle of 0.
+    """Return the value as scale, and angle 0.
 
-    The scale is not below the smallest normal number, but 0 where the value is 0.
+    The scale is at least the smallest normal number, but 0 where the value is 0.
     """
     part = parts(case)
     least = SMALLEST_NORMAL.get(case.dtype, 0.0)
@@ -53,12 +53,12 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach more positions than 16 bits count, or the largest position."""
+    """Reach more positions than 16 bits can count, or the largest position."""
     return {"length": max(2, min(largest, 2**16) + 1), "dim": 1, **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield short and long, narrow and wide results, powers of two and not."""
+    """Yield short and long, narrow and wide results, with powers of two and other sizes."""
     for length in (2, 3, 4, 7, 8, 16, 64, 65, 127, 256, 257, 512, 1000, 2049):
         yield {"length": length, "dim": 2}
     for dim in (1, 2, 3, 5, 8, 16, 31, 64, 100, 128, 257, 512, 1000):
@@ -66,18 +66,18 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def equal_channels(trial: Trial) -> None:
-    """Check that all channels of a position have one number."""
+    """Check that all channels of a position hold the same number."""
     channels_alike(trial, trial.answer(**arguments(trial)))
 
 
 def endpoints(trial: Trial) -> None:
-    """Check that rows go from 0 to 1."""
+    """Check that the first row is 0 and the last is 1."""
     answer = trial.answer(**arguments(trial))
     trial.assert_zero(answer[[0, -1]] - np.array([[0], [1]]), "the ends are not 0 and 1")
 
 
 def equal_steps(trial: Trial) -> None:
-    """Check that the step is the same everywhere, 1/(L-1)."""
+    """Check that the step is 1/(L-1) everywhere."""
     answer = trial.answer(**arguments(trial))
     step = 1 / (answer.case.arguments["length"] - 1)
     trial.assert_zero(answer[1:] - answer[:-1] - step, "neighbours do not differ by 1/(L-1)")
@@ -90,7 +90,7 @@ def reversal(trial: Trial) -> None:
 
 
 def stretched(trial: Trial) -> None:
-    """Check that a sequence is every k-th row of one k times as long."""
+    """Check that a sequence is every k-th row of one that is k times as long."""
     chosen = arguments(trial)
     k = trial.pick.integer(2, 4)
     length = trial.choose("length", (k * (chosen["length"] - 1) + 1,))

@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 ROWS = 4
 SIN, COS, POSITION = 0, 1, 2
 SHIFTED_SINE = np.pi / 8
-"""What a cosine formed as sin(a + π/2) loses beside what its angle a loses: an eighth of π."""
+"""The error that computing a cosine as sin(a + π/2) adds to that of its angle a: an eighth of π."""
 GRIDS = ([4, 3], [1, 5], [6], [2, 3, 4], [7, 1])
 
 
@@ -53,13 +53,13 @@ def shape(case: Case) -> tuple[int, ...]:
 
 
 def bands(case: Case, highest: Any = None) -> Floats:
-    """Return the bands of every axis, up to ``highest`` or the right one: [coords, bands]."""
+    """Return the bands of every axis, up to ``highest`` or half the resolution: [coords, bands]."""
     top = case.arguments["max_resolution"] / 2 if highest is None else np.asarray(highest)
     return np.asarray(np.linspace(np.ones(len(top)), top, case.arguments["num_bands"], axis=-1))
 
 
 def from_half_turns(case: Case, half_turns: Floats) -> Floats:
-    """Compute the features that these angles, [..., coords, bands] in half turns, give."""
+    """Compute the features for these angles, in half turns: [..., coords, bands]."""
     coord, band, kind = features(case)
     angles = np.pi * half_turns[..., coord, band]
     waves = np.where(kind == SIN, np.sin(angles), np.cos(angles))
@@ -67,12 +67,12 @@ def from_half_turns(case: Case, half_turns: Floats) -> Floats:
 
 
 def from_bands(case: Case, frequencies: Floats) -> Floats:
-    """Compute the features that these bands, [coords, bands], give."""
+    """Compute the features for these bands: [coords, bands]."""
     return from_half_turns(case, case.arguments["x"][..., None] * frequencies)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, 1 or 0 for copies of the position, and the angle of each feature."""
+    """Return scale 1, or 0 for copies of the position, and the angle of each feature."""
     coord, band, kind = features(case)
     angle = np.pi * np.abs(case.arguments["x"])[..., coord] * bands(case)[coord, band]
     return ErrorTerms(
@@ -81,7 +81,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few positions, in one batch or two."""
+    """Draw a few positions, without leading axes or in a batch of two."""
     coords = trial.choose("coords", (2, 1, 3))
     batches = trial.pick.one_of(((), (2,)))
     sizes = trial.pick.one_of(((8, 20, 6), (5, 12, 224), (16, 2, 7)))
@@ -95,14 +95,14 @@ def arguments(trial: Trial) -> ArgumentDict:
 def resolutions(trial: Trial, sizes: tuple[int, ...]) -> Integers:
     """Return the number of places of each axis.
 
-    All axes have the same number where the order of perceiver-pytorch is claimed.
+    All axes have the same number if the claim has the order of perceiver-pytorch.
     """
     alike = trial.subject.combination.conventions["order"] == "by-coordinate"
     return np.array([sizes[0]] * len(sizes) if alike else sizes)
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take many positions, in the 64 bands of released models."""
+    """Make a call of many positions and the 64 bands of released models."""
     coords = parameters.get("coords", 2)
     return {
         "x": fine((63, coords)),
@@ -128,7 +128,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def waves_of(answer: Answer) -> Waves:
-    """Return sines and cosines of an answer: [..., coords, bands]."""
+    """Return the sines and cosines of an answer: [..., coords, bands]."""
     coord, band, kind = features(answer.case)
     order = np.lexsort((band, coord, kind))
     by_axis = (-1, answer.case.arguments["num_bands"])
@@ -144,7 +144,7 @@ def norm(trial: Trial) -> None:
 def even_steps(trial: Trial) -> None:
     """Check that angles grow by the same step from each band to the next.
 
-    The sines and the cosines of the steps are compared.
+    Compare the sines and the cosines of the steps.
     """
     waves = waves_of(trial.answer(**arguments(trial)))
     here, there = waves[..., :-1], waves[..., 1:]
@@ -157,7 +157,7 @@ def even_steps(trial: Trial) -> None:
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """Check that the dot product of two positions stays when both move by the same step."""
+    """Check that the dot product of two positions does not change when both move by one step."""
     chosen = arguments(trial)
     # Multiples of 1/64, so that positions and their sums are exact in every dtype.
     points = lattice(chosen["x"].shape[-2:]) / 2
@@ -172,7 +172,7 @@ def dot_by_offset(trial: Trial) -> None:
 
 
 def sum_of_products(waves: Answer) -> Answer:
-    """Compute dot products of every two rows: [rows, coords, bands] to [rows, rows]."""
+    """Compute the dot product of every two rows: [rows, coords, bands] to [rows, rows]."""
     every = np.indices(waves.values.shape[1:]).reshape(2, -1)
     return dot_products(waves[:, every[0], every[1]])
 
@@ -191,10 +191,10 @@ def reflection(trial: Trial) -> None:
 
 
 def repeats(which: int, apart: Callable[[Floats], Floats], what: str) -> Callable[[Trial], None]:
-    """Make a check that positions so far apart have the same features in one band.
+    """Make a check that positions one period apart have the same features in one band.
 
-    ``which`` is 0 for the first band and 1 for the last. ``apart`` takes the resolutions to the
-    distances.
+    ``which`` is 0 for the first band and 1 for the last. ``apart`` computes the periods from the
+    resolutions.
     """
 
     def check(trial: Trial) -> None:
@@ -259,7 +259,7 @@ def log_bands(first: float) -> Callable[[Case], Floats]:
 
 
 def octaves(ratio: float) -> Callable[[Case], Floats]:
-    """Make the same bands for all axes, each the one before times a ratio."""
+    """Make the same bands for all axes, each ``ratio`` times the one before."""
 
     def frequencies(case: Case) -> Floats:
         each = ratio ** np.arange(case.arguments["num_bands"])
@@ -269,14 +269,14 @@ def octaves(ratio: float) -> Callable[[Case], Floats]:
 
 
 def up_to(part: float) -> Callable[[Case], Floats]:
-    """Make bands up to this part of the resolution."""
+    """Make bands up to ``part`` of the resolution."""
     return lambda case: bands(case, case.arguments["max_resolution"] * part)
 
 
 def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Case], Floats]:
-    """Make bands at given parts of the way from the first to the highest.
+    """Make bands at parts of the way from ``first`` to the highest.
 
-    ``steps`` takes the number of bands to these parts.
+    ``steps`` computes these parts from the number of bands.
     """
 
     def frequencies(case: Case) -> Floats:
@@ -304,9 +304,9 @@ def one_resolution(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def first_of_the_batch(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines of the first of a batch for all of it.
+    """Predict the sines and cosines of the first batch entry for all entries.
 
-    They come with the positions of each, or with those of the first.
+    The copied positions are those of each entry, or those of the first.
     """
     x = case.arguments["x"]
     if x.ndim < 3:
@@ -322,7 +322,7 @@ def first_of_the_batch(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the right features in other orders that are found in the wild."""
+    """Predict the right features in other orders found in the wild."""
     coord, band, kind = features(case)
     right = case.with_arguments().truth
     orders: dict[str, tuple[Any, ...]] = {
@@ -345,7 +345,7 @@ def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict cosines where sines belong, and sines where cosines do."""
+    """Predict sines and cosines exchanged."""
     yield Prediction(
         "matches sine and cosine exchanged",
         np.where(features(case)[2] == POSITION, case.with_arguments().truth, exchanged(case)),
@@ -353,7 +353,7 @@ def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def exchanged(case: Case) -> Floats:
-    """Compute cosines for sines and sines for cosines."""
+    """Compute cosines in place of sines, and sines in place of cosines."""
     coord, band, kind = features(case)
     angles = np.pi * case.arguments["x"][..., coord] * bands(case)[coord, band]
     return np.asarray(np.where(kind == SIN, np.cos(angles), np.sin(angles)))
@@ -382,7 +382,7 @@ def grid_shape(case: Case) -> tuple[int, ...]:
 
 
 def grid_terms(case: Case) -> ErrorTerms:
-    """Give the scale, 1, and an angle of 0.5: numbers below 2 are rounded a few times."""
+    """Return scale 1 and angle 0.5: numbers below 2 are rounded a few times."""
     return ErrorTerms(np.ones(()), np.full((), 0.5))
 
 
@@ -394,7 +394,7 @@ def grid_arguments(trial: Trial) -> ArgumentDict:
 
 
 def grid_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take the places of a small image."""
+    """Make a call of the places of a small image."""
     return {"index_dims": np.array([16] * parameters.get("coords", 2))}
 
 
@@ -405,10 +405,7 @@ def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def corners(trial: Trial) -> None:
-    """Check that the first place is -1 everywhere, and that the last reaches 1.
-
-    The last place is 1 along axes of several places.
-    """
+    """Check that the first place is -1 everywhere, and the last is 1 on axes of several places."""
     answer = trial.answer(**grid_arguments(trial))
     several_places = answer.case.arguments["index_dims"] > 1
     wrong = "the grid does not go from -1 to 1"
@@ -417,7 +414,7 @@ def corners(trial: Trial) -> None:
 
 
 def opposite_places(trial: Trial) -> None:
-    """Check that in reverse order the places are the opposite ones.
+    """Check that reversing the order of the places negates them.
 
     Axes of a single place are left out.
     """
@@ -430,13 +427,13 @@ def opposite_places(trial: Trial) -> None:
 
 
 def index_of(case: Case) -> tuple[Integers, Integers]:
-    """Return each place's index along each axis, and how many places each axis has."""
+    """Return each place's index along each axis, and the number of places of each axis."""
     places = case.arguments["index_dims"]
     return np.indices(tuple(places)).reshape(len(places), -1).T, places
 
 
 def other_places(words: str, where: Callable[[Integers, Integers], Any]) -> DeviationModel:
-    """Make a model that computes places from their index and the number on their axis."""
+    """Make a model that computes places from their indices and the number of places per axis."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, np.asarray(where(*index_of(case)), dtype=np.float64))

@@ -17,10 +17,10 @@ COMPLETE = (5, 2, 3, 9)
 
 
 def graph(nodes: int, kind: str = "weighted") -> Floats:
-    """Make the adjacency of a few edges, of weight 1 or others, in both directions or one.
+    """Make the adjacency matrix of a plain, weighted or directed graph with few edges.
 
     Weights are multiples of a quarter, so that every dtype holds them. The graph is connected. It
-    has odd cycles where it can, and one node has an edge to itself.
+    has odd cycles if possible, and one node has an edge to itself.
     """
     place = np.arange(nodes)
     apart = (place[:, None] - place) % max(nodes, 1)
@@ -36,9 +36,9 @@ def graph(nodes: int, kind: str = "weighted") -> Floats:
 
 
 def shares(nodes: int) -> Floats:
-    """Return a factor for each weight that makes it one which no narrower dtype holds.
+    """Return a factor for each weight, such that no narrower dtype holds the products.
 
-    They are the same in both directions.
+    The factors are the same in both directions.
     """
     each = 1 + fine((nodes, nodes)) / 4
     return np.asarray((each + each.T) / 2)
@@ -52,7 +52,7 @@ def probabilities(weights: Floats, degree: str) -> Floats:
 
 
 def diagonals(step: Floats, count: int, power: Floats | None = None) -> Floats:
-    """Return diagonals of powers of a matrix, from the first or another power on."""
+    """Return the diagonals of ``count`` powers of a matrix, from the first or ``power`` on."""
     power = step if power is None else power
     columns = []
     with np.errstate(over="ignore", invalid="ignore"):
@@ -72,16 +72,16 @@ def given(case: Case) -> tuple[Floats, int, str]:
 
 
 def walked(case: Case, weights: Floats | None = None) -> Floats:
-    """Compute the result for the weights of a case, or for others."""
+    """Compute the result for ``weights``, or for those of the case."""
     own, steps, degree = given(case)
     return diagonals(probabilities(own if weights is None else weights, degree), steps)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which grows with the steps, and no angle.
+    """Return a scale that grows with the steps, and angle 0.
 
-    The errors of products grow with the steps too. They are small beside 1, the greatest
-    probability, rather than beside the result.
+    The errors of products grow with the steps too. They are relative to 1, the greatest
+    probability, not to the result.
     """
     weights, steps, _ = given(case)
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
@@ -102,7 +102,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield nodes without edges, as many steps as the paper has, many nodes, and none."""
+    """Yield nodes without edges, the paper's number of steps, many nodes, and none."""
     alone = np.pad(graph(6), (1, 2))
     yield {"adjacency": alone, "steps": 5}
     for nodes, steps in ((8, 20), (40, 3), (12, 33), (0, 2), (257, 2)):
@@ -110,7 +110,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def relabelled(trial: Trial) -> None:
-    """Check that nodes in another order have the same rows."""
+    """Check that reordering the nodes reorders their rows."""
     chosen = arguments(trial)
     order = np.argsort(lattice((len(chosen["adjacency"]),)), kind="stable")
     turned = {"adjacency": chosen["adjacency"][np.ix_(order, order)]}
@@ -119,7 +119,7 @@ def relabelled(trial: Trial) -> None:
 
 
 def weights_scaled(trial: Trial) -> None:
-    """Check that all weights divided by 4 give the same probabilities."""
+    """Check that dividing all weights by 4 does not change the probabilities."""
     chosen = arguments(trial)
     scaled = {"adjacency": chosen["adjacency"] / 4}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | scaled))
@@ -146,10 +146,7 @@ def complete_graph(trial: Trial) -> None:
 
 
 def two_sides(trial: Trial) -> None:
-    """Check that no walk is back after an odd number of steps between two sides.
-
-    All edges go from one side to the other.
-    """
+    """Check that in a bipartite graph no walk returns after an odd number of steps."""
     chosen = arguments(trial)
     nodes = len(chosen["adjacency"])
     side = np.arange(nodes) % 2
@@ -159,7 +156,7 @@ def two_sides(trial: Trial) -> None:
 
 
 def apart(trial: Trial) -> None:
-    """Check that another graph beside it does not change the rows of a graph."""
+    """Check that adding an unconnected graph does not change the rows of a graph."""
     chosen = arguments(trial)
     nodes = len(chosen["adjacency"])
     both = np.zeros((nodes + 3, nodes + 3))
@@ -169,7 +166,7 @@ def apart(trial: Trial) -> None:
 
 
 def turned_around(trial: Trial) -> None:
-    """Check that a walk around a one-way cycle is back after each full turn alone."""
+    """Check that a walk around a one-way cycle returns after full turns only."""
     nodes = trial.pick.one_of((4, 2, 3, 7))
     cycle = np.roll(np.eye(nodes), 1, axis=1)
     y = trial.answer(adjacency=cycle, steps=trial.choose("steps", (7, 9)))
@@ -180,7 +177,7 @@ def turned_around(trial: Trial) -> None:
 
 
 def weights_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict weights left out above the line of the fraction, or altogether."""
+    """Predict weights left out of the numerator, or altogether."""
     weights, steps, degree = given(case)
     ones = (weights > 0).astype(np.float64)
     axis = 1 if degree == "out" else 0
@@ -256,7 +253,7 @@ def loops_added(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def alone_stays(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict that a walk stays at a node without edges, and so finds it again."""
+    """Predict that a walk stays at a node without edges, and so returns."""
     weights, _, degree = given(case)
     alone = weights.sum(axis=1 if degree == "out" else 0) == 0
     if alone.any():

@@ -45,7 +45,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def places(case: Case, shift: int = 0, epsilon: float = 1e-6) -> list[Floats]:
-    """Compute the coordinate of each row, and of each column."""
+    """Compute the coordinates of the rows, and those of the columns."""
     counts = case.arguments["height"], case.arguments["width"]
     if case.conventions["coordinates"] == "index":
         return [np.arange(count, dtype=np.float64) + shift for count in counts]
@@ -64,14 +64,14 @@ def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
 
 
 def from_angles(case: Case, rows: Floats, columns: Floats) -> Floats:
-    """Compute the table that these angles, of shape [rows or columns, pairs], would give."""
+    """Compute the table for the angles of rows and of columns, each [rows or columns, pairs]."""
     _, pair, wave = channels(case)
     angles = by_cell(case, rows, columns)[:, np.arange(len(pair)), pair]
     return np.asarray(np.where(wave == SIN, np.sin(angles), np.cos(angles)))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 1, and the angle of each channel."""
+    """Return scale 1 and the angle of each channel."""
     omega = frequencies(case)
     roundings = 1 + np.abs(np.log(omega))
     if case.conventions["coordinates"] != "index":
@@ -81,7 +81,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a small grid, hardly ever square."""
+    """Draw a small grid, rarely square."""
     dims = [8, 12, 16, 64]
     if trial.subject.combination.conventions["denominator"] == "d/4":
         dims.append(4)
@@ -122,9 +122,9 @@ def norm(trial: Trial) -> None:
 
 
 def axes_apart(trial: Trial) -> None:
-    """Check that the channels of a row are the same in every column.
+    """Check that channels of the row are the same in every column.
 
-    Those of a column must be the same in every row.
+    Channels of the column must be the same in every row.
     """
     answer = trial.answer(**arguments(trial))
     grid = grid_of(answer)
@@ -134,7 +134,7 @@ def axes_apart(trial: Trial) -> None:
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """Check that the dot product of two cells stays when both move by one row or one column."""
+    """Check that the dot product of two cells does not change when both move by a row or column."""
     answer = trial.answer(**arguments(trial))
     cell = grid_of(answer)
     dot = (cell[:, :, None, None] * cell).sum(axis=-1)
@@ -146,7 +146,7 @@ def dot_by_offset(trial: Trial) -> None:
 
 
 def transpose(trial: Trial) -> None:
-    """Check that the transposed grid has the same cells with their halves exchanged."""
+    """Check that transposing the grid exchanges the halves of its cells."""
     chosen = arguments(trial)
     height, width = chosen["height"], chosen["width"]
     answer = trial.answer(**chosen)
@@ -210,9 +210,9 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def without_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates divided by their number alone, without the 1e-6.
+    """Predict coordinates divided by their number only, without the 1e-6.
 
-    Of normalised coordinates, the last is then exactly 2π.
+    The last normalised coordinate is then exactly 2π.
     """
     angles = [np.outer(place, frequencies(case)) for place in places(case, epsilon=0.0)]
     yield Prediction(
@@ -221,15 +221,15 @@ def without_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a cosine where the sine belongs, and a sine where the cosine belongs."""
+    """Predict sines and cosines exchanged."""
     angles = [np.pi / 2 - np.outer(place, frequencies(case)) for place in places(case)]
     yield Prediction("matches sine and cosine exchanged", from_angles(case, *angles))
 
 
 def whole_dim(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the exponent of one dimension, 2t/d.
+    """Predict the exponent of the one-dimensional encoding, 2t/d.
 
-    It is wrong, because a half has only d/2 channels.
+    It is wrong because a half has only d/2 channels.
     """
     pairs = case.arguments["dim"] // 4
     steps = 2 * pairs - (case.conventions["denominator"] == "d/4-1")

@@ -67,7 +67,7 @@ def exponents(case: Case) -> Floats:
 
 
 def places(case: Case) -> Floats:
-    """Compute the positions at which the tokens stand."""
+    """Return the positions, counted from the convention's first position."""
     return np.asarray(case.arguments["positions"] + case.conventions["first_position"], np.float64)
 
 
@@ -88,10 +88,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the output scale, and the angle of each channel.
-
-    The scale of a column of zeros is 0.
-    """
+    """Return the output scale as scale, 0 for a column of zeros, and the angle of each channel."""
     omega = frequencies(case)
     pair, kind = channels(case)
     angle = np.abs(places(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
@@ -99,7 +96,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few positions in a row."""
+    """Draw a few consecutive positions."""
     sizes = [8, 2, 4, 6, 16, 64, 96, 128]
     odd = [value for value in trial.can("odd_dim") if value != "refuse"]
     extra: ArgumentDict = {}
@@ -121,7 +118,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield few and many channels, powers of two and not, and many rows."""
+    """Yield few and many channels, powers of two and others, and many rows."""
     smallest = 4 if case.conventions["single_pair"] == "refuse" else 2
     few = {"positions": np.array([0, 1, 7])}
     dims = (2, 4, 6, 10, 12, 16, 24, 48, 64, 96, 100, 128, 130, 192, 256, 384, 512, 768, 1024)
@@ -130,7 +127,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def circles(answer: Answer) -> Waves:
-    """Pick the sine and the cosine of each pair that has both, whatever the layout."""
+    """Pick the sine and the cosine of each pair that has both, in any layout."""
     pair, kind = channels(answer.case)
     whole = [t for t in range(pair.max() + 1) if np.sum((pair == t) & (kind != ZERO)) == 2]
     sin, cos = (
@@ -141,7 +138,7 @@ def circles(answer: Answer) -> Waves:
 
 
 def turn(waves: Waves, start: Any, end: Any) -> tuple[Answer, Answer]:
-    """Compute cosine and sine (times factor squared) of the rotation from rows to rows."""
+    """Compute cosine and sine (times factor squared) of the rotation from ``start`` to ``end``."""
     (s, c), (s_end, c_end) = ((waves[rows].sin, waves[rows].cos) for rows in (start, end))
     return c * c_end + s * s_end, c * s_end - s * c_end
 
@@ -176,10 +173,7 @@ def shift_is_rotation(trial: Trial) -> None:
 
 
 def group_law(trial: Trial) -> None:
-    """Check that rotating by k, then by l, is rotating by k+l.
-
-    Angles add up, up to whole turns.
-    """
+    """Check that rotating by k, then by l, is rotating by k+l."""
     waves = circles(trial.answer(**arguments(trial)))
     k = trial.pick.integer(1, ROWS - 2)
     more = trial.pick.integer(1, ROWS - 1 - k)
@@ -199,7 +193,7 @@ def group_law(trial: Trial) -> None:
 
 
 def recurrence(trial: Trial) -> None:
-    """Check that the neighbours of a row add up to the same multiple of it everywhere."""
+    """Check that the sum of a row's neighbours is the same multiple of the row everywhere."""
     answer = trial.answer(**arguments(trial))
     both, middle = answer[2:] + answer[:-2], answer[1:-1]
     trial.assert_zero(
@@ -248,10 +242,7 @@ def distance(trial: Trial) -> None:
 
 
 def uniqueness(trial: Trial) -> None:
-    """Check that rows of different positions differ.
-
-    They must differ wherever the truth differs by more than the error bounds.
-    """
+    """Check that rows differ wherever the truth differs by more than the error bounds."""
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     chosen["positions"] = trial.position(spread) + np.arange(spread)
@@ -259,7 +250,7 @@ def uniqueness(trial: Trial) -> None:
 
 
 def reflection(trial: Trial) -> None:
-    """Check that sines change sign and cosines do not at the opposite position."""
+    """Check that negating the position negates the sines but not the cosines."""
     chosen = arguments(trial)
     first = trial.subject.combination.conventions["first_position"]
     positions = chosen["positions"]
@@ -295,7 +286,7 @@ def derivative(trial: Trial) -> None:
 def estimated_base(case: Case, got: Floats) -> float | None:
     """Estimate the base from the slowest pair's angle at the first position other than 0.
 
-    Return None if the angle says nothing.
+    Return None if the angle does not determine it.
     """
     pair, kind = channels(case)
     exponent = exponents(case)
@@ -314,7 +305,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict shifted positions.
 
-    First they are off by as much as the angle of the slowest pair says, then by one or two.
+    The first shift is estimated from the angle of the slowest pair; then come shifts by one or two.
     """
     pair, kind = channels(case)
     slowest = pair == pair.max()
@@ -332,7 +323,7 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_angles(case: Case, angles: Floats) -> Floats:
-    """Compute the result that these angles, one per pair, would give."""
+    """Compute the result for these angles, one per pair."""
     pair, kind = channels(case)
     theta = angles[:, pair]
     waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
@@ -343,7 +334,7 @@ other_scales = other_conventions("scale", "matches the scale {value}; {claimed} 
 
 
 def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another scale of the spec, or whatever single factor fits best."""
+    """Predict another scale of the spec, or the factor that fits best."""
     yield from other_scales(case, got)
     known = np.isfinite(case.truth)
     truth = np.where(known, case.truth, 0.0)
@@ -352,7 +343,7 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def degrees(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles taken for degrees, or turned into degrees."""
+    """Predict angles read as degrees, or converted to degrees."""
     angles = np.outer(places(case), frequencies(case))
     yield Prediction("matches angles taken for degrees", from_angles(case, np.deg2rad(angles)))
     into = from_angles(case, np.rad2deg(angles))
@@ -360,22 +351,19 @@ def degrees(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def swapped_waves(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a sine where the cosine belongs, in the same layout."""
+    """Predict sines and cosines exchanged, in the same layout."""
     angles = np.pi / 2 - np.outer(places(case), frequencies(case))
     yield Prediction("matches sine and cosine swapped", from_angles(case, angles))
 
 
 def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every channel with a frequency of its own."""
+    """Predict a separate frequency for each channel."""
     output = _channel_by_channel(case, 1)
     yield Prediction("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
 
 
 def channel_for_pair(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict twice the number of the channel in the exponent.
-
-    Twice the number of the pair belongs there.
-    """
+    """Predict an exponent with the channel number in place of the pair number."""
     output = _channel_by_channel(case, 2)
     yield Prediction("matches exponents 2c/d in channel c, with c in the place of the pair", output)
 
@@ -401,7 +389,7 @@ def step_rounded_down(case: Case, got: Floats) -> Iterator[Prediction]:
 def exponent_doubled(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the exponent 4t/d.
 
-    It comes from stepping over even numbers and doubling them again.
+    It results from iterating over even numbers and doubling them again.
     """
     angles = np.outer(places(case), frequencies(case) ** 2)
     yield Prediction("matches exponents twice as large", from_angles(case, angles))
@@ -421,14 +409,14 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, each of which is made of the one before."""
+    """Predict angles, or frequencies, each computed from the one before."""
     yield from iterated(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
 
 
 def cancelling_logarithms(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frequencies exp((1 - e) L - L), L being the base's logarithm, in float32."""
+    """Predict frequencies exp((1 - e) L - L) in float32, where L is the logarithm of the base."""
     whole = np.float32(np.log(case.arguments.get("base", 10000.0)))
     share = np.float32(1) - exponents(case).astype(np.float32)
     angles = places(case)[:, None].astype(np.float32) * np.exp(share * whole - whole)

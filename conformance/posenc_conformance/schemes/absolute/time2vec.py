@@ -18,7 +18,7 @@ ROWS = 4
 
 
 def straight(case: Case) -> Mask:
-    """Say which channel is linear: [dim]."""
+    """Return the mask of the linear channel: [dim]."""
     dim = len(case.arguments["b"])
     own = 0 if case.conventions["linear"] == "first" else dim - 1
     return np.asarray(np.arange(dim) == own)
@@ -35,7 +35,7 @@ def angles_of(case: Case) -> Floats:
 
 
 def waved(case: Case, angles: Floats) -> Floats:
-    """Compute the result that these angles would give."""
+    """Compute the result for these angles."""
     return np.where(straight(case), angles, wave_of(case)(angles))
 
 
@@ -45,7 +45,7 @@ def shape(case: Case) -> tuple[int, ...]:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale and the angle of each channel.
+    """Return the scale and the angle of each channel.
 
     The scale is 1 for waves, and the sum of magnitudes for the linear channel.
     """
@@ -58,7 +58,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few times of one number or more, and a few channels."""
+    """Draw a few times of one or more numbers, and a few channels."""
     inputs, dim = trial.choose("inputs", (1, 2, 3)), trial.choose("dim", (4, 2, 1, 7))
     width = trial.pick.one_of((1.0, 20.0, 0.1))
     return {
@@ -69,7 +69,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach up to a year of days, at many times."""
+    """Make a call of many times, up to a year in days."""
     inputs, dim = parameters.get("inputs", 1), parameters.get("dim", 16)
     return {
         "x": 365 * fine((63, inputs)),
@@ -117,7 +117,7 @@ def doubled_angle(trial: Trial) -> None:
     quarter = np.pi / 2 if of_sines else 0.0
     given = once.case.arguments
     twice = trial.answer(**(chosen | {"w": 2 * given["w"], "b": 2 * given["b"] + quarter}))
-    # What rounding the quarter turn, or its sum, to the dtype of the call moves the angle by.
+    # The error of the angle from rounding the quarter turn, or its sum, to the call's dtype.
     moved = np.abs(twice.case.arguments["b"] - (2 * given["b"] + quarter)) + 1e-15
     waves = ~straight(once.case)
     a, b = once[..., waves], twice[..., waves].allowing(moved[waves])
@@ -126,7 +126,7 @@ def doubled_angle(trial: Trial) -> None:
 
 
 def whole_turns(trial: Trial) -> None:
-    """Check that frequencies and phases of 0 give sin 0 or cos 0."""
+    """Check that frequencies and phases of 0 give waves of sin 0 or cos 0."""
     chosen = arguments(trial)
     zero = {name: np.zeros_like(chosen[name]) for name in "wb"}
     answer = trial.answer(**(chosen | zero))
@@ -137,7 +137,7 @@ def whole_turns(trial: Trial) -> None:
 
 
 def scaled_time(trial: Trial) -> None:
-    """Check that twice the times with half the frequencies give the same result."""
+    """Check that doubling the times and halving the frequencies does not change the result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     given = answer.case.arguments
@@ -146,7 +146,7 @@ def scaled_time(trial: Trial) -> None:
 
 
 def channels_apart(trial: Trial) -> None:
-    """Check that the first and the last channel do not change with the weights of others."""
+    """Check that the first and the last channel do not depend on the weights of others."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     for kept in (0, -1):
@@ -187,15 +187,15 @@ def linear_added(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def time_alone(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first number of the time as linear channel."""
+    """Predict the first number of the time as the linear channel."""
     right = np.where(straight(case), case.arguments["x"][..., :1], case.with_arguments().truth)
     yield Prediction("matches the time itself as linear channel", right)
 
 
 def in_turns(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frequencies in turns: 2π on the products, or on the sums.
+    """Predict frequencies in turns: a factor 2π on the products, or on the sums.
 
-    The linear channel has the factor too, or not.
+    The factor is on all channels, or on the waves only.
     """
     x, w, b = (case.arguments[name] for name in "xwb")
     for angle in (2 * np.pi * (x @ w) + b, 2 * np.pi * (x @ w + b)):
@@ -208,7 +208,7 @@ def in_turns(case: Case, got: Floats) -> Iterator[Prediction]:
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict times, weights or angles held in a narrow dtype.
 
-    They are so in all channels, or in the waves alone.
+    They are narrow in all channels, or in the waves only.
     """
     x, w, b = (case.arguments[name] for name in "xwb")
     for dtype in ("bfloat16", "float16"):

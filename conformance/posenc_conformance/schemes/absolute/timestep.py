@@ -46,7 +46,7 @@ def times(case: Case) -> Floats:
 
 
 def from_angles(case: Case, angles: Floats) -> Floats:
-    """Compute the rows that these angles, one per pair, would give."""
+    """Compute the rows for these angles, one per pair."""
     waves = [np.sin(angles), np.cos(angles)]
     if case.conventions["order"] == "cos-sin":
         waves.reverse()
@@ -54,7 +54,7 @@ def from_angles(case: Case, angles: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 1, or 0 for a column of zeros, and the angle of each channel."""
+    """Return scale 1, or 0 for a column of zeros, and the angle of each channel."""
     omega = frequencies(case)
     angle = np.abs(times(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
     odd = case.arguments["dim"] % 2
@@ -66,7 +66,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few timesteps at equal distances, whole or not."""
+    """Draw a few equally spaced timesteps, whole or fractional."""
     factor = trial.choose("scale", SCALES)
     step = trial.pick.one_of((1, 0.25, 1.5, 1 / 64))
     first = trial.position(2 * ROWS, 999)
@@ -126,7 +126,7 @@ def norm(trial: Trial) -> None:
 def dot_by_offset(trial: Trial) -> None:
     """Check that dot products along each diagonal are equal for equally spaced timesteps."""
     chosen = arguments(trial)
-    # Steps that every dtype's timesteps hold exactly, so that they are equal indeed.
+    # Every dtype holds multiples of these steps exactly, so that the spacing is indeed equal.
     step = trial.pick.one_of((1.0, 0.25, 0.125)) / (1024 if chosen["scale"] > 1 else 1)
     answer = trial.answer(**(chosen | {"positions": step * np.arange(ROWS)}))
     trial.assert_zero(
@@ -160,7 +160,7 @@ def origin(trial: Trial) -> None:
 
 
 def scaled_time(trial: Trial) -> None:
-    """Check that half the timesteps at twice the scale give the same rows.
+    """Check that halving the timesteps and doubling the scale does not change the rows.
 
     Powers of two are exact.
     """
@@ -174,7 +174,7 @@ def scaled_time(trial: Trial) -> None:
 def zero_column(trial: Trial) -> None:
     """Check that the last column is 0 for an odd number of channels.
 
-    The other columns are those of one channel less.
+    The other columns must be those of one channel less.
     """
     chosen = arguments(trial)
     odd = chosen["dim"] | 1
@@ -186,10 +186,7 @@ def zero_column(trial: Trial) -> None:
 
 
 def uniqueness(trial: Trial) -> None:
-    """Check that rows of different timesteps differ.
-
-    They must differ wherever the truth differs by more than the error bounds.
-    """
+    """Check that rows differ wherever the truth differs by more than the error bounds."""
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     answer = trial.answer(**(chosen | {"positions": np.arange(spread) / max(chosen["scale"], 1)}))
@@ -197,10 +194,7 @@ def uniqueness(trial: Trial) -> None:
 
 
 def interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sine and cosine of each pair side by side.
-
-    They are so in the paper that the formula comes from.
-    """
+    """Predict sine and cosine of each pair side by side, as in the formula's original paper."""
     half = case.arguments["dim"] // 2
     right = case.with_arguments().truth
     order = np.arange(2 * half).reshape(2, half).T.ravel()
@@ -209,7 +203,7 @@ def interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scale_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict no scale, or one that is common in released models."""
+    """Predict no scale, or one common in released models."""
     asked = scale(case)
     for other in (1.0, 1000.0, 1 / 1000):
         if other != asked:
@@ -218,7 +212,7 @@ def scale_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scale_on_result(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the embedding multiplied instead of the timestep."""
+    """Predict the scale on the embedding instead of the timestep."""
     for plain in predict_case(case.with_arguments(scale=1.0), ""):
         yield Prediction("matches the scale put on sines and cosines", scale(case) * plain.output)
 
@@ -268,7 +262,7 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read frequencies from rows, in the order that is claimed."""
+    """Read frequencies from rows, in the claimed order."""
     half = case.arguments["dim"] // 2
     sin, cos = slice(None, half), slice(half, 2 * half)
     if case.conventions["order"] == "cos-sin":

@@ -22,21 +22,21 @@ SMALLEST = {
     "bfloat16": 2.0 ** (-126 + 8),
     "float16": 2.0**-14,
 }
-"""The scale at which a bound reaches the smallest normal number, which may be flushed to zero.
+"""The scale whose bound is the smallest normal number, since smaller ones may be flushed to zero.
 
-Every machine keeps the smaller numbers of float16. Its scale is where a bound reaches their step.
+Every machine keeps the subnormal numbers of float16, so that its bound is their step instead.
 """
 LARGEST_EXPONENT = 300.0
-"""Exponents of a bound are limited to this, so that it does not overflow."""
+"""Limit on the exponents of a bound, so that it does not overflow."""
 SHARP = 3.0
-"""Factor of drawn queries, so that logits differ enough for the weights to differ as well."""
+"""Factor of drawn queries, so that logits differ enough for the weights to differ too."""
 EPSILONS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 POWERS_OF_2 = (1.0, 1.4, 1.44, 1.443, 1.4427)
-"""Factors that stood in place of log2(e) = 1.442695…"""
+"""Wrong factors seen in place of log2(e) = 1.442695…"""
 
 
 def scale_of(case: Case) -> float:
-    """Return the factor of the products of queries and keys."""
+    """Return the factor on the products of queries and keys."""
     if case.conventions.get("scaling") == "unscaled":
         return 1.0
     return float(case.arguments["q"].shape[-1] ** -0.5)
@@ -49,7 +49,7 @@ def products(case: Case) -> Floats:
 
 
 def bias_of(case: Case) -> Floats:
-    """Return what is added to the logits: the bias, or 0 without one."""
+    """Return the bias on the logits, or 0 without one."""
     return np.asarray(case.arguments.get("bias", 0.0))
 
 
@@ -72,10 +72,7 @@ def softmax(logits: Floats, shown: Shown, axis: int = -1) -> Floats:
 
 
 def weight_scale(case: Case, logits: Floats, terms: Floats, shown: Shown) -> Floats:
-    """Compute the scale of each weight.
-
-    It follows from the logits and the magnitudes of the terms that they are sums of.
-    """
+    """Compute the scale of each weight from ``logits`` and from the magnitudes of their terms."""
     largest = np.where(shown, logits, -np.inf).max(axis=-1, keepdims=True)
     cost = np.where(shown, terms + largest - logits, 0.0)
     weights = softmax(logits, shown)
@@ -86,9 +83,9 @@ def weight_scale(case: Case, logits: Floats, terms: Floats, shown: Shown) -> Flo
 
 
 def weights_terms(case: Case) -> ErrorTerms:
-    """Give the scale of the weights.
+    """Return the scale of the weights.
 
-    The numbers of terms of both sums stand in place of angles.
+    The number of terms of both sums serves as the angle.
     """
     q, k = case.arguments["q"], case.arguments["k"]
     magnitudes = np.abs(q) @ np.swapaxes(np.abs(k), -1, -2)
@@ -101,9 +98,9 @@ def weights_terms(case: Case) -> ErrorTerms:
 
 
 def output_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitudes of the values weighted by the scale of the weights.
+    """Return as scale the magnitudes of the values, weighted by the scale of the weights.
 
-    The angles are those of the weights.
+    The angle is that of the weights.
     """
     weights = weights_terms(case)
     return ErrorTerms(weights.scale @ np.abs(case.arguments["v"]), weights.angle)
@@ -149,7 +146,7 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield a single key, a single query of many keys, many queries, small heads and large ones.
 
-    A bias is there for each head, for each text, for both and for all.
+    Biases differ by head, by text, by both or by neither.
     """
     for q_len, k_len, head_dim, v_dim in (
         (1, 1, 1, 1),
@@ -167,13 +164,13 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
             for start, (name, shape) in enumerate(arrays.items())
             if name in case.arguments
         }
-    if "bias" in case.arguments:  # later keys hidden, as ALiBi's bias does it, and an earlier one
+    if "bias" in case.arguments:  # hide later keys, as ALiBi's bias does, and an earlier one
         hidden = (np.tri(3, 5, 2) == 0) | (np.arange(5) == 1)
         yield {
             **{name: fine(shape) for name, shape in (("q", (3, 2)), ("k", (5, 2)), ("v", (5, 2)))},
             "bias": np.where(hidden, -np.inf, fine((3, 5), 4)),
         }
-        # As many texts as heads, so that the one can be taken for the other.
+        # As many texts as heads, so that confusing them does not fail by the shape.
         for leading in ((2,), (2, 1), (1, 2), (2, 2)):
             yield {
                 **{name: fine((2, 2, 3, 2), start) for start, name in enumerate(("q", "k", "v"))},
@@ -188,7 +185,7 @@ def rows_sum_to_1(trial: Trial) -> None:
 
 
 def keys_shifted(trial: Trial) -> None:
-    """Check that a vector added to all keys does not change the weights.
+    """Check that adding a vector to all keys does not change the weights.
 
     It adds the same number to all logits of a row.
     """
@@ -199,7 +196,7 @@ def keys_shifted(trial: Trial) -> None:
 
 
 def order_of(rows: Floats) -> npt.NDArray[np.int64]:
-    """Return the order of rows in which the last comes first."""
+    """Return the order that moves the last row to the front."""
     return np.roll(np.arange(rows.shape[-2]), 1)
 
 
@@ -230,7 +227,7 @@ def rows_permuted(arguments: Callable[[Trial], ArgumentDict], what: str) -> Inva
 
 
 def later_unseen(arguments: Callable[[Trial], ArgumentDict], what: str) -> InvariantCheck:
-    """Make a check that rows do not depend on what comes after their query."""
+    """Make a check that rows do not depend on keys and values after their query."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -252,7 +249,7 @@ def later_unseen(arguments: Callable[[Trial], ArgumentDict], what: str) -> Invar
 
 
 def values_permuted_too(trial: Trial) -> None:
-    """Check that keys and values in another order give the same output."""
+    """Check that permuting keys and values together does not change the output."""
     chosen = output_arguments(trial)
     order = order_of(chosen["k"])
     turned = {name: chosen[name][..., order, :] for name in ("k", "v")}
@@ -261,7 +258,7 @@ def values_permuted_too(trial: Trial) -> None:
 
 
 def within_the_values(trial: Trial) -> None:
-    """Check that outputs, which are means, lie within the values seen."""
+    """Check that outputs, which are means, lie within the visible values."""
     y = trial.answer(**output_arguments(trial))
     v, shown = y.case.arguments["v"], seen(y.case)
     rows = np.where(shown[:, :, None], v[..., None, :, :], np.nan)
@@ -271,7 +268,7 @@ def within_the_values(trial: Trial) -> None:
 
 
 def bias_of_a_row(trial: Trial) -> None:
-    """Check that a number added to a whole row of the bias does not change the output."""
+    """Check that adding a number to a whole row of the bias does not change the output."""
     chosen = bias_arguments(trial)
     bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
     y, moved = (trial.answer(**(chosen | {"bias": each})) for each in (bias, bias + 1))
@@ -290,11 +287,11 @@ def no_bias(trial: Trial) -> None:
 
 
 Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]
-"""Explanations, and the weights that they predict."""
+"""Yields explanations, each with the weights that it predicts."""
 
 
 def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Predict the weights with another factor of the products."""
+    """Predict the weights with another factor on the products."""
     head_dim, right = case.arguments["q"].shape[-1], scale_of(case)
     factors = {
         "no division by sqrt(head_dim)": 1.0,
@@ -324,7 +321,7 @@ def masked_at_start(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 def masked_off_by_one(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
     """Predict the weights with one key more, or one fewer.
 
-    Where no key is left, the weights are all 0, or all keys count alike.
+    The weights of a query without keys are all 0, or all equal.
     """
     if case.conventions["mask"] == "none":
         return
@@ -340,7 +337,7 @@ def masked_off_by_one(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def unmasked(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Predict the weights with all keys seen."""
+    """Predict the weights with all keys visible."""
     if case.conventions["mask"] == "causal":
         every = np.ones_like(seen(case))
         yield "matches attention without a mask", softmax(logits_of(case), every)
@@ -354,7 +351,7 @@ def masked_after(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Predict the weights with hidden logits that are only low."""
+    """Predict the weights with hidden logits that are low but finite."""
     every, logits = np.ones_like(seen(case)), logits_of(case)
     for low in (-1e4, -1e3, -100.0):
         for what, hidden in (("replaced", low), ("lowered", logits + low)):
@@ -372,7 +369,7 @@ def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def other_exponential(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Predict the weights with powers of two in place of exponentials."""
+    """Predict the weights with powers of two instead of exponentials."""
     for factor in POWERS_OF_2:
         logits = logits_of(case) * factor * np.log(2)
         yield f"matches 2^({factor:g} x) for exp(x)", softmax(logits, seen(case))

@@ -25,7 +25,7 @@ YARN: Arguments = {
     "mscale": 1.0,
     "mscale_all_dim": 0.707,
 }
-"""The parameters of DeepSeek-V3, but that the two mscales differ, so that they are told apart."""
+"""The parameters of DeepSeek-V3, except that the two mscales differ, to detect their exchange."""
 
 
 def parts(case: Case) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def frequencies(case: Case) -> Floats:
 
 @dataclass(frozen=True)
 class Parts:
-    """What logits are made of; each field is a place for a mistake."""
+    """The parts of the logits; a mistake replaces some of them."""
 
     q_nope: Floats
     q_rope: Floats
@@ -71,9 +71,9 @@ class Parts:
     lag: Floats
     """Query minus key: [q_len, k_len]."""
     alone: float
-    """Factor of the product of rotary parts."""
+    """Factor on the product of rotary parts."""
     all: float
-    """Factor of both products."""
+    """Factor on both products."""
 
     def logits(self) -> Floats:
         """Compute the logits: [heads, q_len, k_len]."""
@@ -93,7 +93,7 @@ class Parts:
 
 
 def right(case: Case) -> Parts:
-    """Return the parts as they should be."""
+    """Return the right parts."""
     nope, rope = parts(case)
     given = case.arguments
     return Parts(
@@ -116,9 +116,9 @@ def lag(case: Case) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
+    """Return the sum of the magnitudes of all products as scale, and the angle.
 
-    In the products of rotary parts, the lengths of pairs are multiplied.
+    The magnitude of a product of rotary pairs is the product of their lengths.
     """
     at, (_, q_len, k_len) = right(case), shape(case)
     first, second = channels(at.q_rope.shape[-1], at.layout)
@@ -146,7 +146,7 @@ def arrays(heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: A
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads, queries and keys, now and then under YaRN."""
+    """Draw a few heads, queries and keys, sometimes under YaRN."""
     chosen = lengths(trial, (6, 2, 1, 9))
     extra: Arguments = {}
     if trial.can("scaling") and trial.pick.integer(0, 1):
@@ -161,13 +161,13 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def swept(heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: Any) -> Any:
-    """Make arguments of a sweep, without what only the usual sweep of scores has."""
+    """Make arguments of a sweep, without the ``head_dim`` of the usual sweep of scores."""
     others.pop("head_dim", None)
     return arrays(heads, q_len, k_len, nope, rope, **others)
 
 
 def content_alone(trial: Trial) -> None:
-    """Check that without rotary parts only the scaled dot product of content is left."""
+    """Check that with rotary keys of 0 the logits are the scaled dot products of content."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | zeros(chosen, "k_rope")))
     expected = right(y.case)
@@ -190,7 +190,7 @@ def own_position(trial: Trial) -> None:
 
 
 def toeplitz(trial: Trial) -> None:
-    """Check that only the distance of tokens counts where all tokens are alike."""
+    """Check that the logits of equal tokens depend on their distance only."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "q", "k_nope", "k_rope")))
     trial.assert_zero(
@@ -210,7 +210,7 @@ def heads_share(trial: Trial) -> None:
 
 
 def last_ones(trial: Trial) -> None:
-    """Check that fewer queries are the last rows of as many queries as keys."""
+    """Check that ``q_len`` queries give the last rows of as many queries as keys."""
     chosen = arguments(trial)
     heads, q_len, width = chosen["q"].shape
     k_len = len(chosen["k_rope"])
@@ -224,7 +224,7 @@ def last_ones(trial: Trial) -> None:
 
 
 def instead(words: str, change: Callable[[Case, Parts], Parts]) -> DeviationModel:
-    """Make a model of logits in which one part is made otherwise."""
+    """Make a model of the logits with one part changed."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, change(case, right(case)).logits())
@@ -233,7 +233,7 @@ def instead(words: str, change: Callable[[Case, Parts], Parts]) -> DeviationMode
 
 
 def all_by(words: str, factor: Callable[[Case], float]) -> DeviationModel:
-    """Make a model of logits times another factor, in place of the square of m under YaRN."""
+    """Make a model of logits under YaRN with another factor instead of the square of m."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         if case.arguments.get("factor") is not None:
@@ -245,7 +245,7 @@ def all_by(words: str, factor: Callable[[Case], float]) -> DeviationModel:
 
 
 def longer_pairs(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict m on the rotary parts, instead of on all logits or besides."""
+    """Predict the square of m on the rotary parts, instead of or in addition to all logits."""
     if case.arguments.get("factor") is None:
         return
     at, m = right(case), grown(case, "mscale_all_dim") ** 2
@@ -260,7 +260,7 @@ def longer_pairs(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all logits times a number, which is estimated."""
+    """Predict all logits times an estimated number."""
     truth = np.asarray(case.truth)
     size = float((truth * truth).sum())
     times = float((got * truth).sum()) / size if size > 0 and np.isfinite(got).all() else 0.0
@@ -274,7 +274,7 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def parts_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first channels of a query taken for its rotary part."""
+    """Predict the first channels of a query read as its rotary part."""
     rope, q = parts(case)[1], case.arguments["q"]
     at = replace(right(case), q_nope=q[..., rope:], q_rope=q[..., :rope])
     yield Prediction("matches queries whose first channels are the rotary part", at.logits())
@@ -287,7 +287,7 @@ def queries_first(case: Case, at: Parts) -> Parts:
 
 
 def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines written out for one layout, channels paired by another."""
+    """Predict sines and cosines laid out for one layout, and channels paired by the other."""
     at, rope = right(case), parts(case)[1]
     _, q_len, k_len = shape(case)
     first, second = channels(rope, at.layout)
@@ -311,7 +311,7 @@ def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def yarn_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frequencies of rope in the place of YaRN's."""
+    """Predict the frequencies of rope instead of YaRN's."""
     if case.arguments.get("factor") is not None:
         plain = progression(case.arguments["base"], parts(case)[1])
         yield Prediction(

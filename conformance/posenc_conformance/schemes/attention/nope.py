@@ -15,7 +15,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 from posenc_conformance.schemes.attention.attention import Shown, softmax, weight_scale
 
 SHARP = 2.0
-"""Factor of drawn projections, so that logits differ enough for weights to differ."""
+"""Factor of drawn projections, so that logits differ enough for the weights to differ too."""
 
 
 def projections(case: Case) -> tuple[Floats, Floats, Floats]:
@@ -26,7 +26,7 @@ def projections(case: Case) -> tuple[Floats, Floats, Floats]:
 
 
 def causal(case: Case, offset: int = 0) -> Shown:
-    """Return the rows that each row may see: row i sees those up to ``i + offset``."""
+    """Return the mask of the rows that each row may see: row i sees those up to ``i + offset``."""
     n = case.arguments["x"].shape[-2]
     return np.tri(n, n, offset, dtype=bool)
 
@@ -37,10 +37,9 @@ def scores(q: Floats, k: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which sums the terms of the values in magnitude, and the angle.
+    """Return as scale the magnitudes of the values' terms, weighted by the scale of the weights.
 
-    The terms are weighted by the scale of the weights. In place of the angle stands the number of
-    summands.
+    The number of summands serves as the angle.
     """
     q, k, _ = projections(case)
     magnitudes = {name: np.abs(value) for name, value in case.arguments.items()}
@@ -104,7 +103,7 @@ def identical_rows(trial: Trial) -> None:
 
 
 def first_row(trial: Trial) -> None:
-    """Check that the first row, which sees itself alone, is its own value."""
+    """Check that the result of the first row, which sees only itself, is its own value."""
     answer = trial.answer(**arguments(trial))
     _, _, values = projections(answer.case)
     trial.assert_zero((answer - Exact(values))[:, 0], "the first row is not its own value")
@@ -113,7 +112,7 @@ def first_row(trial: Trial) -> None:
 def counting(trial: Trial) -> None:
     """Check that the first of i + 1 rows has a share of 1 / (i + 1) if all logits are 0.
 
-    The first row is unlike all others.
+    All rows but the first are 0.
     """
     chosen = arguments(trial)
     x = np.zeros_like(chosen["x"])
@@ -132,7 +131,7 @@ def layer(q: Floats, k: Floats, v: Floats, shown: Shown, factor: float = 1.0) ->
 
 
 def mask_forgotten(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict attention without a mask, so that all rows are seen."""
+    """Predict attention without a mask."""
     every = np.ones_like(causal(case))
     yield Prediction("matches attention without a mask", layer(*projections(case), every))
 
@@ -140,7 +139,7 @@ def mask_forgotten(case: Case, got: Floats) -> Iterator[Prediction]:
 def own_row_hidden(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a mask off by one, so that rows do not see themselves.
 
-    The first row gets nothing, or the mean of all.
+    The result of the first row is 0, or the mean of all values.
     """
     few = causal(case, -1)
     q, k, v = projections(case)
@@ -158,7 +157,7 @@ def next_row_seen(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scaled_otherwise(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another factor of the logits."""
+    """Predict another factor on the logits."""
     dim, head_dim = case.arguments["w_q"].shape
     root = np.sqrt(head_dim)
     factors = {
@@ -185,7 +184,7 @@ def positions_added(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def projections_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict square matrices transposed: all of them, or that of the values alone."""
+    """Predict square matrices transposed: all of them, or only that of the values."""
     given = case.arguments
     names = ("w_q", "w_k", "w_v")
     square = [name for name in names if given[name].shape[0] == given[name].shape[1]]

@@ -49,19 +49,19 @@ def logarithm(case: Case, number: Floats) -> Floats:
 
 
 def factor_of(case: Case, number: Floats) -> Floats:
-    """Compute the factors that the call has for these numbers."""
+    """Compute the factors of the case's call for these numbers."""
     made = in_steps if case.call.name == "query_temperature" else logarithm
     return made(case, number)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitude of the result, and no angle: nothing is turned."""
+    """Return the magnitude of the result as scale, and angle 0: nothing is rotated."""
     scale = np.abs(case.arguments["x"]) * factor_of(case, numbers(case))[:, None]
     return ErrorTerms(scale, np.zeros(()))
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few queries about a multiple of the length."""
+    """Draw two heads and a few queries around a multiple of the length."""
     length = trial.choose("length", LENGTHS)
     blocks = min(
         trial.pick.one_of((1, 0, 5000, 2, 3, 7)), (trial.scope.max_position - ROWS) // length
@@ -107,7 +107,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def untouched(trial: Trial) -> None:
-    """Check that nothing changes below the length, bit by bit."""
+    """Check that queries below the length are unchanged, bit by bit."""
     chosen = arguments(trial)
     chosen["positions"] = np.arange(ROWS) % chosen["length"]
     answer = trial.answer(**chosen)
@@ -119,7 +119,7 @@ def untouched(trial: Trial) -> None:
 def of_the_rows(trial: Trial) -> None:
     """Check that every channel of a row has the same factor.
 
-    The result must be x times what a row of ones becomes.
+    The result must be x times the result for ones.
     """
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
@@ -131,7 +131,7 @@ def of_the_rows(trial: Trial) -> None:
 
 
 def never_smaller(trial: Trial) -> None:
-    """Check that a later query has no smaller factor."""
+    """Check that factors never decrease with the position."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": np.ones_like(chosen["x"])}))
     gap = answer[..., 1:, :] - answer[..., :-1, :]
@@ -141,7 +141,7 @@ def never_smaller(trial: Trial) -> None:
 
 
 def steps_of_length(trial: Trial) -> None:
-    """Check that the factor stays between two multiples of the length."""
+    """Check that the factor is constant between two multiples of the length."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": np.ones_like(chosen["x"])}))
     steps = numbers(answer.case) // chosen["length"]
@@ -175,7 +175,7 @@ def other_factor(words: str, factor: Factor) -> DeviationModel:
 
 
 def of_base(base: float) -> Factor:
-    """Make a factor with a logarithm of another base in the steps."""
+    """Make a factor whose steps have logarithms to another base."""
 
     def factor(case: Case, number: Floats) -> Floats:
         return np.asarray(1 + (in_steps(case, number) - 1) / np.log(base))
@@ -190,7 +190,7 @@ def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def without_floor(case: Case, number: Floats) -> Floats:
-    """Compute factors from the quotient as it is, which is not rounded down."""
+    """Compute factors from quotients that are not rounded down."""
     return np.asarray(1 + case.arguments["beta"] * np.log1p(number / length_of(case)))
 
 
@@ -206,7 +206,7 @@ def other_beta(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_length(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the result with another length than the one asked for."""
+    """Predict the result with another length."""
     for length in (*LENGTHS, 1024, 32768, 131072, 262144):
         if length != length_of(case):
             other = case.with_arguments(length=length)
@@ -219,7 +219,7 @@ def other_length(case: Case, got: Floats) -> Iterator[Prediction]:
 def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict numbers, or their quotients by the length, held in a narrow dtype.
 
-    Numbers are rounded before the 1 is added, or before and after.
+    Numbers are rounded before the convention's 1 is added, or before and after.
     """
     for dtype in ("bfloat16", "float16"):
         limit = np.finfo(np.float16).max if dtype == "float16" else np.inf
@@ -239,32 +239,32 @@ def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def squared(case: Case, number: Floats) -> Floats:
-    """Compute factors that are applied twice."""
+    """Compute the factors applied twice."""
     return np.asarray(factor_of(case, number) ** 2)
 
 
 def inverted(case: Case, number: Floats) -> Floats:
-    """Compute the temperature in the place of its inverse."""
+    """Compute the inverse of the factors."""
     return np.asarray(1 / factor_of(case, number))
 
 
 def of_the_last(case: Case, number: Floats) -> Floats:
-    """Compute the factor of the last query, for all rows."""
+    """Compute the factor of the last query for all rows."""
     return np.asarray(factor_of(case, np.full_like(number, number.max(initial=0))))
 
 
 def counted_anew(case: Case, number: Floats) -> Floats:
-    """Compute factors of rows counted from position 0, whatever their positions."""
+    """Compute the factors of rows counted from position 0, regardless of their positions."""
     return factor_of(case, np.arange(len(number), dtype=np.float64) + first(case))
 
 
 def not_clipped(case: Case, number: Floats) -> Floats:
-    """Compute logarithms to the base of the length, those below 1 too."""
+    """Compute logarithms to the base of the length, without the minimum of 1."""
     return np.asarray(np.log(np.maximum(number, 1e-300)) / np.log(length_of(case)))
 
 
 def ones(case: Case, number: Floats) -> Floats:
-    """Return 1 for every row, which is no factor."""
+    """Return a factor of 1 for every row."""
     return np.ones_like(number)
 
 

@@ -29,9 +29,9 @@ HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitude of the value.
+    """Return the magnitude of the value as scale.
 
-    Powers of the ratio stand in place of angles.
+    The exponent of the ratio serves as the angle.
     """
     scale = np.where(np.isfinite(case.truth), np.abs(case.truth), 0.0)
     powers = ratio_powers(case)
@@ -39,9 +39,9 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes added up.
+    """Return the sum of the terms' magnitudes as scale.
 
-    Their number stands in place of angles.
+    The number of terms serves as the angle.
     """
     products = np.abs(case.arguments["gradient"] * distances(case))
     number = float(np.count_nonzero(distances(case)))
@@ -49,9 +49,9 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
 
 
 def distances(case: Case, form: str | None = None) -> Floats:
-    """Return what the slopes are multiplied with, which is the bias of a slope of 1.
+    """Return the factors on the slopes, which are the bias for a slope of 1.
 
-    It is 0 where a mask hides the key.
+    They are 0 where a mask hides the key.
     """
     lag = lags(case)
     key = np.broadcast_to(np.arange(case.parameter("k_len")), lag.shape)
@@ -68,7 +68,7 @@ def distances(case: Case, form: str | None = None) -> Floats:
 
 
 def ratio_powers(case: Case) -> Floats:
-    """Return the power to which each slope raises the ratio of its progression."""
+    """Return the exponent of each slope as a power of its progression's ratio."""
     heads = int(case.arguments["heads"])
     first = leading_heads(case)
     rest = np.arange(heads - first)
@@ -92,7 +92,7 @@ def vjp_arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield many heads; no query, which leaves empty sums; and more queries than one block."""
+    """Yield many heads, no queries, which gives empty sums, and more queries than one block."""
     for heads in (1, 7, 33, 112):
         yield {"gradient": fine((heads, 2, 5))}
     yield {"gradient": fine((2, 0, 3))}
@@ -100,13 +100,13 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def bias_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put one query at the end of more keys than 16 bits count."""
+    """Place one query at the end of more keys than 16 bits can count."""
     k_len = min(largest, 2**15) + 2
     return {"heads": 3, "q_len": 1, "k_len": k_len, **parameters}
 
 
 def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield numbers of heads, powers of two and not, up to those of the largest models."""
+    """Yield numbers of heads, powers of two and others, up to those of the largest models."""
     return (
         {"heads": heads}
         for heads in (*range(1, 18), 20, 24, 25, 32, 33, 40, 48, 64, 71, 80, 96, 112, 128)
@@ -126,7 +126,7 @@ def below_power(heads: int) -> int:
 
 
 def leading_heads(case: Case) -> int:
-    """Count the slopes, from the first on, that are one geometric progression."""
+    """Count the slopes, from the first on, that form one geometric progression."""
     heads = int(case.arguments["heads"])
     return heads if case.conventions["head_rule"] == "uniform" else below_power(heads)
 
@@ -162,7 +162,7 @@ def slope_product(trial: Trial) -> None:
 
 
 def interpolation(trial: Trial) -> None:
-    """Check that slopes beyond a power of two P are every second one of 2P, from the first."""
+    """Check that slopes beyond a power of two P are every second slope of 2P heads."""
     heads = slopes_arguments(trial)["heads"]
     few, twice = below_power(heads), 2 * below_power(heads)
     y, small, large = (trial.answer(heads=number) for number in (heads, few, twice))
@@ -174,24 +174,21 @@ def interpolation(trial: Trial) -> None:
 def row_constant(trial: Trial) -> None:
     """Check that every query has the same row.
 
-    The rows then differ from those of the distance form by a constant per row.
+    Each row differs from that of the distance form by a constant.
     """
     y = trial.answer(**bias_arguments(trial))
     trial.assert_zero(y[:, 1:] - y[:, :-1], "the rows of the bias differ")
 
 
 def zero_place(trial: Trial) -> None:
-    """Check that the bias is exactly 0 where the form says so.
-
-    That is at the query, the first key or the last one.
-    """
+    """Check that the bias is exactly 0 at the key from which the form counts."""
     y = trial.answer(**bias_arguments(trial))
     wrong = (y.case.truth == 0) & (y.values != 0)
     trial.assert_none(y, wrong, "the bias is not 0 where it should be")
 
 
 def straight(trial: Trial) -> None:
-    """Check that along the keys the second difference vanishes, on either side of the query."""
+    """Check that the second difference along the keys vanishes on either side of the query."""
     y = trial.answer(**bias_arguments(trial))
     bent = (lags(y.case) == 0) & (y.case.conventions["form"] == "symmetric")
     second = y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2]
@@ -201,7 +198,7 @@ def straight(trial: Trial) -> None:
 
 
 def symmetric(trial: Trial) -> None:
-    """Check that query and key may change places."""
+    """Check that exchanging query and key does not change the bias."""
     chosen = bias_arguments(trial)
     chosen["q_len"] = trial.choose("q_len", (chosen["k_len"],))
     if chosen["q_len"] == chosen["k_len"]:
@@ -210,9 +207,9 @@ def symmetric(trial: Trial) -> None:
 
 
 def vjp_of_slopes(trial: Trial) -> None:
-    """Check that a gradient which is the bias of equal slopes gives squared distances.
+    """Check the result for a gradient that is itself the bias of equal slopes.
 
-    The result is the slope times the sum of squared distances.
+    It must be the slope times the sum of squared distances.
     """
     chosen = vjp_arguments(trial)
     case = trial.case(**chosen)
@@ -224,7 +221,7 @@ def vjp_of_slopes(trial: Trial) -> None:
 
 
 def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the slopes spread in other ways that are found in the wild."""
+    """Predict the slopes spread in other ways found in the wild."""
     heads = case.arguments["heads"]
     h = np.arange(1, heads + 1)
     right = np.abs(case.truth)
@@ -244,7 +241,7 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_slopes(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict slopes rounded to a narrow dtype, whatever dtype was asked for."""
+    """Predict slopes rounded to a narrow dtype, regardless of the call's dtype."""
     for dtype in ("bfloat16", "float16"):
         yield Prediction(f"matches slopes rounded to {dtype}", round_to(case.truth, dtype))
 
@@ -265,7 +262,7 @@ def slope_of_each_head(case: Case) -> Floats:
 
 
 def slopes_of(case: Case) -> Case:
-    """Return the slopes case behind a bias case."""
+    """Return the case of the slopes that a bias case uses."""
     rule = {"head_rule": case.conventions["head_rule"]}
     heads = {"heads": case.arguments["heads"]}
     return Case(case.scheme, case.scheme.calls["alibi_slopes"], rule, heads, case.dtype)
@@ -283,7 +280,7 @@ other_forms = other_conventions("form", "matches the {value} form; {claimed} was
 
 
 def form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another form, with its mask and without."""
+    """Predict another form, with and without its mask."""
     yield from other_forms(case, got)
     slopes, claimed = slope_of_each_head(case)[:, None, None], case.conventions["form"]
     for form in case.scheme.conventions["form"].values:
@@ -294,7 +291,7 @@ def form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias if the queries stood at these positions, with the mask and without."""
+    """Yield the bias for queries at these positions, with and without the mask."""
     slopes, lag = slope_of_each_head(case)[:, None, None], lags(case, query)
     if case.conventions["form"] == "symmetric":
         yield -slopes * np.abs(lag)
@@ -324,7 +321,7 @@ def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def lists_of_slopes(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Yield the arguments that would give this array, if it has a number for each head."""
+    """Yield the arguments for an array that has a number for each head."""
     if array.ndim == 1 and len(array) <= 512:
         yield {"heads": len(array)}, array
 
@@ -332,8 +329,8 @@ def lists_of_slopes(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
 def biases(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
     """Yield arguments for an array that has a number for each head, query and key.
 
-    The array of a single query may lack the axis of queries. Of a large array the last queries are
-    taken.
+    The array of a single query may lack the axis of queries. Only the last queries of a large array
+    are read.
     """
     if array.ndim == 2:
         array = array[:, None]

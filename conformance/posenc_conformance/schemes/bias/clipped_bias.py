@@ -52,13 +52,13 @@ def vjp_arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield tables of one row to 257, distances within and beyond, many heads, many queries."""
+    """Yield tables of 1 to 257 rows, distances within them and beyond, many heads and queries."""
     for rows, shape in ((1, (3, 4, 4)), (5, (33, 2, 9)), (257, (2, 3, 140)), (9, (1, 130, 130))):
         yield {"gradient": fine(shape), "rows": rows}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield tables of one row to 601, distances within and beyond, many heads, many queries."""
+    """Yield tables of 1 to 601 rows, distances within them and beyond, many heads and queries."""
     for rows, heads, q_len, k_len in (
         (1, 3, 4, 4),
         (3, 33, 2, 9),
@@ -72,9 +72,9 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def saturation(trial: Trial) -> None:
-    """Check that keys k or more away on one side have the bias of the table's end.
+    """Check that keys at distance k or more on one side have the bias of the table's first row.
 
-    On one side that is the table's first row, on the other its last.
+    On the other side they have that of its last row.
     """
     y = trial.answer(**arguments(trial))
     table, at = y.given("table"), places(y.case)
@@ -86,7 +86,7 @@ def saturation(trial: Trial) -> None:
 
 
 def mirrored(trial: Trial) -> None:
-    """Check that a table upside down gives the result with queries and keys exchanged."""
+    """Check that turning the table upside down exchanges queries and keys in the result."""
     chosen = arguments(trial)
     chosen["q_len"] = trial.choose("q_len", (chosen["k_len"],))
     if chosen["q_len"] != chosen["k_len"]:
@@ -109,20 +109,20 @@ def vjp_adjoint(trial: Trial) -> None:
 
 
 def offset_matrix(q_len: int, k_len: int, first: int) -> Index:
-    """Return key position minus query position, the first query standing at ``first``."""
+    """Return key position minus query position, with the first query at position ``first``."""
     return np.asarray(np.arange(k_len) - (first + np.arange(q_len))[:, None], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where a table of 2k+1 rows is looked up for each query and key."""
+    """The offset of each query and key, to look up a table of 2k+1 rows."""
 
     offset: Index
     """Key minus query, or the reverse where that is the convention."""
     from_zero: Index
-    """The offset if the first query stood at position 0."""
+    """The offset with the first query at position 0."""
     reach: int
-    """k, the offset at which larger ones are clipped."""
+    """k, the limit to which larger offsets are clipped."""
 
     def rows(self, offset: Index) -> Index:
         """Return the row of the table for each offset."""
@@ -135,7 +135,7 @@ class Places:
 
 
 def places(case: Case) -> Places:
-    """Find where a case looks up its table."""
+    """Compute the offsets for which a case looks up its table."""
     q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
     sign = -1 if case.conventions.get("offset") == "query-minus-key" else 1
     return Places(
@@ -180,7 +180,7 @@ WRONG_ROWS: Mapping[str, Mapping[str, Callable[[Places], Index]]] = {
 
 
 def wrong_rows(name: str, result: Callable[[Case, Index], Floats]) -> DeviationModel:
-    """Make the model of this deviation, in a call whose result follows from the rows."""
+    """Make the model of deviation ``name``; ``result`` computes the call's result from its rows."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         at = places(case)
@@ -191,7 +191,7 @@ def wrong_rows(name: str, result: Callable[[Case, Index], Floats]) -> DeviationM
 
 
 def clipped_lost(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the gradient of offsets of k and less alone, as a band of diagonals."""
+    """Predict the gradient of offsets up to k only, as from a band of diagonals."""
     at = places(case)
     within = np.abs(at.offset) <= at.reach
     output = gathered(case, at.rows(at.offset), case.arguments["gradient"] * within)

@@ -16,8 +16,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 GATES = ((4.0, 1.0), (1.0, 5.0), (80.0, -20.0), (3.0, -3.0))
-"""Spread and middle of drawn gates: open and closed, nearly open as at the beginning of training,
-some so closed that the sigmoid itself is 0 in float32, and nearly closed."""
+"""Spread and middle of drawn gates: open and closed, nearly open as at the start of training, some
+so closed that the sigmoid itself is 0 in float32, and nearly closed."""
 KINDS: Arguments = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -27,7 +27,7 @@ def of_gates(heads: int, k_len: int, spread: float = 4.0, middle: float = 1.0) -
 
 
 def logs(case: Case) -> Floats:
-    """Compute what each token multiplies weights by, as a logarithm: [heads, k_len]."""
+    """Compute the logarithm of each token's factor on the weights: [heads, k_len]."""
     return log_sigmoid(case.arguments["gates"].astype(np.float64))
 
 
@@ -37,7 +37,7 @@ def log_sigmoid(x: Floats) -> Floats:
 
 
 def between(case: Case, each: Floats, own: int = 0, last: int = 0, query: Any = None) -> Floats:
-    """Sum what lies between keys and queries; 0 at keys after the query.
+    """Sum ``each`` over the tokens after the key, up to the query; 0 at keys after the query.
 
     With ``own`` 1 the key's token counts too, and with ``last`` -1 the query's does not.
     """
@@ -49,10 +49,10 @@ def between(case: Case, each: Floats, own: int = 0, last: int = 0, query: Any = 
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes up to the query, and the angle.
+    """Return as scale the sum of the magnitudes up to the query, and the angle.
 
-    The bias may be what is left of such a sum. In place of the angle stands the number of terms;
-    logarithms of sigmoids that are rounded near 1 add what they lose.
+    The bias may be the difference of two such sums. The number of terms serves as the angle, plus
+    the error of logarithms of sigmoids rounded near 1.
     """
     totals = np.abs(logs(case)).cumsum(axis=-1)[:, queries(case)[:, 0], None]
     scale = np.where(lags(case) >= 0, totals, 0.0)
@@ -73,7 +73,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put one query at the end of many keys."""
+    """Place one query at the end of many keys."""
     k_len = parameters.get("k_len", min(largest, 1023) + 1)
     q_len = min(parameters.get("q_len", 1), k_len)
     return {"gates": of_gates(parameters.get("heads", 2), k_len), "q_len": q_len}
@@ -86,14 +86,14 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def own_key(trial: Trial) -> None:
-    """Check that nothing lies between a query and its own key."""
+    """Check that the bias at the query's own key is 0."""
     y = trial.answer(**arguments(trial))
     rows, own = np.arange(len(queries(y.case))), queries(y.case)[:, 0]
     trial.assert_zero(y[:, rows, own], "the bias at the query's own key is not 0")
 
 
 def additive(trial: Trial) -> None:
-    """Check that from one query to the next all keys before lose the same."""
+    """Check that the bias of all earlier keys changes equally from one query to the next."""
     y = trial.answer(**arguments(trial))
     rows, before = np.arange(1, len(queries(y.case))), queries(y.case)[:-1, 0]
     step = y[:, rows, before][:, :, None]
@@ -105,7 +105,7 @@ def additive(trial: Trial) -> None:
 
 
 def constant_gates(trial: Trial) -> None:
-    """Check that equal gates are ALiBi, with the logarithm of the gate for a slope."""
+    """Check that equal gates give ALiBi, with the logarithm of the gate's sigmoid as slope."""
     chosen = arguments(trial)
     gates = np.broadcast_to(chosen["gates"][:, :1], chosen["gates"].shape).copy()
     y = trial.answer(**(chosen | {"gates": gates}))
@@ -115,7 +115,7 @@ def constant_gates(trial: Trial) -> None:
 
 
 def last_queries(trial: Trial) -> None:
-    """Check that fewer queries are the last rows of as many queries as keys."""
+    """Check that ``q_len`` queries give the last rows of as many queries as keys."""
     chosen = arguments(trial)
     q_len, k_len = chosen["q_len"], chosen["gates"].shape[1]
     few, every = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
@@ -126,7 +126,7 @@ def last_queries(trial: Trial) -> None:
 
 
 def later_gates(trial: Trial) -> None:
-    """Check that the gate of the last token changes nothing for the queries before it."""
+    """Check that the gate of the last token does not affect earlier queries."""
     chosen = arguments(trial)
     other = chosen["gates"].copy()
     other[:, -1] -= 1.0
@@ -167,7 +167,7 @@ def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def sums_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sums kept in a narrow dtype before they are subtracted."""
+    """Predict sums rounded to a narrow dtype before the subtraction."""
     sums = logs(case).cumsum(axis=-1)
     for name, kind in KINDS.items():
         kept = sums.astype(kind).astype(np.float64)
@@ -185,7 +185,7 @@ def sigmoid_kept_above_0(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all biases times a number that is estimated."""
+    """Predict all biases times an estimated number."""
     truth, seen = (np.where(case.shown, each, 0.0) for each in (case.truth, got))
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0

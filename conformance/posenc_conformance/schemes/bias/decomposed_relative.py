@@ -29,7 +29,7 @@ GRIDS: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = (
 
 
 def between(count: int, rows: int) -> tuple[Index, Index, Floats]:
-    """Find, for each row of a resized table, the two rows that it lies between, and how far."""
+    """Find the two rows that each row of a resized table interpolates, and the second's share."""
     place = np.maximum((np.arange(rows) + 0.5) * count / rows - 0.5, 0)
     near = np.minimum(place.astype(np.int64), count - 1)
     far = np.minimum(near + 1, count - 1)
@@ -43,10 +43,10 @@ def resized(table: Floats, rows: int) -> Floats:
 
 
 def magnitudes(table: Floats, rows: int) -> Floats:
-    """Return what the rounding of a resized table grows with.
+    """Return the magnitudes to which the rounding errors of a resized table are proportional.
 
-    That is the magnitudes of both rows that a row lies between, wherever between them. A table that
-    fits is not resized.
+    They are the sum of the magnitudes of both rows that a row interpolates, whatever their shares.
+    A table of the right length is not resized.
     """
     size = np.abs(table)
     if len(table) == rows:
@@ -56,20 +56,20 @@ def magnitudes(table: Floats, rows: int) -> Floats:
 
 
 def grids(case: Case) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return rows and columns of queries, and of keys."""
+    """Return the rows and columns of queries, and those of keys."""
     given = case.arguments
     return (given["q_height"], given["q_width"]), (given["k_height"], given["k_width"])
 
 
 def distance_rows(queries: int, keys: int) -> Index:
-    """Return the row of the resized table for every place of a query and of a key on an axis."""
+    """Return the row of the resized table for each query and key of one axis: [queries, keys]."""
     i, j = np.arange(queries)[:, None], np.arange(keys)
     return i * max(keys // queries, 1) + (keys - 1 - j) * max(queries // keys, 1)
 
 
 @dataclass(frozen=True)
 class Bias:
-    """What the bias is made of; each field is a place for a mistake."""
+    """The parts of the bias; a mistake replaces one of them."""
 
     q: Floats
     tables: tuple[Floats, Floats]
@@ -93,21 +93,21 @@ class Bias:
 
 
 def right(case: Case) -> Bias:
-    """Return the parts of a case's bias as they should be."""
+    """Return the right parts of a case's bias."""
     given = case.arguments
     return Bias(given["q"], (given["table_h"], given["table_w"]), grids(case))
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Give the shape of the bias: [heads, queries, keys]."""
+    """Return the shape of the bias: [heads, queries, keys]."""
     _, (height, width) = grids(case)
     return *case.arguments["q"].shape[:2], height * width
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of products with all rows that are read.
+    """Return as scale the sum of the magnitudes of the products with all rows read.
 
-    The angle is twice head_dim, and twice the rows of the longest table that is resized.
+    The angle is twice head_dim, plus twice the rows of the longest resized table.
     """
     at = right(case)
     scale = replace(at, q=np.abs(at.q), resize=magnitudes).total()
@@ -120,10 +120,10 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def table_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitudes of both rows that a row lies between.
+    """Return as scale the magnitudes of both rows that a row interpolates.
 
-    The place of a row is off with the table's number of rows. Twice this number stands in place of
-    the angle.
+    The error of a row's place grows with the number of rows of the table. Twice that number serves
+    as the angle.
     """
     table, rows = case.arguments["table"], case.arguments["rows"]
     return ErrorTerms(magnitudes(table, rows), np.asarray(2.0 * len(table)))
@@ -134,8 +134,8 @@ def arrays(
 ) -> ArgumentDict:
     """Make arrays of these sizes.
 
-    ``rows`` is the number of rows of the first table; the second has one more. With 0 both have as
-    many as fit.
+    ``rows`` is the number of rows of the first table; the second has one more. With 0, both tables
+    have the right number.
     """
     sizes = [2 * max(pair) - 1 for pair in zip(q_grid, k_grid, strict=True)]
     high, wide = (rows, rows + 1) if rows else sizes
@@ -151,7 +151,7 @@ def arrays(
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few patches, and tables that fit or that must be resized."""
+    """Draw a few patches, and tables of the right length or of another."""
     q_grid, k_grid = trial.pick.one_of(GRIDS)
     return arrays(
         trial.choose("heads", (2, 1, 3)),
@@ -163,7 +163,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield odd and even grids, square and not, many heads, wide heads and larger images."""
+    """Yield odd and even grids, square and others, many heads, wide heads and larger images."""
     for heads, q_grid, k_grid, head_dim, rows in (
         (1, (1, 1), (1, 1), 1, 0),
         (9, (2, 2), (2, 2), 3, 5),
@@ -178,7 +178,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def table_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a table to be made longer or shorter."""
+    """Draw a table to lengthen or shorten."""
     return {
         "table": fine((trial.choose("n", (5, 1, 2, 9, 13)), trial.choose("head_dim", (3, 1, 8)))),
         "rows": trial.choose("rows", (9, 3, 5, 1, 27)),
@@ -199,7 +199,7 @@ def table_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def constant_tables(trial: Trial) -> None:
-    """Check that tables of equal rows add the product of the query with both rows everywhere."""
+    """Check that tables of equal rows give the product of the query with both rows everywhere."""
     chosen = arguments(trial)
     same = {
         name: np.broadcast_to(chosen[name][:1], chosen[name].shape).copy()
@@ -212,7 +212,7 @@ def constant_tables(trial: Trial) -> None:
 
 
 def rectangles(trial: Trial) -> None:
-    """Check that height and width add up, by four keys at the corners of a rectangle."""
+    """Check that the parts of height and width add up, at four keys that form a rectangle."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     height, width = chosen["k_height"], chosen["k_width"]
@@ -223,7 +223,7 @@ def rectangles(trial: Trial) -> None:
 
 
 def offset_only(trial: Trial) -> None:
-    """Check that for equal queries and as many patches of both only the offset counts."""
+    """Check that the bias of equal queries depends on the offset only, on equal grids."""
     chosen = arguments(trial)
     chosen |= {"k_height": chosen["q_height"], "k_width": chosen["q_width"]}
     chosen["q"] = np.broadcast_to(chosen["q"][:, :1], chosen["q"].shape).copy()
@@ -236,7 +236,7 @@ def offset_only(trial: Trial) -> None:
 
 
 def mirrored_table(trial: Trial) -> None:
-    """Check that resizing a table that is turned upside down turns the result upside down."""
+    """Check that turning the table upside down turns the resized table upside down."""
     chosen = table_arguments(trial)
     y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"table": chosen["table"][::-1].copy()}))
@@ -244,7 +244,7 @@ def mirrored_table(trial: Trial) -> None:
 
 
 def same_table(trial: Trial) -> None:
-    """Check that a table resized to as many rows as it has is not changed."""
+    """Check that resizing a table to its own number of rows does not change it."""
     chosen = table_arguments(trial)
     chosen["rows"] = len(chosen["table"])
     y = trial.answer(**chosen)
@@ -253,7 +253,7 @@ def same_table(trial: Trial) -> None:
 
 
 def constant_table(trial: Trial) -> None:
-    """Check that equal rows stay as they are."""
+    """Check that resizing does not change equal rows."""
     chosen = table_arguments(trial)
     same = np.broadcast_to(chosen["table"][:1], chosen["table"].shape).copy()
     y = trial.answer(**(chosen | {"table": same}))
@@ -261,7 +261,7 @@ def constant_table(trial: Trial) -> None:
 
 
 def instead(words: str, change: Callable[[Case, Bias], Bias]) -> DeviationModel:
-    """Make a model that predicts the bias with one part made otherwise."""
+    """Make a model that predicts the bias with one part changed."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, change(case, right(case)).total())
@@ -270,7 +270,7 @@ def instead(words: str, change: Callable[[Case, Bias], Bias]) -> DeviationModel:
 
 
 def corners_aligned(table: Floats, rows: int) -> Floats:
-    """Resize a table so that the first and the last row stay where they are."""
+    """Resize a table by interpolation that keeps the first and the last row."""
     place = np.linspace(0, len(table) - 1, rows) if rows > 1 else np.zeros(1)
     near = np.minimum(place.astype(np.int64), len(table) - 1)
     far = np.minimum(near + 1, len(table) - 1)
@@ -279,12 +279,12 @@ def corners_aligned(table: Floats, rows: int) -> Floats:
 
 
 def nearest(table: Floats, rows: int) -> Floats:
-    """Resize a table so that each row is a copy of one."""
+    """Resize a table by copying rows."""
     return np.asarray(table[np.arange(rows) * len(table) // rows])
 
 
 def not_resized(table: Floats, rows: int) -> Floats:
-    """Read the table from its start; its last row serves beyond it."""
+    """Read the table from its start, and repeat its last row beyond it."""
     return np.asarray(table[np.minimum(np.arange(rows), len(table) - 1)])
 
 
@@ -309,12 +309,12 @@ def resizing(name: str) -> DeviationModel:
 
 
 def tables_swapped(case: Case, at: Bias) -> Bias:
-    """Use the table of the height for the width, and the reverse."""
+    """Use the table of the height for the width, and vice versa."""
     return replace(at, tables=(at.tables[1], at.tables[0]))
 
 
 def scaled(case: Case, at: Bias) -> Bias:
-    """Divide the queries by the root of their channels."""
+    """Divide the queries by the root of head_dim."""
     return replace(at, q=at.q / at.q.shape[-1] ** 0.5)
 
 
@@ -324,13 +324,13 @@ def reversed_rows(queries: int, keys: int) -> Index:
 
 
 def unscaled_places(queries: int, keys: int) -> Index:
-    """Return the rows if places of queries and keys are taken for places of the same grid."""
+    """Return the rows for queries and keys placed on the same grid."""
     i, j = np.arange(queries)[:, None], np.arange(keys)
     return np.asarray(i - j + keys - 1)
 
 
 def one_axis(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the bias with one of the two tables forgotten."""
+    """Predict the bias of only one of the two tables."""
     at = right(case)
     for number, name in enumerate(("height", "width")):
         tables = [table * (other == number) for other, table in enumerate(at.tables)]

@@ -43,7 +43,7 @@ def unchanged(x: Floats) -> Floats:
 
 
 def given_of(case: Case, lag: Any) -> Floats:
-    """Compute what the network is given of a distance."""
+    """Compute the network's input for a distance."""
     d = np.asarray(lag, dtype=np.float64)
     return np.sign(d) * np.log1p(np.abs(d)) if case.conventions["distance"] == "log" else d
 
@@ -51,7 +51,7 @@ def given_of(case: Case, lag: Any) -> Floats:
 def network(case: Case, given: Floats, activation: Activation = silu, middle: Any = None) -> Floats:
     """Compute the bias that these inputs give, for every head.
 
-    ``middle`` stands for other layers between the first and the last.
+    ``middle`` replaces the layers between the first and the last.
     """
     w_in, b_in, w_mid, b_mid, w_out, b_out = (
         case.arguments[name] for name in ("w_in", "b_in", "w_mid", "b_mid", "w_out", "b_out")
@@ -63,9 +63,9 @@ def network(case: Case, given: Floats, activation: Activation = silu, middle: An
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of magnitudes.
+    """Return the sum of magnitudes, times the number of layers, as scale.
 
-    The roundings of all layers stand in place of the angle.
+    The roundings of all layers serve as the angle.
     """
     w_in, b_in, w_mid, b_mid, w_out, b_out = (
         np.abs(case.arguments[name])
@@ -99,7 +99,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put one query at the end of many keys."""
+    """Place one query at the end of many keys."""
     some = weights_of(
         *(parameters.get(n, d) for n, d in (("heads", 2), ("hidden", 5), ("layers", 1)))
     )
@@ -114,7 +114,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def mirrored(trial: Trial) -> None:
-    """Check that with negated weights of the first layer queries and keys change places."""
+    """Check that negating the weights of the first layer exchanges queries and keys."""
     chosen = arguments(trial)
     chosen["q_len"] = chosen["k_len"]
     trial_scope = trial.scope.parameters.get("q_len")
@@ -129,7 +129,7 @@ def mirrored(trial: Trial) -> None:
 
 
 def own_key(trial: Trial) -> None:
-    """Check that at distance 0 the weights of the first layer do not matter."""
+    """Check that the bias at distance 0 does not depend on the weights of the first layer."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"w_in": fine(chosen["w_in"].shape, 23)}))
@@ -140,7 +140,7 @@ def own_key(trial: Trial) -> None:
 
 
 def output_linear(trial: Trial) -> None:
-    """Check that twice the last layer is twice the bias."""
+    """Check that doubling the last layer doubles the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     doubled = {name: 2 * y.case.arguments[name] for name in ("w_out", "b_out")}
@@ -149,7 +149,7 @@ def output_linear(trial: Trial) -> None:
 
 
 def units_exchanged(trial: Trial) -> None:
-    """Check that units in reverse order in every layer give the same bias."""
+    """Check that reversing the order of the units of every layer does not change the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     turned = {name: chosen[name][..., ::-1].copy() for name in ("w_in", "b_in", "b_mid", "w_out")}
@@ -159,7 +159,7 @@ def units_exchanged(trial: Trial) -> None:
 
 
 def inputs(words: str, made: Callable[[Case, Integers], Any]) -> DeviationModel:
-    """Make a model that predicts the bias for another number for each distance."""
+    """Make a model that predicts the bias for other inputs of the network."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         given = np.asarray(made(case, lags(case)), dtype=np.float64)
@@ -191,7 +191,7 @@ def other_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def activation_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another function between the layers, or one too many."""
+    """Predict another activation between the layers, or one too many."""
     given = given_of(case, lags(case))
     for words, activation in (
         ("ReLU in the place of SiLU", relu),
@@ -203,10 +203,7 @@ def activation_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def layers_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict layers between the first and the last transposed, reversed or left out.
-
-    Or the first of them stands for all.
-    """
+    """Predict the middle layers transposed, reversed or left out, or the first used for all."""
     w_mid, b_mid = case.arguments["w_mid"], case.arguments["b_mid"]
     given = given_of(case, lags(case))
     middle = list(zip(w_mid, b_mid, strict=True))
@@ -235,7 +232,7 @@ def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias if the queries stood at these positions."""
+    """Yield the bias for queries at these positions."""
     yield network(case, given_of(case, lags(case, query)))
 
 

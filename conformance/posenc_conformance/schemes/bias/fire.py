@@ -42,7 +42,7 @@ def c_of(case: Case) -> float:
 
 
 def threshold_of(case: Case) -> float:
-    """Return the position up to which all distances are divided by the same number."""
+    """Return the query position up to which all distances have the same divisor."""
     return float(case.arguments.get("threshold", 512.0))
 
 
@@ -52,17 +52,17 @@ def psi(case: Case, x: Any) -> Floats:
 
 
 def divisor(case: Case, query: Any) -> Floats:
-    """Compute what the distances of each query are divided by."""
+    """Compute the divisor of each query's distances."""
     return psi(case, np.maximum(query, threshold_of(case))) + smallest(case)[0]
 
 
 def smallest(case: Case) -> tuple[float, ...]:
-    """Return what is added to the normaliser, then what a wrong one may have instead."""
+    """Return the addend of the normaliser, then those that a wrong one may have instead."""
     return (EPSILON, 0.0) if case.conventions["normalizer"] == "epsilon" else (0.0,)
 
 
 def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
-    """Compute the bias that the network gives for these inputs, for every head."""
+    """Compute the network's bias for these inputs, for every head."""
     w1, b1, w2, b2 = (case.arguments[name] for name in ("w1", "b1", "w2", "b2"))
     hidden = a[..., None] * w1 + b1
     if relu:
@@ -71,9 +71,9 @@ def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes that the network adds up, and the angle.
+    """Return the sum of the magnitudes of the network's terms as scale, and the angle.
 
-    In place of the angle stand the number of terms and what rounding the network's input costs.
+    The number of terms plus the rounding error of the network's input serves as the angle.
     """
     w1, b1, w2, b2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2", "b2"))
     a, lost = network_input(case)
@@ -85,7 +85,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def network_input(case: Case) -> tuple[Floats, Floats]:
-    """Compute the input of the network, and what rounding costs it, in units of u."""
+    """Compute the input of the network and its rounding error in units of u."""
     lag, whole = distances(case), divisor(case, queries(case))
     a = psi(case, lag) / whole
     return a, (3 * (lag > 0) + 4 * a) / whole + 6 * a
@@ -115,10 +115,10 @@ def gathered(gradient: Floats, inputs: Floats) -> Floats:
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes added up, and the angle.
+    """Return the sum of the terms' magnitudes as scale, and the angle.
 
-    In place of the angle stand the number of terms, three roundings of each, and what the network's
-    input loses, on average over the terms.
+    The sum of three serves as the angle: the number of terms, three roundings per term, and the
+    rounding error of the network's input, on average over the terms.
     """
     size = np.abs(seen_gradient(case))
     w1, b1 = np.abs(case.arguments["w1"]), np.abs(case.arguments["b1"])
@@ -129,7 +129,7 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
-    """Make weights of the network, some of whose units switch on within its range of input."""
+    """Make weights of a network; some of its units switch on within the range of its inputs."""
     return {
         "w1": 2 * fine((hidden,)),
         "b1": fine((hidden,), 13),
@@ -160,7 +160,7 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield many heads, many units, and many queries, also beyond the threshold."""
     for hidden, shape, threshold in ((1, (1, 2, 5), 512.0), (33, (12, 2, 5), 3.0)):
         yield {"gradient": fine(shape, 7), **first_of(hidden), "threshold": threshold}
-    # Of one sign, so that no part of the sum is lost in it unseen.
+    # Of one sign, so that no missing part of the sum goes unnoticed.
     for q_len in (70, 140):
         gradient = np.abs(fine((1, q_len, 140), 7))
         yield {"gradient": gradient, **first_of(2), "threshold": 100.0}
@@ -188,7 +188,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def own_key(trial: Trial) -> None:
-    """Check that every query has the network's answer to 0 at its own key."""
+    """Check that the bias at every query's own key is the network's answer to 0."""
     y = trial.answer(**arguments(trial))
     units = y.given("b1").positive()
     at_zero = (y.given("w2") * units).sum(axis=1) + y.given("b2")
@@ -199,7 +199,7 @@ def own_key(trial: Trial) -> None:
 
 
 def toeplitz_below(trial: Trial) -> None:
-    """Check that up to the threshold the bias depends on the distance alone."""
+    """Check that up to the threshold the bias depends on the distance only."""
     y = trial.answer(**arguments(trial))
     below = queries(y.case)[1:] <= threshold_of(y.case)
     trial.assert_zero(
@@ -209,7 +209,7 @@ def toeplitz_below(trial: Trial) -> None:
 
 
 def threshold_passed(trial: Trial) -> None:
-    """Check that from the threshold on a smaller one gives the same bias."""
+    """Check that the bias from the threshold on does not change with a smaller threshold."""
     chosen = arguments(trial)
     smaller = chosen["threshold"] / 2
     y, other = trial.answer(**chosen), trial.answer(**(chosen | {"threshold": smaller}))
@@ -222,7 +222,7 @@ def threshold_passed(trial: Trial) -> None:
 def unit_interval(trial: Trial) -> None:
     """Check that the network's input grows from 0 at the query to at most 1.
 
-    A network that returns its input shows it.
+    The weights are those of a network that returns its input.
     """
     chosen = arguments(trial)
     heads, hidden = chosen["w2"].shape
@@ -241,14 +241,14 @@ def unit_interval(trial: Trial) -> None:
 
 
 def silent_units(trial: Trial) -> None:
-    """Check that only the second bias is left if all units stay below 0 for all inputs."""
+    """Check that the result is ``b2`` if all units are below 0 for all inputs."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | {"b1": np.full(chosen["b1"].shape, -2.0)}))
     trial.assert_zero(y - y.given("b2")[:, None, None], "units below 0 contribute to the bias")
 
 
 def output_linear(trial: Trial) -> None:
-    """Check that twice the second layer gives twice the bias."""
+    """Check that doubling the second layer doubles the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     doubled = {name: 2 * y.case.arguments[name] for name in ("w2", "b2")}
@@ -271,10 +271,7 @@ def vjp_adjoint(trial: Trial) -> None:
 
 
 def vjp_of_bias(trial: Trial) -> None:
-    """Check that the last column is the sum of the gradient that came in.
-
-    Pairs that are masked do not count.
-    """
+    """Check that the last column is the sum of the gradient over the pairs that are not masked."""
     y = trial.answer(**vjp_arguments(trial))
     trial.assert_zero(
         y[:, -1] - y.known(seen_gradient(y.case)).sum(axis=(1, 2)),
@@ -283,25 +280,25 @@ def vjp_of_bias(trial: Trial) -> None:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias of queries that stand at these positions."""
+    """Yield the bias for queries at these positions."""
     yield network(case, psi(case, distances(case, query)) / divisor(case, query))
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """Compute the bias with a shift added to all distances."""
+    """Compute the bias with ``shift`` added to all distances."""
     query = queries(case)
     return network(case, psi(case, distances(case, query + shift)) / divisor(case, query))
 
 
 def from_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict queries that are counted from 1, but only in the normaliser."""
+    """Predict queries counted from 1 in the normaliser only."""
     query = queries(case)
     bias = network(case, psi(case, distances(case)) / divisor(case, query + 1))
     yield Prediction("matches queries counted from 1 in the normalizer", bias)
 
 
 def without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a normaliser of the query's own position, without the threshold."""
+    """Predict a normaliser from the query's own position, without the threshold."""
     query = queries(case)
     for small in smallest(case):
         whole = np.where(query > 0, psi(case, query) + small, 1.0)
@@ -325,7 +322,7 @@ def one_normalizer(case: Case, got: Floats) -> Iterator[Prediction]:
 def ratio_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict inputs of the network that are not a ratio of logarithms, or have no c.
 
-    They are distances without logarithms, a difference of logarithms, logarithms without c, or
+    These are distances without logarithms, a difference of logarithms, logarithms without c, or
     logarithms without a normaliser.
     """
     query = queries(case)
@@ -368,7 +365,7 @@ def narrow_input(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def gradient_of(case: Case, a: Floats, *, relu: bool = True) -> Floats:
-    """Compute the gradient that these inputs of the network give."""
+    """Compute the gradient for these inputs of the network."""
     hidden = a[..., None] * case.arguments["w1"] + case.arguments["b1"]
     return gathered(seen_gradient(case), with_bias(np.maximum(hidden, 0) if relu else hidden))
 
@@ -380,7 +377,7 @@ def gradient_without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a normaliser of the query's own position, or of the threshold alone."""
+    """Predict a normaliser from the query's own position only, or from the threshold only."""
     query = queries(case)
     logarithms = psi(case, distances(case))
     alone = logarithms / np.where(query > 0, psi(case, query), 1.0)
@@ -390,7 +387,7 @@ def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict keys after the query taken along, as if they were its own, or by their distance."""
+    """Predict keys after the query included, with distance 0 or with their own."""
     by_distance = psi(case, np.abs(lags(case))) / divisor(case, queries(case))
     for words, a in (("", network_input(case)[0]), (", by their distance", by_distance)):
         output = gathered(case.arguments["gradient"], with_bias(first_layer(case, a)))

@@ -27,7 +27,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def per_head(case: Case, name: str) -> Floats:
-    """Return the numbers of the heads, to be multiplied with distances."""
+    """Return the parameter ``name`` of each head, to broadcast with distances: [heads, 1, 1]."""
     values: Floats = case.arguments[name][:, None, None]
     return values
 
@@ -41,7 +41,7 @@ def kernel(case: Case, distance: Floats) -> Floats:
 
 
 def derivatives(case: Case, distance: Floats) -> tuple[Floats, Floats]:
-    """Compute the derivatives of the bias by r1 and by r2 at these distances."""
+    """Compute the derivatives of the bias with respect to r1 and r2 at these distances."""
     r1, r2 = per_head(case, "r1"), per_head(case, "r2")
     if case.conventions["form"] == "log":
         return -np.log1p(r2 * distance), -r1 * distance / (1 + r2 * distance)
@@ -50,15 +50,15 @@ def derivatives(case: Case, distance: Floats) -> tuple[Floats, Floats]:
 
 
 def gathered(gradient: Floats, by_number: tuple[Floats, Floats]) -> Floats:
-    """Sum the gradient times the derivative, for both numbers: [2, heads]."""
+    """Sum the gradient times the derivative, for both parameters: [2, heads]."""
     return np.stack([(gradient * each).sum(axis=(1, 2)) for each in by_number])
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes added up, and the angle.
+    """Return the sum of the terms' magnitudes as scale, and the angle.
 
-    In place of the angle stand the number of terms, four roundings of each, and what is lost inside
-    the logarithm or in the exponent of the power, on average over the terms.
+    The sum of three serves as the angle: the number of terms, four roundings per term, and the
+    error inside the logarithm or in the exponent of the power, on average over the terms.
     """
     distance, r2 = distances(case), per_head(case, "r2")
     size, away = np.abs(seen_gradient(case)), np.maximum(distance, 1)
@@ -73,10 +73,10 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitude of the bias, and the angle.
+    """Return the magnitude of the bias as scale, and the angle.
 
-    In place of the angle stands what is lost before the logarithm, or in the exponent of the power.
-    It is relative to the scale.
+    The error inside the logarithm, or in the exponent of the power, relative to the scale, serves
+    as the angle.
     """
     distance, r2 = distances(case), per_head(case, "r2")
     away = np.maximum(distance, 1)
@@ -86,9 +86,9 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def of_heads(heads: int, small: float = 1.0) -> dict[str, Floats]:
-    """Make numbers for each head.
+    """Make the parameters of each head.
 
-    r1 goes from 0.34 to 1.76, and r2 from 0.19 to 1.61, or is much smaller.
+    r1 ranges from 0.34 to 1.76, and r2 from 0.19 to 1.61, times ``small``.
     """
     return {"r1": 1.05 + fine((heads,)), "r2": (0.9 + fine((heads,), 31)) * small}
 
@@ -126,25 +126,25 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def by_distance(trial: Trial, **chosen: Any) -> Answer:
-    """Ask for the biases of the last query, by growing distance: [heads, k_len]."""
+    """Return the answer's biases of the last query, by growing distance: [heads, k_len]."""
     return trial.answer(**chosen)[:, -1, ::-1]
 
 
 def zero_diagonal(trial: Trial) -> None:
-    """Check that a query loses nothing at its own key."""
+    """Check that the bias is exactly 0 at the query's own key."""
     y = trial.answer(**arguments(trial))
     wrong = (lags(y.case) == 0) & (y.values != 0)
     trial.assert_none(y, wrong, "the bias is not 0 at the query's own key")
 
 
 def decreasing(trial: Trial) -> None:
-    """Check that a key farther away never has a larger bias."""
+    """Check that the bias never increases with the distance."""
     y = by_distance(trial, **arguments(trial))
     trial.assert_zero((y[:, 1:] - y[:, :-1]).positive(), "the bias grows with distance")
 
 
 def proportional(trial: Trial) -> None:
-    """Check that twice r1 gives twice the bias."""
+    """Check that doubling r1 doubles the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     twice = trial.answer(**(chosen | {"r1": 2 * y.case.arguments["r1"]}))
@@ -161,9 +161,9 @@ def product_inside(trial: Trial) -> None:
 
 
 def slowing(trial: Trial) -> None:
-    """Check that the loss of the logarithm grows more and more slowly.
+    """Check that the logarithm's bias decreases ever more slowly with the distance.
 
-    Second differences of the bias are not negative then.
+    Its second differences are then not negative.
     """
     y = by_distance(trial, **arguments(trial))
     bend = 2 * y[:, 1:-1] - y[:, 2:] - y[:, :-2]
@@ -171,7 +171,7 @@ def slowing(trial: Trial) -> None:
 
 
 def linear(trial: Trial) -> None:
-    """Check that a power of 1 is ALiBi with slope r1."""
+    """Check that a power of 1 gives ALiBi with slope r1."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | {"r2": np.ones(chosen["r2"].shape)}))
     trial.assert_zero(y + per_head(y.case, "r1") * distances(y.case), "r2 = 1 is not linear")
@@ -190,7 +190,7 @@ def multiplicative(trial: Trial) -> None:
 def vjp_of_r1(trial: Trial) -> None:
     """Check that r1 times its gradient is the sum of the gradient times the bias.
 
-    That is so because the bias is proportional to r1.
+    It is because the bias is proportional to r1.
     """
     y = trial.answer(**vjp_arguments(trial))
     products = y.known(seen_gradient(y.case)) * kernel(y.case, distances(y.case))
@@ -201,7 +201,7 @@ def vjp_of_r1(trial: Trial) -> None:
 
 
 def letters_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict r1 and r2 in each other's place."""
+    """Predict r1 and r2 exchanged."""
     r1, r2 = per_head(case, "r1"), per_head(case, "r2")
     distance = distances(case)
     swapped = (
@@ -244,7 +244,7 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def clamped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers held within bounds of the other form."""
+    """Predict parameters clipped to the bounds of the other form."""
     least, most = 0.01, 1.0
     for name in ("r1", "r2"):
         within = np.clip(case.arguments[name], least, most)
@@ -253,19 +253,19 @@ def clamped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def parameters_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the two gradients in each other's place."""
+    """Predict the two gradients exchanged."""
     yield Prediction("matches the gradients of r1 and r2 exchanged", case.truth[::-1])
 
 
 def mask_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict keys after the query taken along, by the magnitude of their distance."""
+    """Predict keys after the query included, by the magnitude of their distance."""
     by_number = derivatives(case, np.abs(lags(case)))
     output = gathered(case.arguments["gradient"], by_number)
     yield Prediction("matches keys after the query taken along", output)
 
 
 def chain_rule_broken(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the derivative by r2 of something like the kernel."""
+    """Predict wrong derivatives of the kernel with respect to r2."""
     r1, r2, distance = per_head(case, "r1"), per_head(case, "r2"), distances(case)
     by_r1, by_r2 = derivatives(case, distance)
     if case.conventions["form"] == "log":

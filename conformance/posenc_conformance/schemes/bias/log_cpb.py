@@ -25,12 +25,12 @@ ROUNDINGS = 4
 
 
 def normalized(case: Case) -> bool:
-    """Say whether offsets are measured by a window."""
+    """Return whether offsets are measured in units of a window."""
     return case.conventions["coordinates"] == "normalized"
 
 
 def through_sigmoid(case: Case) -> bool:
-    """Say whether the bias is 16 times a sigmoid."""
+    """Return whether the bias is 16 times a sigmoid."""
     return case.conventions.get("output") == "sigmoid"
 
 
@@ -41,9 +41,9 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def pretrained(case: Case) -> tuple[int, int]:
-    """Return the numbers of patches of the window that offsets are measured by.
+    """Return the numbers of patches along both axes of the window that offsets are measured by.
 
-    It is the window itself unless another one is named.
+    It is the window itself unless the call names another one.
     """
     names = ("pretrained_height", "pretrained_width")
     high, wide = (
@@ -61,13 +61,13 @@ def offsets(case: Case) -> Offsets:
 
 
 def logarithm(case: Case, part: Floats) -> Floats:
-    """Compute the logarithm of what is measured, with its sign."""
+    """Compute the signed logarithm of measured offsets."""
     whole = np.log(REACH) if normalized(case) else 1.0
     return np.asarray(np.sign(part) * np.log1p(np.abs(part)) / whole)
 
 
 def measured(case: Case, given: Offsets, divisors: Sides | None = None) -> Offsets:
-    """Measure offsets in units of a window, times 8, if that is the form."""
+    """Measure offsets in units of a window, times 8, if the convention is to normalise."""
     if not normalized(case):
         return given
     down, right = divisors or [max(size - 1.0, 1.0) for size in pretrained(case)]
@@ -75,13 +75,13 @@ def measured(case: Case, given: Offsets, divisors: Sides | None = None) -> Offse
 
 
 def coordinates(case: Case) -> Offsets:
-    """Compute what the network is given, for every row of the table."""
+    """Compute the network's inputs for every row of the table."""
     down, right = measured(case, offsets(case))
     return logarithm(case, down), logarithm(case, right)
 
 
 def answers(case: Case, given: Offsets, *, relu: bool = True) -> Floats:
-    """Compute the network's answer, for every head and row."""
+    """Compute the network's answer: [heads, rows]."""
     w1, b1, w2 = (case.arguments[name] for name in ("w1", "b1", "w2"))
     hidden = np.stack(given, axis=-1) @ w1.T + b1
     return np.asarray(w2 @ (np.maximum(hidden, 0) if relu else hidden).T)
@@ -98,28 +98,28 @@ def spread(case: Case, table: Floats, rows: Index | None = None) -> Floats:
 
 
 def biases(case: Case, given: Offsets, rows: Index | None = None) -> Floats:
-    """Compute the bias that these coordinates give."""
+    """Compute the bias for these coordinates."""
     found = answers(case, given)
     return spread(case, 16 * sigmoid(found) if through_sigmoid(case) else found, rows)
 
 
 def result(case: Case, given: Offsets) -> Floats:
-    """Compute what a call with these coordinates returns."""
+    """Compute the result of the case's call for these coordinates."""
     if case.call.name == "log_cpb_coordinates":
         return np.stack(given, axis=-1)
     return biases(case, given)
 
 
 def lost(case: Case, given: Offsets) -> Floats:
-    """Compute what coordinates lose, in units of u: [rows, 2]."""
+    """Compute the rounding error of coordinates, in units of u: [rows, 2]."""
     place = np.abs(np.stack(given, axis=-1))
     return np.asarray(4 * place + (place > 0) * normalized(case))
 
 
 def coordinate_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the magnitude, and the angle.
+    """Return the magnitude as scale, and the angle.
 
-    In place of the angle stands what coordinates lose, relative to the scale.
+    The rounding error of the coordinates, relative to the scale, serves as the angle.
     """
     given = coordinates(case)
     scale = np.abs(np.stack(given, axis=-1))
@@ -127,9 +127,9 @@ def coordinate_terms(case: Case) -> ErrorTerms:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of magnitudes, and the angle.
+    """Return the sum of magnitudes as scale, and the angle.
 
-    If there is a sigmoid, the scale is what it makes of that sum.
+    A sigmoid transforms the scale as well.
     """
     given = coordinates(case)
     w1, b1, w2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2"))
@@ -146,12 +146,12 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
-    """Make weights of the network, some of whose units switch on within its range of input."""
+    """Make weights of a network; some of its units switch on within the range of its inputs."""
     return {"w1": fine((hidden, 2)), "b1": fine((hidden,), 13), "w2": fine((heads, hidden), 29)}
 
 
 def sized(height: int, width: int, before: tuple[int, int] = (0, 0)) -> dict[str, int]:
-    """Return the sizes of a window and of that of pre-training."""
+    """Return the sizes of a window and of the window of pre-training."""
     return {
         "height": height,
         "width": width,
@@ -161,7 +161,7 @@ def sized(height: int, width: int, before: tuple[int, int] = (0, 0)) -> dict[str
 
 
 def windows(trial: Trial) -> ArgumentDict:
-    """Draw a small window, and one of pre-training that is another or the same."""
+    """Draw a small window, and the same or another window of pre-training."""
     return sized(*trial.pick.one_of(WINDOWS), trial.pick.one_of(((0, 0), (3, 4), (2, 2))))
 
 
@@ -186,7 +186,7 @@ def window_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield the windows of ``window_sizes``, many heads, and as many units as released models."""
+    """Yield the windows of ``window_sizes``, many heads, and the 512 units of released models."""
     for some in window_sizes(case):
         yield {**layers(2, 5), **some}
     for heads, hidden in ((33, 1), (1, 33), (3, 512)):
@@ -194,7 +194,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def offset_only(trial: Trial) -> None:
-    """Check that queries and keys at the same offset have the same number."""
+    """Check that queries and keys at the same offset have the same bias."""
     y = trial.answer(**arguments(trial))
     rows = window(y.case).rows()
     _, first, group = np.unique(rows, return_index=True, return_inverse=True)
@@ -203,10 +203,7 @@ def offset_only(trial: Trial) -> None:
 
 
 def axes_exchanged(trial: Trial) -> None:
-    """Check that exchanging height and width exchanges the patches.
-
-    They are exchanged in the window and in w1.
-    """
+    """Check that exchanging height and width, in the window and in w1, exchanges the patches."""
     chosen = arguments(trial)
     turned = sized(
         chosen["width"],
@@ -223,7 +220,7 @@ def axes_exchanged(trial: Trial) -> None:
 
 
 def upside_down(trial: Trial) -> None:
-    """Check that the opposite signs in w1 exchange queries and keys."""
+    """Check that negating w1 exchanges queries and keys."""
     chosen = arguments(trial)
     one, other = trial.answer(**chosen), trial.answer(**(chosen | {"w1": -chosen["w1"]}))
     trial.assert_zero(
@@ -232,7 +229,7 @@ def upside_down(trial: Trial) -> None:
 
 
 def silent_units(trial: Trial) -> None:
-    """Check that units below 0 leave what an answer of 0 gives."""
+    """Check that with all units below 0 the bias is that of an answer of 0."""
     chosen = arguments(trial)
     silent = {"w1": 0 * chosen["w1"], "b1": np.full(chosen["b1"].shape, -1.0)}
     y = trial.answer(**(chosen | silent))
@@ -241,10 +238,7 @@ def silent_units(trial: Trial) -> None:
 
 
 def cropped(trial: Trial) -> None:
-    """Check that a smaller window has the same biases.
-
-    The window of pre-training stays the same.
-    """
+    """Check that a smaller window has the same biases, with the same window of pre-training."""
     chosen = arguments(trial)
     chosen |= {"pretrained_height": 4, "pretrained_width": 3}
     whole = trial.answer(**chosen)
@@ -268,7 +262,7 @@ def odd(trial: Trial) -> None:
 
 
 def corner(trial: Trial) -> None:
-    """Check that the greatest offset of pre-training has the coordinate log2(9) / 3."""
+    """Check that the largest offset of pre-training has the coordinate log2(9) / 3."""
     height, width = trial.pick.one_of(WINDOWS)
     y = trial.answer(**sized(height, width))
     trial.assert_zero(
@@ -289,7 +283,7 @@ def axes_apart(trial: Trial) -> None:
 
 
 def given_by(changes: Callable[[Case], Change]) -> DeviationModel:
-    """Make a model of the results of other coordinates."""
+    """Make a model of the results for other coordinates."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, found in changes(case):
@@ -309,7 +303,7 @@ def divided(case: Case, high: float, wide: float) -> Offsets:
 
 
 def window_for_pretrained(case: Case) -> Change:
-    """Predict offsets measured by the window itself, where another one is named."""
+    """Predict offsets measured by the window itself, where the call names another one."""
     if normalized(case) and pretrained(case) != sides(case):
         high, wide = (max(side - 1.0, 1.0) for side in sides(case))
         yield "matches offsets measured by the window itself", divided(case, high, wide)
@@ -318,8 +312,8 @@ def window_for_pretrained(case: Case) -> Change:
 def other_divisors(case: Case) -> Change:
     """Predict offsets with other divisors.
 
-    They are sizes in place of sizes less one, twice the size less one, half the size, the size of
-    one axis for both, or none.
+    These are the size instead of the size less one, twice the size less one, half the size, the
+    size of one axis for both, or none.
     """
     if not normalized(case):
         return
@@ -381,7 +375,7 @@ def linear(case: Case) -> Change:
 
 
 def unsigned(case: Case) -> Change:
-    """Predict distances in the place of offsets."""
+    """Predict distances instead of offsets."""
     down, right = coordinates(case)
     yield "matches distances in the place of offsets", (np.abs(down), np.abs(right))
 
@@ -424,7 +418,7 @@ def listed_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_outputs(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the answer without a sigmoid, or with another one."""
+    """Predict the network's answer without a sigmoid, or with another function."""
     found = answers(case, coordinates(case))
     for words, output in (
         ("the network's answer without a sigmoid", found),
@@ -444,7 +438,7 @@ def without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow(case: Case) -> Change:
-    """Predict coordinates, or what their logarithm is taken of, in a narrow dtype."""
+    """Predict coordinates, or the arguments of their logarithms, in a narrow dtype."""
     parts, right = measured(case, offsets(case)), coordinates(case)
     for dtype in ("bfloat16", "float16"):
         held = round_to(right[0], dtype), round_to(right[1], dtype)
@@ -454,12 +448,12 @@ def narrow(case: Case) -> Change:
 
 
 def table_shape(case: Case) -> tuple[int, ...]:
-    """Return the shape, with a row for each offset."""
+    """Return the shape [offsets, 2]."""
     return window(case).count, 2
 
 
 def bias_shape(case: Case) -> tuple[int, ...]:
-    """Return the numbers of heads, queries and keys."""
+    """Return the shape [heads, queries, keys]."""
     tokens = int(np.prod(sides(case)))
     return case.arguments["w2"].shape[0], tokens, tokens
 

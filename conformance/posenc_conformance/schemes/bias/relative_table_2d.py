@@ -16,13 +16,13 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 Index = npt.NDArray[np.int64]
 LARGEST_WINDOW = 64
-"""The most rows or columns of patches that are looked for in a saved array."""
+"""The largest number of rows or columns of patches that identification tries."""
 WINDOWS = ((2, 3), (3, 2), (2, 2), (1, 4), (5, 3))
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window of patches, and the rows of the table that they read, rightly or by mistake."""
+    """A window of patches, and the table rows that they read, right or wrong."""
 
     height: int
     width: int
@@ -41,7 +41,7 @@ class Window:
 
     @property
     def count(self) -> int:
-        """The number of rows for patches."""
+        """The number of table rows for patches."""
         return (2 * self.height - 1) * (2 * self.width - 1)
 
 
@@ -51,12 +51,12 @@ def window(case: Case) -> Window:
 
 
 def has_class(case: Case) -> bool:
-    """Say whether a class token comes first."""
+    """Return whether a class token comes first."""
     return case.conventions["class_token"] == "first"
 
 
 def with_class(case: Case, patches: Index, extra: tuple[int, int, int] = (0, 1, 2)) -> Index:
-    """Add the rows of a class token, if there is one: as query, as key, as both."""
+    """Add the rows of a class token, if there is one: as query, as key and as both."""
     if not has_class(case):
         return patches
     tokens = len(patches) + 1
@@ -69,7 +69,7 @@ def with_class(case: Case, patches: Index, extra: tuple[int, int, int] = (0, 1, 
 
 
 def result(case: Case, rows: Index) -> Floats:
-    """Compute what a call returns that reads these rows; rows beyond the table wrap around."""
+    """Compute the result of a call that reads these rows; rows beyond the table wrap around."""
     if case.call.name == "relative_table_2d_rows":
         return np.asarray(rows, dtype=np.float64)
     table = case.arguments["table"]
@@ -91,7 +91,7 @@ def arrays(heads: int, height: int, width: int, extra: int) -> ArgumentDict:
 
 
 def extra_of(trial: Trial) -> int:
-    """Return the number of rows for a class token."""
+    """Return the number of table rows for a class token."""
     return 3 * (trial.subject.combination.conventions["class_token"] == "first")
 
 
@@ -129,7 +129,7 @@ def row_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def patches_of(case: Case, values: Floats) -> Floats:
-    """Return values without those of the class token."""
+    """Return the values without those of the class token."""
     return values[..., 1:, 1:] if has_class(case) else values
 
 
@@ -151,9 +151,9 @@ def trial_arguments(trial: Trial) -> ArgumentDict:
 
 
 def upside_down(trial: Trial) -> None:
-    """Check that the table upside down gives the result transposed.
+    """Check that turning the table upside down transposes the result.
 
-    Only the part of the table for patches is turned, and only patches are compared.
+    Turn only the part of the table for patches, and compare only patches.
     """
     chosen = arguments(trial)
     count = len(chosen["table"]) - extra_of(trial)
@@ -186,7 +186,7 @@ def every_row(trial: Trial) -> None:
 
 
 def class_rows(trial: Trial) -> None:
-    """Check that the class token reads the three rows behind those of the patches."""
+    """Check that the class token reads the three rows after those of the patches."""
     answer = trial.answer(**row_arguments(trial))
     rows, count = answer.values, window(answer.case).count
     wrong = np.concatenate(
@@ -233,7 +233,7 @@ def transposed(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def other_strides(case: Case) -> Iterator[tuple[str, Index]]:
-    """Predict another number of rows between offsets one apart in height."""
+    """Predict another number of rows between offsets that differ by one in height."""
     at = window(case)
     for stride in (
         2 * at.height - 1,
@@ -251,12 +251,12 @@ def other_strides(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def unsigned(case: Case) -> Iterator[tuple[str, Index]]:
-    """Predict distances in the place of offsets."""
+    """Predict distances instead of offsets."""
     yield "matches distances, not offsets", with_class(case, window(case).rows(np.abs, np.abs))
 
 
 def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
-    """Predict negative numbers used as indices from the end."""
+    """Predict offsets used as they are, negative ones as indices from the end."""
     at = window(case)
     middle = (at.height - 1) * (2 * at.width - 1) + at.width - 1
     found = with_class(case, at.rows() - middle)
@@ -268,7 +268,7 @@ def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def class_exchanged(case: Case) -> Iterator[tuple[str, Index]]:
-    """Predict the three rows behind in another order, or before the others."""
+    """Predict the class token's three rows in another order, or before those of the patches."""
     if has_class(case):
         rows = window(case).rows()
         yield (
@@ -285,7 +285,7 @@ def class_exchanged(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def resampled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a table taken for one of columns first, and stretched over the window."""
+    """Predict a table read with columns first, then stretched to the window."""
     if case.call.name == "relative_table_2d_rows":
         return
     at, table = window(case), case.arguments["table"]
@@ -318,9 +318,9 @@ SHARED: Mapping[str, DeviationModel] = {
 
 
 def saved_rows(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Yield each height and width that fit an array of rows, one for each two tokens.
+    """Yield each height and width that fit an array of rows: [tokens, tokens].
 
-    They have as many patches as there are tokens, or one less.
+    All tokens are patches, or all but a class token.
     """
     if array.ndim != 2 or array.dtype.kind not in "iu" or len(set(array.shape)) > 1:
         return

@@ -36,18 +36,18 @@ def frequencies(case: Case, step: float = 2.0, count: int | None = None) -> Floa
 
 
 def at_own_key(case: Case) -> float:
-    """Return what is subtracted from every sum."""
+    """Return the number subtracted from every sum: dim/2 if the own key has no bias, else 0."""
     return float(half_of(case)) if case.conventions["own_key"] == "zero" else 0.0
 
 
 def numbers(case: Case) -> Floats:
-    """Compute the numbers that heads divide by: [heads, 1, 1]."""
+    """Compute the divisor of each head: [heads, 1, 1]."""
     heads = case.arguments["heads"]
     return np.asarray(8 * np.arange(1, heads + 1)[:, None, None] / heads)
 
 
 def biased(case: Case, sums: Floats, by: Floats | None = None) -> Floats:
-    """Compute the bias that these dot products, [q_len, k_len], would give."""
+    """Compute the bias for these dot products: [q_len, k_len]."""
     return np.asarray((sums - at_own_key(case)) / (numbers(case) if by is None else by))
 
 
@@ -58,9 +58,9 @@ def sums_of(case: Case, lag: Any, w: Floats | None = None) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the number of cosines over the number of the head, and the angle.
+    """Return the number of cosines over the divisor of the head as scale, and the angle.
 
-    What is subtracted from the sums adds as much again to the scale.
+    Subtracting a number from the sums doubles the scale.
     """
     half, w = half_of(case), frequencies(case)
     parts = 2.0 if case.conventions["own_key"] == "zero" else 1.0
@@ -88,7 +88,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def symmetric(trial: Trial) -> None:
-    """Check that queries and keys may change places."""
+    """Check that exchanging queries and keys does not change the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     few = chosen["q_len"]
@@ -132,7 +132,7 @@ def by_sums(words: str, made: Callable[[Case], Floats]) -> DeviationModel:
 def cosine_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sums of angles, without cosines.
 
-    The angles are of either sign or none. The sums are over all frequencies or one less.
+    The angles have either sign, or are magnitudes. The sums are over all frequencies or one less.
     """
     for count in (half_of(case), half_of(case) - 1):
         total = frequencies(case, count=count).sum()
@@ -141,7 +141,7 @@ def cosine_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frequency_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the lowest frequency left out, or the highest."""
+    """Predict the lowest or the highest frequency left out."""
     w = frequencies(case)
     for words, some in (("lowest", w[:-1]), ("highest", w[1:])):
         sums = sums_of(case, lags(case), some)
@@ -149,7 +149,7 @@ def frequency_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def head_number_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict other numbers for heads to divide by."""
+    """Predict other divisors of the heads."""
     right = numbers(case)
     sums = sums_of(case, lags(case))
     for words, by in (
@@ -164,7 +164,7 @@ def head_number_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def exponent_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict i/dim or 4i/dim as exponents in the place of 2i/dim."""
+    """Predict exponents i/dim or 4i/dim instead of 2i/dim."""
     for step in (1.0, 4.0):
         sums = sums_of(case, lags(case), frequencies(case, step))
         yield Prediction(f"matches exponents of {step:g} i/dim", biased(case, sums))
@@ -179,7 +179,7 @@ def averaged(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def sines_alone(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the dot products of sines alone."""
+    """Predict the dot products of sines only."""
     keys = np.arange(case.parameter("k_len"))
     w = frequencies(case)
     query, key = (np.sin(each[..., None] * w) for each in (queries(case)[:, 0], keys))
@@ -195,12 +195,12 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias that queries at these positions would have."""
+    """Yield the bias for queries at these positions."""
     yield biased(case, sums_of(case, lags(case, query)))
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """Compute the bias with so much added to all distances."""
+    """Compute the bias with ``shift`` added to all distances."""
     return biased(case, sums_of(case, lags(case) + shift))
 
 

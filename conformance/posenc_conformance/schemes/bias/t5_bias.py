@@ -51,14 +51,15 @@ SAVED = (
     (320, 800),
     (16, 64),
 )
-"""Sizes met in models, to be tried on the arrays that models save."""
+"""Sizes found in models, to try on their saved arrays."""
 LOOSE = ((64, 512),)
-"""Sizes at which honest logarithms lose a whole number. At the configurations below none does."""
+"""Sizes at which the logarithms of a correct implementation may miss a whole number, unlike at the
+configurations below."""
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 
 
 def sizes(trial: Trial) -> ArgumentDict:
-    """Draw a number of buckets and a largest distance, as the claim allows."""
+    """Draw a number of buckets and a largest distance that the claim allows."""
     claimed = trial.scope.parameters
     buckets = dict.fromkeys(claimed.get("num_buckets", [each for each, _ in CONFIGURATIONS]))
     distances = dict.fromkeys(claimed.get("max_distance", [each for _, each in CONFIGURATIONS]))
@@ -69,7 +70,7 @@ def sizes(trial: Trial) -> ArgumentDict:
 
 
 def bucket_arguments(trial: Trial) -> ArgumentDict:
-    """Draw sizes for all distances from -200 to 200, as far as positions are claimed."""
+    """Draw sizes for all distances from -200 to 200, at most the largest claimed position."""
     reach = min(REACH, trial.scope.max_position)
     return {"relative_position": np.arange(-reach, reach + 1), **sizes(trial)}
 
@@ -101,7 +102,7 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach every distance that a model meets, and some far beyond."""
+    """Reach every distance found in models, and some far beyond."""
     near = np.arange(min(largest, 4096) + 1)
     far = 2 ** np.arange(12, 32)
     distances = np.concatenate([near, far[far <= largest]])
@@ -112,7 +113,7 @@ def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield every configuration, over distances beyond the last bucket.
 
-    One more has buckets for hardly any distance.
+    Also yield sizes with hardly any distance per bucket, and those of LOOSE.
     """
     for buckets, distance in (*CONFIGURATIONS, (16, 9), *LOOSE):
         relative = np.arange(-distance - 72, distance + 73)
@@ -141,10 +142,10 @@ def one_side(case: Case) -> int:
 
 
 def bucket_terms(case: Case) -> ErrorTerms:
-    """Give terms that grant nothing, except one bucket where a logarithm is a whole number.
+    """Return terms with bound 0, or with a bound of one bucket where a logarithm is whole.
 
-    One bucket is granted at other sizes than the configurations, unless the truth is printed. The
-    bound is A s v + B s u times what stands for the angle, and v is 0.
+    The bound of one bucket is only for sizes other than the configurations, unless the truth is
+    printed. The bound is A s v + B s u times the angle term, and v is 0.
     """
     buckets, distance = case.arguments["num_buckets"], case.arguments["max_distance"]
     if case.printed is not None or (buckets, distance) in (*CONFIGURATIONS, (16, 9)):
@@ -158,7 +159,7 @@ def bucket_terms(case: Case) -> ErrorTerms:
 
 
 def bucket_range(trial: Trial) -> None:
-    """Check that all buckets are in the table."""
+    """Check that all buckets are from 0 to num_buckets - 1."""
     answer = trial.answer(**bucket_arguments(trial))
     buckets = answer.case.arguments["num_buckets"]
     trial.assert_none(
@@ -167,14 +168,14 @@ def bucket_range(trial: Trial) -> None:
 
 
 def monotone(trial: Trial) -> None:
-    """Check that a key farther into the past never has a lower bucket."""
+    """Check that the bucket never decreases with the distance into the past."""
     answer = trial.answer(**bucket_arguments(trial))
     past = answer.values[answer.case.arguments["relative_position"] <= 0][::-1]
     trial.assert_none(answer, np.diff(past) < 0, "a larger distance has a lower bucket")
 
 
 def near_exactly(trial: Trial) -> None:
-    """Check that distances below half of the buckets of their side have one each."""
+    """Check that distances below half the number of buckets of their side have one bucket each."""
     answer = trial.answer(**bucket_arguments(trial))
     relative = answer.case.arguments["relative_position"]
     near = (relative <= 0) & (-relative < one_side(answer.case) // 2)
@@ -212,7 +213,7 @@ def far_together(trial: Trial) -> None:
 
 
 def buckets_of(case: Case) -> Case:
-    """Return the bucket case behind a bias case, or behind a gradient of a bias."""
+    """Return the case of the buckets that a case of a bias, or of its gradient, uses."""
     arguments = {
         "relative_position": -lags(case),
         "num_buckets": case.parameter("num_buckets"),
@@ -229,7 +230,7 @@ def rows_of(case: Case) -> Integers:
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict query minus key for key minus query."""
+    """Predict query minus key instead of key minus query."""
     yield from predict_case(
         case.with_arguments(relative_position=-case.arguments["relative_position"]),
         "matches distances of the opposite sign (query minus key)",
@@ -259,7 +260,7 @@ def other_distance(case: Case, got: Floats) -> Iterator[Prediction]:
 def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, Floats]:
     """Compute wide * ln(ratio)/ln(limit) in a narrow dtype, in several ways.
 
-    The keys of the result say what is rounded to the dtype.
+    The keys of the result name the values rounded to the dtype.
     """
 
     def narrow(values: Any) -> Floats:
@@ -279,7 +280,7 @@ def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, 
 def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the formula of the paper with an inexact logarithm.
 
-    The logarithm is in a narrow dtype, or rounded to the nearest bucket instead of cut.
+    The logarithm is in a narrow dtype, or rounded to the nearest bucket instead of truncated.
     """
     relative = case.arguments["relative_position"]
     two_sided = case.conventions["direction"] == "bidirectional"
@@ -306,7 +307,7 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def through_buckets(model: Any) -> Any:
-    """Make a model that predicts the bias from the same mistake of the buckets."""
+    """Make a model that predicts the bias from the buckets of a model of wrong buckets."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         last = len(case.arguments["table"]) - 1
@@ -318,7 +319,7 @@ def through_buckets(model: Any) -> Any:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias that queries at these positions would have."""
+    """Yield the bias for queries at these positions."""
     buckets = buckets_of(case).with_arguments(relative_position=-lags(case, query))
     yield looked_up(case, buckets.truth)
 
@@ -337,7 +338,7 @@ direction_swapped = other_conventions(
 def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
     """Read an array as a bucket for each query and key.
 
-    Tables are tried that are as large as the numbers of the array ask.
+    Try the numbers of buckets that fit the largest number of the array.
     """
     saved = saved_lags(array)
     if saved is None:

@@ -40,7 +40,7 @@ ROWS = 6
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Give the shape of x with ``encoding_dim`` more channels."""
+    """Return the shape of x with ``encoding_dim`` more channels."""
     *rows, dim = case.arguments["x"].shape
     return *rows, dim + case.arguments["encoding_dim"]
 
@@ -71,14 +71,14 @@ def own_frequencies(case: Case) -> Floats:
 
 
 def encoding(case: Case) -> Floats:
-    """Compute what stands beside the embedding: [n, encoding_dim]."""
+    """Compute the encoding next to the embedding: [n, encoding_dim]."""
     return interleaved(places(case)[:, None] * own_frequencies(case))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is 1 for the encoding, and the angle.
+    """Return scale 1 and the angle of the encoding.
 
-    The embedding must be equal.
+    The embedding must be copied exactly.
     """
     content = np.zeros(case.arguments["x"].shape[-1:])
     angle = angle_terms(places(case), own_frequencies(case))
@@ -87,7 +87,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two sequences of a few positions in a row."""
+    """Draw two sequences of a few consecutive positions."""
     start = trial.position(ROWS)
     return {
         "x": fine((2, ROWS, trial.choose("dim", (3, 1, 4, 8))), start % 5),
@@ -106,7 +106,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield few and many channels of either part, powers of two and not, and many rows."""
+    """Yield few and many channels of either part, powers of two and others, and many rows."""
     few = np.array([1, 7])
     for wide in (2, 4, 6, 10, 16, 48, 100, 128, 256, 300, 512, 1024):
         yield {"x": fine((2, 3)), "positions": few, "encoding_dim": wide}
@@ -123,7 +123,7 @@ def content_passes(trial: Trial) -> None:
 
 
 def encoding_alone(trial: Trial) -> None:
-    """Check that the encoding is equal for another embedding and for both sequences."""
+    """Check that the encoding depends neither on the embedding nor on the sequence."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": -2 * chosen["x"]}))
@@ -141,7 +141,7 @@ def circles(trial: Trial) -> None:
 
 
 def dots_add_up(trial: Trial) -> None:
-    """Check that a dot product is that of the contents plus that of the distance."""
+    """Check that a dot product is that of the embeddings plus a function of the distance."""
     answer = trial.answer(**arguments(trial))
     x = answer.case.arguments["x"][0]
     place = places(answer.case)
@@ -154,14 +154,14 @@ def dots_add_up(trial: Trial) -> None:
 
 
 def tied_sum(trial: Trial) -> None:
-    """Check that both halves added give the sum of embedding and encoding."""
+    """Check that the two halves add up to embedding plus encoding."""
     chosen = arguments(trial)
     wide = chosen["encoding_dim"]
     if trial.choose("dim", (wide,)) != wide:
         return
     answer = trial.answer(**(chosen | {"x": fine((2, ROWS, wide))}))
     content, encoded = apart(answer.case, answer)
-    # The sinusoid formed here loses what rounding its angle in float64 costs.
+    # The sinusoid computed here has the rounding error of its angle in float64.
     angle = angle_terms(places(answer.case), own_frequencies(answer.case))
     total = (content + encoded).allowing(ARITHMETIC * angle)
     trial.assert_zero(
@@ -208,7 +208,7 @@ def batch_for_sequence(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines in halves instead of in turns."""
+    """Predict sines and cosines in halves instead of interleaved."""
     own = encoding(case)
     for name, order in (("sin-cos", (0, 1)), ("cos-sin", (1, 0))):
         halves = np.concatenate([own[:, part::2] for part in order], axis=1)
@@ -217,13 +217,13 @@ def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions off by as much as the slowest pair's angle says."""
+    """Predict shifted positions, first by the shift estimated from the slowest pair's angle."""
     seen = apart(case, got)[1]
     yield from shifted_positions(case, estimated_shift(seen, encoding(case), own_frequencies(case)))
 
 
 def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict evenly spaced exponents with their end point."""
+    """Predict evenly spaced exponents that include their end point."""
     own = interleaved(places(case)[:, None] * to_the_end(own_frequencies(case)))
     yield Prediction("matches exponents t/(d/2-1)", beside(case, case.arguments["x"], own))
 
@@ -245,7 +245,7 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read the frequencies from what stands beside the embedding."""
+    """Read the frequencies from the encoding next to the embedding."""
     added, bound = (apart(case, each)[1] for each in (output, case.bound))
     yield fit_wave_frequencies(
         case, added, bound, INTERLEAVED, places(case)[:, None], own_frequencies(case)

@@ -46,15 +46,15 @@ def interleaved(angles: Floats) -> Floats:
 
 
 def angle_terms(positions: Floats, omega: Floats) -> Floats:
-    """Compute how the error of each channel of a sinusoid grows: [n, dim]."""
+    """Compute the angle term of each channel of a sinusoid: [n, dim]."""
     angle = np.abs(positions)[:, None] * omega * (1 + np.abs(np.log(omega)))
     return np.repeat(angle, 2, axis=1)
 
 
 def estimated_shift(seen: Floats, true: Floats, omega: Floats) -> float:
-    """Estimate by how much positions are off, from the slowest pair of encodings [..., dim].
+    """Estimate the shift of positions from the slowest pair of encodings [..., dim].
 
-    The estimate is nan if that pair is not finite everywhere.
+    Return nan if that pair is not finite everywhere.
     """
     turn = (seen[..., -1] + 1j * seen[..., -2]) * (true[..., -1] - 1j * true[..., -2])
     return float(np.angle(np.sum(turn)) / omega[-1]) if np.isfinite(turn).all() else np.nan
@@ -75,7 +75,7 @@ def estimated_base(encoding: Floats, positions: Floats) -> float | None:
 
 
 def base(case: Case) -> float:
-    """Return the base that is asked for."""
+    """Return the base of the case."""
     return float(case.arguments.get("base", 10000.0))
 
 
@@ -90,7 +90,7 @@ def own_frequencies(case: Case) -> Floats:
 
 
 def embedding(case: Case) -> Floats:
-    """Return the embedding, scaled as the convention says."""
+    """Return the embedding, scaled by the convention."""
     scaled = case.conventions["embedding_scale"] == "d^1/2"
     return np.asarray(case.arguments["x"] * (case.shape[-1] ** 0.5 if scaled else 1.0))
 
@@ -101,16 +101,16 @@ def encoding(case: Case) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is that of both parts, and the angle.
+    """Return the sum of both parts' magnitudes as scale, and the angle.
 
-    The encoding has size 1, and the angle concerns the encoding alone.
+    The encoding has magnitude 1. The angle is that of the encoding, relative to the scale.
     """
     scale = np.abs(embedding(case)) + 1
     return ErrorTerms(scale, angle_terms(places(case), own_frequencies(case)) / scale)
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two sequences of a few positions in a row."""
+    """Draw two sequences of a few consecutive positions."""
     start = trial.position(ROWS)
     return {
         "x": fine((2, ROWS, trial.choose("dim", (8, 2, 4, 6, 16, 64))), start % 5),
@@ -128,7 +128,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield few and many channels, powers of two and not, and many rows."""
+    """Yield few and many channels, powers of two and others, and many rows."""
     for dim in (2, 4, 6, 10, 16, 48, 64, 100, 128, 256, 300, 512, 1024):
         yield {"x": fine((2, dim)), "positions": np.array([1, 7])}
     yield {"x": fine((2049, 4)), "positions": np.arange(2049)}
@@ -199,13 +199,13 @@ def encoding_scaled(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def encoding_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the content alone: the scaled embedding, or x itself."""
+    """Predict the content only: the scaled embedding, or x itself."""
     yield Prediction("matches the embedding without any encoding", embedding(case))
     yield Prediction("matches x itself", case.arguments["x"])
 
 
 def batch_for_sequence(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions that are counted along the axis before the rows."""
+    """Predict positions counted along the axis before the rows."""
     if len(case.shape) > 2:
         batch = np.arange(case.shape[-3], dtype=np.float64)
         own = interleaved(batch[:, None] * own_frequencies(case))
@@ -216,7 +216,7 @@ def batch_for_sequence(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines in halves instead of in turns."""
+    """Predict sines and cosines in halves instead of interleaved."""
     own = encoding(case)
     for name, order in (("sin-cos", (0, 1)), ("cos-sin", (1, 0))):
         halves = np.concatenate([own[:, part::2] for part in order], axis=1)
@@ -224,7 +224,7 @@ def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions that are off by as much as the slowest pair's angle says."""
+    """Predict shifted positions, first by the shift estimated from the slowest pair's angle."""
     added = got - embedding(case)
     yield from shifted_positions(
         case, estimated_shift(added, encoding(case), own_frequencies(case))
@@ -240,14 +240,14 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 def to_the_end(frequencies: Floats) -> Floats:
     """Change frequencies so that their exponents reach 1 at the last pair.
 
-    The exponents go by t/(d/2-1) then. A single frequency stays as it is.
+    The exponents are then t/(d/2-1). A single frequency is not changed.
     """
     pairs = len(frequencies)
     return frequencies ** (pairs / (pairs - 1)) if pairs > 1 else frequencies
 
 
 def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict evenly spaced exponents with their end point."""
+    """Predict evenly spaced exponents that include their end point."""
     angles = places(case)[:, None] * to_the_end(own_frequencies(case))
     yield Prediction("matches exponents t/(d/2-1)", from_angles(case)(angles))
 
@@ -263,7 +263,7 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read the frequencies from what is added to the embedding."""
+    """Read the frequencies from the encoding added to the embedding."""
     added = output - embedding(case)
     yield fit_wave_frequencies(
         case, added, case.bound, INTERLEAVED, places(case)[:, None], own_frequencies(case)

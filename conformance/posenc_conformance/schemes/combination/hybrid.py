@@ -18,11 +18,11 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 from posenc_conformance.schemes.bias.clipped_bias import WRONG_ROWS, Index, Places, offset_matrix
 
 ANGLE = 4
-"""What rounding an angle may cost, as for the sinusoidal encoding alone."""
+"""Factor on the sinusoids' angles, as in the accuracy of the sinusoidal encoding."""
 
 
 def encoding(case: Case, **conventions: Any) -> Floats:
-    """Compute the encoding of all rows, or a wrong one by other conventions."""
+    """Compute the encoding of all rows, or a wrong one with other ``conventions``."""
     n, dim = case.arguments["x"].shape
     given = {"base": case.arguments["base"], **conventions}
     return np.asarray(posenc.sinusoidal(np.arange(n), dim, **given))
@@ -40,7 +40,7 @@ def absolute(case: Case) -> Floats:
 
 
 def places(case: Case) -> Places:
-    """Find where the table is looked up."""
+    """Compute the offsets for which the table is looked up."""
     n = len(case.arguments["x"])
     offset = offset_matrix(n, n, 0)
     return Places(offset, offset, len(case.arguments["table"]) // 2)
@@ -52,15 +52,15 @@ def looked_up(case: Case, rows: Index) -> Floats:
 
 
 def biases(case: Case) -> Floats:
-    """Look up the biases of the definition."""
+    """Look up the right biases."""
     at = places(case)
     return looked_up(case, at.rows(at.offset))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
+    """Return the sum of the magnitudes of all products as scale, and the angle.
 
-    Sines are taken for 1. What rounding the angles costs is carried through both projections. The
+    Sines count as 1. The rounding errors of their angles propagate through both projections. The
     number of summands counts like an angle.
     """
     x, w_q, w_k = (np.abs(case.arguments[name]) for name in ("x", "w_q", "w_k"))
@@ -109,7 +109,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield odd and even heads, and tables that end within the rows and beyond.
 
-    Sizes are powers of two and not.
+    Sizes are powers of two and others.
     """
     for chosen in (
         (2, 2, 1, 3, 1),
@@ -123,12 +123,12 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def slack(case: Case) -> Floats:
-    """Return what is granted to the kit's own arithmetic."""
+    """Return the error allowed for the kit's own arithmetic."""
     return ARITHMETIC * error_terms(case).scale
 
 
 def absolute_only(trial: Trial) -> None:
-    """Check that a table of zeros leaves the logits of the sinusoidal encoding alone."""
+    """Check that with a table of zeros the logits are those of the sinusoidal encoding."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
     trial.assert_zero(
@@ -138,7 +138,7 @@ def absolute_only(trial: Trial) -> None:
 
 
 def relative_only(trial: Trial) -> None:
-    """Check that without projections the bias by clipped distance is left, bit by bit."""
+    """Check that with w_q of zeros the logits are the bias by clipped distance, bit by bit."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"w_q": np.zeros_like(chosen["w_q"])}))
     bias = Exact(biases(answer.case))
@@ -146,7 +146,7 @@ def relative_only(trial: Trial) -> None:
 
 
 def bias_is_added(trial: Trial) -> None:
-    """Check that the table adds its bias, undivided, to what is there without it."""
+    """Check that the table's bias is added, undivided, to the logits without it."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     without = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
@@ -155,11 +155,11 @@ def bias_is_added(trial: Trial) -> None:
 
 
 def constant_table(trial: Trial) -> None:
-    """Check that a number added to the whole table is added to all logits."""
+    """Check that adding a number to the whole table adds it to all logits."""
     chosen = arguments(trial)
     higher = chosen | {"table": chosen["table"] + 0.5}
     answer, raised = trial.answer(**chosen), trial.answer(**higher)
-    # What is added is not just 0.5: the sum in the table is rounded.
+    # The number added is not exactly 0.5: the sum in the table is rounded.
     lower, upper = (Exact(biases(each.case)) for each in (answer, raised))
     trial.assert_zero(
         raised - upper - (answer - lower),
@@ -182,14 +182,14 @@ def zero_embeddings(trial: Trial) -> None:
 
 
 def cancelled_encoding(trial: Trial) -> None:
-    """Check that x = -PE leaves nothing but the bias.
+    """Check that with x = -PE the logits are the bias.
 
-    It does if the encoding is added once, and to the embeddings.
+    They are if the encoding is added once, to the embeddings.
     """
     chosen = arguments(trial)
     case = trial.case(**chosen)
     answer = trial.answer(**(chosen | {"x": -encoding(case)}))
-    # What rounding x to the dtype leaves of the sum, projected:
+    # The residual of the sum after rounding x to the dtype, projected:
     left = np.abs(answer.case.arguments["x"] + encoding(case)) + 2.0**-52
     w_q, w_k = (np.abs(answer.case.arguments[name]) for name in ("w_q", "w_k"))
     rest = (left @ w_q) @ np.swapaxes(left @ w_k, 1, 2) / root(answer.case)

@@ -27,7 +27,7 @@ Arrays = Arguments
 
 
 def is_untied(case: Case) -> bool:
-    """Say whether [CLS] has scores of its own."""
+    """Return whether [CLS] has separate position scores."""
     return case.conventions.get("cls") != "tied"
 
 
@@ -59,7 +59,7 @@ def reset(between: Floats, row: Floats, column: Floats) -> Floats:
 
 
 def positions(case: Case, values: Arrays) -> Floats:
-    """Compute the products of positions as the case's conventions have them."""
+    """Compute the products of positions under the case's conventions."""
     every = products(values["p_q"], values["p_k"])
     return reset(every[:, 1:, 1:], *thetas(values)) if is_untied(case) else every
 
@@ -89,7 +89,7 @@ def read(case: Case, rows: Integers) -> Floats:
 
 
 def cls_rows(case: Case, rows: Integers, row: int, column: int) -> Integers:
-    """Replace the rows of the table that [CLS] has, first in its column, then in its row."""
+    """Replace the table rows of [CLS], first in its column, then in its row."""
     out = rows.copy()
     out[:, :1] = column
     out[:1] = row
@@ -97,7 +97,7 @@ def cls_rows(case: Case, rows: Integers, row: int, column: int) -> Integers:
 
 
 def cls_biases(case: Case, rows: Integers) -> Floats:
-    """Compute the biases, with [CLS] treated as the case's conventions say."""
+    """Compute the biases, with [CLS] treated by the case's conventions."""
     if case.conventions["reset"] == "apart":
         buckets = buckets_of(case)
         return read(case, cls_rows(case, rows, buckets // 2, buckets))
@@ -106,19 +106,19 @@ def cls_biases(case: Case, rows: Integers) -> Floats:
 
 
 def biases(case: Case) -> Floats:
-    """Compute the relative biases of the case, or zeros where it has none."""
+    """Compute the relative biases of the case, or zeros if it has none."""
     return cls_biases(case, rows_by_distance(case)) if has_table(case) else np.zeros(case.shape)
 
 
 def has_table(case: Case) -> bool:
-    """Say whether the case adds relative biases."""
+    """Return whether the case adds relative biases."""
     return "table" in case.arguments
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
+    """Return the sum of the magnitudes of all products and biases as scale.
 
-    Magnitudes of biases count as well. head_dim stands for the angle.
+    head_dim serves as the angle.
     """
     sizes = {name: np.abs(case.arguments[name]) for name in ("q", "k", "p_q", "p_k")}
     scale = (content(sizes) + positions(case, sizes)) / root(case) + np.abs(biases(case))
@@ -168,7 +168,7 @@ def relative_arguments(trial: Trial) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield one token and many, and many heads and channels.
 
-    The numbers are powers of two and not.
+    The numbers are powers of two and others.
     """
     extra = case.arguments["p_q"].shape[1] - case.arguments["q"].shape[1]
     for heads, length, head_dim in (
@@ -183,12 +183,12 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
         if has_table(case):
             changed["table"] = fine((len(case.arguments["table"]), heads), 31)
         yield changed
-    if has_table(case):  # the last one once more, with buckets that end elsewhere
+    if has_table(case):  # repeat the last sizes with buckets that end elsewhere
         yield {**changed, "max_distance": 40}
 
 
 def apart(trial: Trial) -> None:
-    """Check that content and positions add up: neither changes what the other gives."""
+    """Check that the logits are the sum of those of content and those of positions."""
     chosen = arguments(trial)
     both = trial.answer(**chosen)
     words = trial.answer(**(chosen | zeros(chosen, "p_q", "p_k")))
@@ -229,7 +229,7 @@ def roles_exchanged_untied(trial: Trial) -> None:
 
 
 def biases_alone(trial: Trial) -> tuple[ArgumentDict, ArgumentDict]:
-    """Draw arguments, and the zeros that leave only the table in them."""
+    """Draw arguments, and zeros to replace all of them but the table."""
     chosen = relative_arguments(trial)
     return chosen, zeros(chosen, "q", "k", "p_q", "p_k")
 
@@ -242,9 +242,9 @@ def relative_toeplitz(trial: Trial) -> None:
 
 
 def constant_table(trial: Trial) -> None:
-    """Check that a table of one value is added as it is.
+    """Check that a table of one value adds that value.
 
-    If reset together, nothing is added where [CLS] is.
+    If reset together, it adds nothing to the scores of [CLS].
     """
     chosen, nothing = biases_alone(trial)
     table = np.full_like(chosen["table"], 0.75)
@@ -263,7 +263,7 @@ TOKENS = "q", "k", "p_q", "p_k"
 def logits(case: Case, position: Floats, bias: Floats | None = None) -> Floats:
     """Compute logits from content, these products of positions, and biases.
 
-    The biases are those of the case, unless others are given.
+    ``bias`` replaces the biases of the case.
     """
     added = biases(case) if bias is None else bias
     return np.asarray((content(case.arguments) + position) / root(case) + added)
@@ -312,9 +312,9 @@ def cls_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rows_not_offset(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the position of token i taken from row i, where it is row i + 1.
+    """Predict the position of token i read from row i instead of row i + 1.
 
-    Where it is row i, predict the reverse.
+    If row i is right, predict row i + 1.
     """
     every = products(case.arguments["p_q"], case.arguments["p_k"])
     if is_untied(case):
@@ -351,7 +351,7 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 def terms_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a term left out, or projections exchanged.
 
-    Another mistake adds positions to content before the product.
+    Also predict positions added to content before the product.
     """
     given, bias = case.arguments, biases(case)
     words_, places = content(given), positions(case, given)
@@ -377,10 +377,7 @@ def terms_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def reset_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict [CLS] with relative biases that it should not have.
-
-    Or it is without those that it should have, or has them in a row of its own.
-    """
+    """Predict [CLS] with relative biases like other tokens, without any, or in a row of its own."""
     rows = rows_by_distance(case)
     places = positions(case, case.arguments)
     yield Prediction(
@@ -400,7 +397,7 @@ def reset_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 def cls_rows_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the two biases of [CLS] exchanged, or that of its column in its row.
 
-    The bias of the column stands in the whole row, or only where row and column meet.
+    The bias of the column fills the whole row, or only the element where row and column meet.
     """
     if case.conventions["reset"] == "together":
         return

@@ -25,12 +25,12 @@ def size(case: Case) -> tuple[int, int]:
 
 
 def patches(case: Case) -> Floats:
-    """Return the rows that are patches."""
+    """Return the rows of patches."""
     return np.asarray(case.arguments["x"][..., tokens(case) :, :])
 
 
 def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: str) -> Floats:
-    """Sum over the kernels, for patches given row by row."""
+    """Convolve patches, listed row by row, with the kernels ``weight``."""
     *leading, _, dim = rows.shape
     reach = weight.shape[-1] // 2
     picture = rows.reshape(*leading, height, width, dim)
@@ -41,22 +41,22 @@ def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: st
 
 
 def sums(case: Case, weight: Floats | None = None, padding: str = "constant") -> Floats:
-    """Compute the convolution of the patches, with these weights or the right ones."""
+    """Compute the convolution of the patches with ``weight``, or with the case's own weights."""
     kernels = case.arguments["weight"] if weight is None else weight
     return convolved(patches(case), kernels, *size(case), padding)
 
 
 def with_token(case: Case, gained: Floats) -> Floats:
-    """Return the whole result for these patches."""
+    """Return the whole result with ``gained`` as its patches."""
     out: Floats = case.arguments["x"].copy()
     out[..., tokens(case) :, :] = gained
     return out
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all terms.
+    """Return the sum of the magnitudes of all terms as scale.
 
-    Their number stands in place of the angle.
+    Their number serves as the angle.
     """
     given = case.arguments
     magnitudes = np.abs(patches(case))
@@ -103,7 +103,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def no_weights(trial: Trial) -> None:
-    """Check that weights and bias of zero, which leave nothing to add, return x as it is."""
+    """Check that with weights and bias of zero x is returned unchanged."""
     chosen = arguments(trial)
     zero = {name: 0 * chosen[name] for name in ("weight", "bias")}
     answer = trial.answer(**(chosen | zero))
@@ -112,7 +112,7 @@ def no_weights(trial: Trial) -> None:
 
 
 def class_token(trial: Trial) -> None:
-    """Check that the row that is no patch is returned as it is and acts on no patch."""
+    """Check that the class token is returned unchanged and does not affect patches."""
     chosen = arguments(trial)
     x = chosen["x"].copy()
     x[:, 0] = 2 - x[:, 0]
@@ -123,7 +123,7 @@ def class_token(trial: Trial) -> None:
 
 
 def picture(case: Case) -> npt.NDArray[np.int64]:
-    """Return the number of the row of each patch: [height, width]."""
+    """Return the row number of each patch: [height, width]."""
     height, width = size(case)
     return tokens(case) + np.arange(height * width).reshape(height, width)
 
@@ -131,7 +131,7 @@ def picture(case: Case) -> npt.NDArray[np.int64]:
 def translation(trial: Trial) -> None:
     """Check that away from the border the result moves with the picture.
 
-    The picture moves by a patch to the right, or down.
+    The picture moves by one patch to the right, or down.
     """
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
@@ -152,7 +152,7 @@ def translation(trial: Trial) -> None:
 
 
 def border(trial: Trial) -> None:
-    """Check that equal patches show the border as zeros around the picture make it."""
+    """Check that the border of equal patches is that of a picture padded with zeros."""
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     answer = trial.answer(**chosen)
@@ -174,7 +174,7 @@ def border(trial: Trial) -> None:
 
 
 def neighbourhood(trial: Trial) -> None:
-    """Check that a changed patch acts on no patch beyond the kernel's reach."""
+    """Check that changing a patch does not affect patches beyond the kernel's reach."""
     chosen = arguments(trial)
     before = trial.answer(**chosen)
     height, width = size(before.case)
@@ -191,7 +191,7 @@ def neighbourhood(trial: Trial) -> None:
 
 
 def channels_apart(trial: Trial) -> None:
-    """Check that a changed channel acts on no other channel."""
+    """Check that changing a channel does not affect other channels."""
     chosen = arguments(trial)
     dim = chosen["x"].shape[-1]
     channel = trial.pick.integer(0, dim - 1)
@@ -208,7 +208,7 @@ def gained(case: Case, convolution: Floats) -> Floats:
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a picture with height and width exchanged, or kernels with rows for columns."""
+    """Predict a picture with height and width exchanged, or transposed kernels."""
     weight, (height, width) = case.arguments["weight"], size(case)
     other = convolved(patches(case), weight, width, height, "constant")
     yield Prediction("matches height and width exchanged", gained(case, other))
@@ -217,14 +217,14 @@ def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def circular_padding(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the opposite side or copies of the border in place of zeros."""
+    """Predict padding with the opposite side or copies of the border instead of zeros."""
     for mode, words in (("wrap", "the opposite side"), ("edge", "copies of the border")):
         text = f"matches {words} around the picture in place of zeros"
         yield Prediction(text, gained(case, sums(case, padding=mode)))
 
 
 def residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the encoding alone."""
+    """Predict the encoding without the patches."""
     alone = sums(case) + case.arguments["bias"]
     yield Prediction("matches the convolution without the patches", with_token(case, alone))
 
@@ -235,13 +235,13 @@ def bias_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def kernel_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict kernels turned by half a turn."""
+    """Predict kernels rotated by half a turn."""
     turned = sums(case, case.arguments["weight"][:, ::-1, ::-1])
     yield Prediction("matches kernels turned by half a turn", gained(case, turned))
 
 
 def class_token_convolved(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a class token that takes part."""
+    """Predict a class token that gets the bias, or that is convolved as the first patch."""
     if not tokens(case):
         return
     x, bias = case.arguments["x"], case.arguments["bias"]

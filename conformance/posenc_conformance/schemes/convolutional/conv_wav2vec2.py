@@ -28,13 +28,13 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 DERIVATIVES = 2**15
-"""Derivatives that are held at a time: so many stay in the cache."""
+"""Number of derivatives held at a time, few enough to stay in the cache."""
 OFF_ZERO = 0.01
-"""Added to drawn weights, so that no tap is without direction."""
+"""Offset of drawn weights, so that no tap has a norm of 0."""
 
 
 def per_tap(case: Case) -> Floats:
-    """Return the weights, whose norm over a tap is the gain of the tap."""
+    """Return the weights, normalised so that the norm of each tap is its gain."""
     v = case.arguments["weight_v"]
     return np.asarray(case.arguments["weight_g"] * v / np.sqrt((v * v).sum(axis=(0, 1))))
 
@@ -51,9 +51,9 @@ def of_directions(case: Case, before: int | None = None) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all terms.
+    """Return the sum of the magnitudes of all terms as scale.
 
-    Their number stands in place of the angle.
+    The number of terms of the convolution and of the norm serves as the angle.
     """
     given = case.arguments
     terms = convolved(np.abs(given["x"]), np.abs(per_tap(case)), given["groups"])
@@ -74,7 +74,7 @@ def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) ->
 
 
 def direction_only(trial: Trial) -> None:
-    """Check that longer directions give the same result."""
+    """Check that doubling the directions does not change the result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     longer = trial.answer(**(chosen | {"weight_v": 2 * chosen["weight_v"]}))
@@ -82,7 +82,7 @@ def direction_only(trial: Trial) -> None:
 
 
 def translation(trial: Trial) -> None:
-    """Check that the result moves with frames that move by one, except at the ends."""
+    """Check that moving the frames by one moves the result, except at the ends."""
     chosen = arguments(trial)
     x, kernel = chosen["x"], chosen["weight_v"].shape[-1]
     answer = trial.answer(**chosen)
@@ -95,7 +95,7 @@ def translation(trial: Trial) -> None:
 
 
 def groups_apart(trial: Trial) -> None:
-    """Check that a changed group of channels acts on no other group."""
+    """Check that changing a group of channels does not affect other groups."""
     chosen = arguments(trial)
     dim, width = chosen["weight_v"].shape[:2]
     group = trial.pick.integer(0, dim // width - 1)
@@ -110,12 +110,12 @@ def groups_apart(trial: Trial) -> None:
 
 
 def residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the encoding alone."""
+    """Predict the encoding without the frames."""
     yield Prediction("matches the encoding without the frames", gelu(of_directions(case)))
 
 
 def activation_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the convolution added as it is, without a GELU."""
+    """Predict the convolution added without a GELU."""
     words = "matches the convolution added without a GELU"
     yield Prediction(words, case.arguments["x"] + of_directions(case))
 
@@ -162,7 +162,7 @@ def norm_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def groups_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict channels dealt out to groups one by one, on reading, or on writing as well."""
+    """Predict groups of every ``groups``-th channel, of inputs only or of outputs as well."""
     x, groups = case.arguments["x"], case.arguments["groups"]
     dealt = np.arange(x.shape[-1]).reshape(-1, groups).T.ravel()
     z = convolved(x[..., dealt], per_tap(case), groups)
@@ -182,7 +182,7 @@ def spread(case: Case, epsilon: float = EPSILON) -> Floats:
 
 
 def normalised(case: Case, x: Floats, deviation: Floats) -> Floats:
-    """Normalise frames as the convolution reads them."""
+    """Normalise frames for the convolution."""
     given = case.arguments
     return np.asarray(given["gain"] * (x - given["mean"]) / deviation + given["shift"])
 
@@ -195,15 +195,14 @@ def after_norm(case: Case, rows: Floats, before: int | None = None) -> Floats:
 
 
 def of_normalised(case: Case, before: int | None = None) -> Floats:
-    """Compute the input of the GELU for the frames, rightly normalised."""
+    """Compute the input of the GELU for the frames with the right normalisation."""
     return after_norm(case, normalised(case, case.arguments["x"], spread(case)), before)
 
 
 def hubert_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all terms.
+    """Return the sum of the magnitudes of all terms as scale, normalised ones times 1.5.
 
-    Normalised terms count by one half more. The number of terms, and 8 more, stands in place of the
-    angle.
+    The number of terms plus 8 serves as the angle.
     """
     given = case.arguments
     ratio = np.abs(given["gain"]) / spread(case)
@@ -232,7 +231,7 @@ def hubert_drawn(
 
 
 def hubert_moved(trial: Trial) -> None:
-    """Check that frames and their mean, both moved by 1, move the result by 1."""
+    """Check that adding 1 to frames and mean adds 1 to the result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     moved = trial.answer(**(chosen | {"x": chosen["x"] + 1, "mean": chosen["mean"] + 1}))
@@ -254,7 +253,7 @@ def hubert_model(words: str, z: Callable[[Case], Floats]) -> DeviationModel:
 
 
 def of_the_batch(case: Case) -> Floats:
-    """Compute the input of the GELU with the statistics of the frames that are given."""
+    """Compute the input of the GELU with the statistics of the given frames."""
     given = case.arguments
     x = given["x"]
     over = tuple(range(x.ndim - 1))
@@ -263,7 +262,7 @@ def of_the_batch(case: Case) -> Floats:
 
 
 def padded_first(case: Case) -> Floats:
-    """Compute the input of the GELU with zeros beyond the ends that are normalised as well."""
+    """Compute the input of the GELU with the zeros beyond the ends normalised as well."""
     given = case.arguments
     kernel, n = given["weight"].shape[-1], given["x"].shape[-2]
     ends = [(0, 0)] * (given["x"].ndim - 2) + [(kernel, kernel), (0, 0)]
@@ -272,7 +271,7 @@ def padded_first(case: Case) -> Floats:
 
 
 def hubert_residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the encoding alone, or added to the normalised frames."""
+    """Predict the encoding without the frames, or added to the normalised frames."""
     z = gelu(of_normalised(case))
     yield Prediction("matches the encoding without the frames", z)
     rows = normalised(case, case.arguments["x"], spread(case))
@@ -280,7 +279,7 @@ def hubert_residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def hubert_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another small number in place of 1e-5, or 1e-5 elsewhere, or none."""
+    """Predict another epsilon than 1e-5, 1e-5 added outside the root, or no epsilon."""
     x, root = case.arguments["x"], np.sqrt(case.arguments["variance"])
     choices = [
         (f"{small:g} in place of 1e-5", spread(case, small)) for small in (1e-12, 1e-6, 1e-3)
@@ -312,7 +311,7 @@ def heard(
 ) -> Floats:
     """Return the output of the last layer.
 
-    With ``residual`` each layer adds what it reads.
+    With ``residual`` each layer adds its input.
     """
     rows = case.arguments["x"] if x is None else x
     for weight, bias in layers_of(case) if layers is None else layers:
@@ -327,7 +326,7 @@ def stacked(case: Case, before: int | None = None, **changes: Any) -> Floats:
 
 
 def data2vec_terms(case: Case) -> ErrorTerms:
-    """Give the terms of what is rounded in every layer, as far as later layers pass it on."""
+    """Return the terms of the roundings in every layer, as later layers propagate them."""
     x, accuracy = case.arguments["x"], case.scheme.accuracy
     sequences = x.reshape(-1, *x.shape[-2:])
     step = max(1, DERIVATIVES // sequences[0].size ** 2)
@@ -340,11 +339,11 @@ def data2vec_terms(case: Case) -> ErrorTerms:
 
 
 def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
-    """Return what is rounded to the dtype, and the terms of sums times their number.
+    """Return the propagated values rounded to the dtype, and terms of sums times their number.
 
-    Both are of some sequences. Bounds that go from layer to layer take every weight by its
-    magnitude and grow twentyfold in each. So the derivatives of the result are multiplied first,
-    from the last layer back.
+    ``x`` holds some of the sequences. Bounds propagated from layer to layer take every weight by
+    its magnitude and grow twentyfold in each. Therefore multiply the derivatives of the result
+    first, from the last layer back.
     """
     groups, dim = case.arguments["groups"], x.shape[-1]
     rows, steps = x, []
@@ -365,7 +364,7 @@ def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
         slope = slope * for_each(gelu_slope(y))
         mean = np.abs(z.mean(axis=-1, keepdims=True)) / deviation
         rounded += acting(mean + 4 * np.abs(y))
-        # The mean of squares stands for variances that are taken as a difference of two means.
+        # The mean of squares allows for variances computed as the difference of two means.
         squares = np.abs(y) * (z * z).mean(axis=-1, keepdims=True) / deviation**2
         magnitudes = np.abs(z).mean(axis=-1, keepdims=True) / deviation
         summed += acting((dim + 2) * (magnitudes + squares))
@@ -379,7 +378,7 @@ def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
 
 
 def for_each(magnitude: Floats) -> Floats:
-    """Repeat what holds for a sequence for every number of the sequence."""
+    """Broadcast the values of each sequence over the numbers of its result."""
     return magnitude[:, np.newaxis]
 
 
@@ -396,7 +395,7 @@ def data2vec_drawn(
 
 
 def bias_moved(trial: Trial) -> None:
-    """Check that the same number added to every bias of a layer changes nothing."""
+    """Check that adding one number to all biases of a layer does not change the result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     by = 1 + np.arange(len(chosen["bias"]))[:, None] / 2
@@ -409,7 +408,7 @@ def bias_moved(trial: Trial) -> None:
 
 
 def data2vec_model(words: str, **changes: Any) -> DeviationModel:
-    """Make a model that predicts the frames plus a stack that differs in something."""
+    """Make a model that predicts the frames plus a stack with ``changes``."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, stacked(case, **changes))
@@ -418,7 +417,7 @@ def data2vec_model(words: str, **changes: Any) -> DeviationModel:
 
 
 def data2vec_residual(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the stack alone, or frames that are added more than once."""
+    """Predict the stack without the frames, or frames added more than once."""
     yield Prediction("matches the stack without the frames", heard(case))
     each = heard(case, residual=True)
     yield Prediction("matches layers that each add what they read", each)
@@ -428,7 +427,7 @@ def data2vec_residual(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def data2vec_layers(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict layers that are missing, or in another order, or that share their weights."""
+    """Predict layers left out, in another order, or with shared weights."""
     every = list(layers_of(case))
     for words, some in (
         ("matches the first layer alone", every[:1]),
@@ -442,7 +441,7 @@ def data2vec_layers(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict means and variances over something else than the channels of a frame."""
+    """Predict means and variances over other axes than the channels of a frame."""
     shape = case.arguments["x"].shape
     groups = case.arguments["groups"]
     for words, split, over in (
@@ -460,7 +459,7 @@ def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def data2vec_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another small number in place of 1e-5, or 1e-5 elsewhere."""
+    """Predict another epsilon than 1e-5, or 1e-5 added outside the root."""
     for small in (1e-12, 1e-6, 1e-3):
         words = f"matches {small:g} in place of 1e-5"
         yield Prediction(words, stacked(case, norm=partial(layer_norm, epsilon=small)))
@@ -472,7 +471,7 @@ def data2vec_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def data2vec_variance(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict variances whose squares are divided by one less than their number."""
+    """Predict variances with the divisor dim - 1."""
     dim = case.arguments["x"].shape[-1]
     if dim > 1:
 
@@ -484,7 +483,7 @@ def data2vec_variance(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frames beyond the ends that are zero for the first layer alone."""
+    """Predict zeros beyond the ends for the first layer only."""
     x, weight = case.arguments["x"], case.arguments["weight"]
     n, far = x.shape[-2], len(weight) * weight.shape[-1]
     if len(weight) > 1:
@@ -495,20 +494,20 @@ def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
-# What the forms share.
+# Shared by all forms.
 
 
 @dataclass(frozen=True)
 class Form:
-    """What the shared functions need to know of one of the calls."""
+    """The functions and argument names of one of the calls."""
 
     drawn: Callable[..., ArgumentDict]
     answer: Callable[..., Floats]
     """The result of the call, also for another padding or activation."""
     taps: str
-    """Name of the argument whose last axis is that of the taps."""
+    """Name of the argument whose last axis is the taps."""
     nothing: tuple[str, str]
-    """Names of the arguments that are zero where there is nothing to add."""
+    """Names of the arguments that make the encoding zero if they are zero."""
 
 
 def one_layer(z: Callable[..., Floats]) -> Callable[..., Floats]:
@@ -554,7 +553,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def nothing_to_add(trial: Trial) -> None:
-    """Check that x is returned as it is where weights or gains, and the bias, are zero."""
+    """Check that x is returned unchanged if weights or gains, and the bias, are zero."""
     chosen = arguments(trial)
     names = FORMS[trial.subject.call.name].nothing
     answer = trial.answer(**(chosen | {name: 0 * chosen[name] for name in names}))
@@ -565,7 +564,7 @@ def nothing_to_add(trial: Trial) -> None:
 
 
 def reach(trial: Trial) -> None:
-    """Check that a changed frame acts on no row beyond the reach of the taps."""
+    """Check that changing a frame does not affect rows beyond the reach of the taps."""
     chosen = arguments(trial)
     n, kernel = chosen["x"].shape[-2], chosen[FORMS[trial.subject.call.name].taps].shape[-1]
     frame = trial.pick.integer(0, n - 1)
@@ -583,7 +582,7 @@ def reach(trial: Trial) -> None:
 
 
 def gelu_tanh(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict GELU by its approximation, the tanh formula."""
+    """Predict GELU approximated by the tanh formula."""
     answer = FORMS[case.call.name].answer(case, activation=tanh_formula)
     yield Prediction("matches GELU by the tanh formula", answer)
 

@@ -37,25 +37,25 @@ SIZES_OF = (
     (1, 130, 130, 2, 5),
     (1, 1, 300, 2, 200),
 )
-"""Odd and even heads, powers of two and not; tables of one row and of many."""
+"""Odd and even heads, powers of two and others; tables of one row and of many."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the logits of a case consist of; hidden keys have gates of 0."""
+    """The parts of a case's logits; hidden keys have gates of 0."""
 
     content: Floats
     """q.k / sqrt(head_dim)."""
     opening: Floats
-    """q.g / sqrt(head_dim), where g is what gates are of: keys, or vectors of their own."""
+    """q.g / sqrt(head_dim), where g are the keys, or ``gate_keys``."""
     by_row: Floats
-    """Products of queries with rows of the table, divided too if the sum is."""
+    """Products of queries with table rows, divided by sqrt(head_dim) if the sum is."""
     seen: npt.NDArray[np.bool_]
     gates: Floats
 
     @property
     def positions(self) -> Floats:
-        """Sums of gates from each key to the query, not limited."""
+        """Sums of gates from each key to the query, not limited to the table."""
         return counted(self.gates)
 
     def logits(self, positions: Floats) -> Floats:
@@ -63,12 +63,12 @@ class Parts:
         return self.with_term(interpolated(self.by_row, positions))
 
     def with_term(self, term: Floats) -> Floats:
-        """Compute the logits with this positional term; 0 where hidden."""
+        """Compute the logits with this positional term, 0 at hidden keys."""
         return np.where(self.seen, self.content + term, 0.0)
 
 
 def parts(case: Case, size: bool = False) -> Parts:
-    """Compute the parts of a case's logits, or sums of magnitudes in place of products."""
+    """Compute the parts of a case's logits; with ``size``, sums of magnitudes for products."""
     arrays = [case.arguments[name] for name in ("q", "k", gating(case.arguments), "table")]
     q, k, gate_keys, table = map(np.abs, arrays) if size else arrays
     content, opening = (q @ np.swapaxes(each, 1, 2) / root(case) for each in (k, gate_keys))
@@ -79,12 +79,12 @@ def parts(case: Case, size: bool = False) -> Parts:
 
 
 def gating(given: Arguments) -> str:
-    """Return the name of the argument that gates are of."""
+    """Return the name of the argument that opens the gates."""
     return "gate_keys" if "gate_keys" in given else "k"
 
 
 def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
-    """Find the keys up to each query: [q_len, k_len]."""
+    """Return the mask of the keys up to each query: [q_len, k_len]."""
     return lags(case) >= 0
 
 
@@ -107,21 +107,21 @@ def interpolated(by_row: Floats, positions: Floats) -> Floats:
 
 
 def picked(by_row: Floats, rows: Floats) -> Floats:
-    """Pick the products with these rows."""
+    """Pick the products with these table rows."""
     return np.take_along_axis(by_row, rows.astype(np.int64), axis=-1)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale: the content, the positional term, and what a wrong position does to it.
+    """Return as scale the content, the positional term, and the effect of the position's error.
 
-    An error of the position moves the term along a broken line, by at most the error times the
-    steepest of the pieces that it can reach. Reaching beyond the table costs nothing.
+    The term is piecewise linear in the position: it changes by at most the error times the steepest
+    slope of the pieces within reach. Beyond the table it is constant.
     """
     found, sizes = parts(case), parts(case, size=True)
     angle = float(case.parameter("head_dim") + case.parameter("k_len"))
     counts = np.where(found.seen, found.gates + sizes.opening / 4, 0.0)
     position, weight = found.positions, counted(counts)
-    whole = counts.sum(axis=-1, keepdims=True)  # of which a position may be what is left
+    whole = counts.sum(axis=-1, keepdims=True)  # a position may be a difference from this sum
     exact, single = roundings(case)
     error = exact * weight + single * angle * whole
     piece = np.arange(found.by_row.shape[-1] - 1)
@@ -136,10 +136,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def roundings(case: Case) -> tuple[float, float]:
-    """Return the relative errors that the model grants.
-
-    They are that of the result's dtype, and that of each term of a sum.
-    """
+    """Return the model's relative errors: of the result's dtype, and of each term of a sum."""
     accuracy, v = case.scheme.accuracy, UNIT_ROUNDOFF[case.dtype]
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
     return accuracy.rounding * v, accuracy.angle * u
@@ -164,18 +161,18 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> Argu
 
 
 def gated_arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> ArgumentDict:
-    """Make arrays of these sizes, and vectors that gates are of."""
+    """Make arrays of these sizes, with ``gate_keys``."""
     given = arrays(heads, q_len, k_len, head_dim, npos)
     return given | {"gate_keys": fine((heads, k_len, head_dim), 17)}
 
 
 def scale_of_table(case: Case) -> float:
-    """Find the largest sum of magnitudes that a product with a row has."""
+    """Return the largest sum of magnitudes in a product with a table row."""
     return float(np.max(parts(case, size=True).by_row, initial=0.0))
 
 
 def by_row(answer: Answer) -> Answer:
-    """Compute the products of queries with rows of the table, divided too if the sum is."""
+    """Compute the products of queries with table rows, divided by sqrt(head_dim) if the sum is."""
     dot = dots(answer, "q", "table")
     return dot / root(answer.case) if answer.case.conventions["scaling"] == "sum" else dot
 
@@ -191,7 +188,7 @@ def logits_at(answer: Answer, positions: Floats) -> Answer:
 
 
 def constant_table(trial: Trial) -> None:
-    """Check that a table of equal rows c adds the same to all of a row, wherever the keys stand."""
+    """Check that a table of equal rows adds one number to all logits of a query."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "table")))
     trial.assert_zero(
@@ -201,9 +198,9 @@ def constant_table(trial: Trial) -> None:
 
 
 def half_gates(trial: Trial) -> None:
-    """Check that with gates of 1/2 key j stands at position (i - j + 1) / 2.
+    """Check that with gates of 1/2 key j is at position (i - j + 1) / 2.
 
-    Keys of zeros have such gates.
+    Keys (or ``gate_keys``) of zeros give such gates.
     """
     chosen = arguments(trial)
     y = trial.answer(**(chosen | zeros(chosen, gating(chosen))))
@@ -219,7 +216,7 @@ def distances(case: Case) -> Floats:
 
 
 def saturated_gates(trial: Trial) -> None:
-    """Check that key j stands at i - j + 1 if all gates are open, and at 0 if all are closed."""
+    """Check that key j is at i - j + 1 if all gates are open, and at 0 if all are closed."""
     chosen = arguments(trial)
     side = trial.pick.one_of((1, -1))
     q, opening = chosen["q"].copy(), np.zeros_like(chosen["k"])
@@ -236,9 +233,9 @@ def saturated_gates(trial: Trial) -> None:
 
 
 def measured_positions(trial: Trial) -> Answer | None:
-    """Measure positions by a table whose products with the queries are the row's number.
+    """Measure positions with a table whose products with the queries are the row numbers.
 
-    Those of hidden keys are 0. None if the table may not have so many rows.
+    Those of hidden keys are 0. Return None if the claim allows no table of k_len + 1 rows.
     """
     chosen = arguments(trial)
     k_len = chosen["k"].shape[1]
@@ -265,7 +262,7 @@ def position_range(trial: Trial) -> None:
 
 
 def gate_steps(trial: Trial) -> None:
-    """Check that from a key to the one before it the position grows by the gate of the latter."""
+    """Check that a key's position is that of the next key plus the key's own gate."""
     if (position := measured_positions(trial)) is None:
         return
     k_len = position.values.shape[-1]
@@ -281,7 +278,7 @@ def gate_steps(trial: Trial) -> None:
 
 
 def future_keys(trial: Trial) -> None:
-    """Check that keys after a query change nothing for it."""
+    """Check that keys after a query do not affect its logits."""
     chosen = arguments(trial)
     other = {name: chosen[name].copy() for name in ("k", gating(chosen))}
     for array in other.values():
@@ -291,10 +288,7 @@ def future_keys(trial: Trial) -> None:
 
 
 def keys_apart(trial: Trial) -> None:
-    """Check that keys make the content alone.
-
-    Without them the positional term is what it was.
-    """
+    """Check that keys affect the content only: without them the positional term is unchanged."""
     chosen = arguments(trial)
     y, without = trial.answer(**chosen), trial.answer(**(chosen | zeros(chosen, "k")))
     trial.assert_zero(
@@ -303,7 +297,7 @@ def keys_apart(trial: Trial) -> None:
 
 
 def gates_unscaled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict gates of products that are not divided by sqrt(head_dim)."""
+    """Predict gates from products that are not divided by sqrt(head_dim)."""
     found = parts(case)
     gates = np.where(found.seen, sigmoid(found.opening * root(case)), 0.0)
     yield Prediction(
@@ -326,7 +320,7 @@ def counted_forward(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions with one end of the sum left out."""
+    """Predict positions that omit one end of the sum."""
     found = parts(case)
     own = found.gates * (distances(case) == 1)
     yield Prediction(
@@ -340,7 +334,7 @@ def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def limit_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another largest position, npos-2."""
+    """Predict npos-2 as the largest position."""
     found = parts(case)
     last = found.by_row.shape[-1] - 1
     if last > 0:
@@ -374,7 +368,7 @@ def weights_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def gate_keys_unused(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one product for both gates and content, of the keys or of what gates are of."""
+    """Predict one product for both gates and content, with the keys or with ``gate_keys``."""
     found = parts(case)
     gates = np.where(found.seen, sigmoid(found.content), 0.0)
     yield Prediction("matches gates of the keys, not of gate_keys", found.logits(counted(gates)))

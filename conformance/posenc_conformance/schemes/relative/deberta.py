@@ -25,12 +25,13 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 REACH = 210
 LOOSE = ((64, 512),)
-"""Sizes at which correct logarithms may miss a whole number; at those below none does."""
+"""Sizes at which the logarithms of a correct implementation may miss a whole number, unlike at the
+configurations below."""
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
 
 
 def bucket_arguments(trial: Trial) -> ArgumentDict:
-    """Draw distances from -210 to 210, or farther where buckets are wide."""
+    """Draw sizes, with distances from -210 to 210 or beyond ``max_relative_positions``."""
     buckets, limit = trial.pick.one_of(CONFIGURATIONS)
     buckets = trial.choose("num_buckets", (buckets,))
     limit = trial.choose("max_relative_positions", (limit,))
@@ -43,7 +44,7 @@ def bucket_arguments(trial: Trial) -> ArgumentDict:
 
 
 def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach every distance a model meets, and some far beyond."""
+    """Reach every distance found in models, and some far beyond."""
     near = np.arange(min(largest, 2048) + 1)
     far = 2 ** np.arange(11, 32)
     distances = np.concatenate([near, far[far <= largest]])
@@ -68,10 +69,9 @@ def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def bucket_terms(case: Case) -> ErrorTerms:
-    """Give terms that grant nothing, or one bucket at the last distance at other sizes.
+    """Return terms with bound 0, or one bucket at the last distance of sizes not in CONFIGURATIONS.
 
-    Other sizes are those that are not in CONFIGURATIONS. At the last distance alone the logarithm
-    is a whole number.
+    Only at the last distance is the logarithm a whole number.
     """
     buckets, limit = case.arguments["num_buckets"], case.arguments["max_relative_positions"]
     if case.printed is not None or (buckets, limit) in CONFIGURATIONS:
@@ -83,7 +83,7 @@ def bucket_terms(case: Case) -> ErrorTerms:
 
 
 def odd(trial: Trial) -> None:
-    """Check that the opposite distance has the opposite bucket."""
+    """Check that opposite distances have opposite buckets."""
     y = trial.answer(**bucket_arguments(trial))
     trial.assert_zero(y + y[::-1], "opposite distances do not have opposite buckets")
 
@@ -95,7 +95,7 @@ def monotone(trial: Trial) -> None:
 
 
 def near_exactly(trial: Trial) -> None:
-    """Check that up to half of the buckets every distance is its own bucket."""
+    """Check that distances up to half the number of buckets are their own buckets."""
     y = trial.answer(**bucket_arguments(trial))
     near = np.abs(y.case.arguments["relative_position"]) <= mid_of(y.case)
     trial.assert_zero(
@@ -117,7 +117,7 @@ def last_bucket(trial: Trial) -> None:
 
 
 def far_together(trial: Trial) -> None:
-    """Check that from max_relative_positions - 1 on all distances share the last bucket."""
+    """Check that all distances from max_relative_positions - 1 on share the last bucket."""
     chosen = bucket_arguments(trial)
     last = chosen["max_relative_positions"] - 1
     reach = min(5 * last, trial.scope.max_position)
@@ -128,7 +128,7 @@ def far_together(trial: Trial) -> None:
 
 
 def mid_of(case: Case) -> int:
-    """Return the largest distance up to which every distance has a bucket of its own."""
+    """Return the distance up to which every distance is its own bucket."""
     return int(case.arguments["num_buckets"]) // 2
 
 
@@ -144,7 +144,7 @@ def by_logarithm(case: Case, whole: Any, *, limit: int, mid: int, log: Any = np.
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict key minus query for query minus key."""
+    """Predict key minus query instead of query minus key."""
     yield from predict_case(
         case.with_arguments(relative_position=-case.arguments["relative_position"]),
         "matches distances of the opposite sign (key minus query)",
@@ -152,10 +152,7 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rounded_otherwise(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict logarithms rounded in another way.
-
-    That is down, to the nearest, or up once too often at a whole number.
-    """
+    """Predict logarithms rounded down, to the nearest, or up even from a whole number."""
     limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
 
     def just_above(steps: Floats) -> Floats:
@@ -222,12 +219,12 @@ def relative_of(case: Case) -> Integers:
 
 
 def span_of(case: Case) -> int:
-    """Return half of the number of the tables' rows."""
+    """Return half the number of rows of the tables."""
     return int(case.arguments["q_r"].shape[1]) // 2
 
 
 def buckets_of(case: Case, relative: Integers) -> Case:
-    """Return the bucket case behind a case of version 2."""
+    """Return the case of the buckets that a case of version 2 uses."""
     arguments = {
         "relative_position": relative,
         "num_buckets": span_of(case),
@@ -245,14 +242,14 @@ def placed(case: Case, relative: Integers) -> Integers:
 
 
 def index_of(case: Case, relative: Integers | None = None) -> Integers:
-    """Find the rows of the tables for each query and key."""
+    """Return the row of the tables for each query and key."""
     span = span_of(case)
     relative = relative_of(case) if relative is None else relative
     return np.clip(placed(case, relative) + span, 0, 2 * span - 1)
 
 
 def terms(case: Case, c2p: Integers, p2c: Integers, values: Arguments) -> list[Floats]:
-    """Compute the three terms, not scaled, with rows of the tables given for each query and key."""
+    """Compute the three unscaled terms for the table rows of each query and key."""
     q, k, q_r, k_r = (values[name] for name in ("q", "k", "q_r", "k_r"))
     to_position = np.take_along_axis(products(q, k_r), np.broadcast_to(c2p, case.shape), -1)
     by_key = products(k, q_r)
@@ -277,9 +274,9 @@ def with_index(case: Case, index: Integers) -> Floats:
 
 
 def score_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products.
+    """Return the sum of the magnitudes of all products as scale.
 
-    head_dim stands in place of the angle.
+    head_dim serves as the angle.
     """
     sizes = {name: np.abs(case.arguments[name]) for name in ("q", "k", "q_r", "k_r")}
     index = index_of(case)
@@ -317,7 +314,7 @@ def v2_arguments(trial: Trial) -> ArgumentDict:
 
 
 def arguments_of(trial: Trial) -> ArgumentDict:
-    """Draw arguments of the version that the trial asks."""
+    """Draw arguments for the version under trial."""
     is_v2 = trial.subject.call.name == "deberta_v2_scores"
     return v2_arguments(trial) if is_v2 else score_arguments(trial)
 
@@ -340,7 +337,7 @@ def score_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def constant_keys(trial: Trial) -> None:
-    """Check that a vector added to every row of k_r adds one number to each query's logits."""
+    """Check that adding a vector to all rows of k_r adds one number to all logits of a query."""
     chosen = arguments_of(trial)
     few = lattice(chosen["k_r"].shape)  # of few bits, so that every dtype holds the sums
     one, other = (trial.answer(**(chosen | {"k_r": rows})) for rows in (few, few + 1))
@@ -354,7 +351,7 @@ def constant_keys(trial: Trial) -> None:
 def roles_exchanged_mirrored(trial: Trial) -> None:
     """Check that exchanging queries and keys, with mirrored tables, transposes the logits.
 
-    The tables' rows are then in the order of opposite distances.
+    Mirrored tables have the rows of opposite distances exchanged.
     """
     chosen = arguments_of(trial)
     mirrored = {
@@ -414,7 +411,7 @@ def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def clip_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances cut at other magnitudes, or that start over beyond the tables."""
+    """Predict distances clipped at other magnitudes, or wrapped around beyond the tables."""
     span, distance = span_of(case), placed(case, relative_of(case))
     for words, index in (
         (f"distances cut to ±{span - 1}", np.clip(distance, 1 - span, span - 1) + span),
@@ -446,7 +443,7 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def terms_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a term left out, with the divisor for what is left or for all."""
+    """Predict a term left out, with the divisor of three terms or of the remaining ones."""
     index = index_of(case)
     c2c, c2p, p2c = terms(case, index, p2c_of(case, index), case.arguments)
     head_dim = case.arguments["q"].shape[2]
@@ -461,7 +458,7 @@ def terms_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def tables_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict k_r for position to content, or the reverse, or one of the tables for both."""
+    """Predict q_r and k_r exchanged, or one of the tables in both terms."""
     q_r, k_r = case.arguments["q_r"], case.arguments["k_r"]
     yield from predict_case(case.with_arguments(q_r=k_r, k_r=q_r), "matches q_r and k_r exchanged")
     yield from predict_case(case.with_arguments(q_r=k_r), "matches k_r in both terms")
@@ -469,14 +466,14 @@ def tables_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def buckets_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances as they are where buckets belong."""
+    """Predict distances instead of their buckets."""
     span = span_of(case)
     index = np.clip(relative_of(case) + span, 0, 2 * span - 1)
     yield Prediction("matches distances that are not put into buckets", with_index(case, index))
 
 
 def buckets_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a mistake of the buckets, seen in the logits."""
+    """Predict the logits for wrong buckets."""
     behind, span = buckets_of(case, relative_of(case)), span_of(case)
     for model in (rounded_otherwise, other_sizes):
         for each in model(behind, got):
@@ -499,10 +496,7 @@ far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was c
 
 
 def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
-    """Return the mistakes of both versions.
-
-    What a wrong scale is differs between them, and so does its id.
-    """
+    """Return the mistakes of both versions; only the id of a wrong scale differs."""
     return {
         "sign-flipped": table_reversed,
         "terms-missing": terms_missing,
@@ -513,7 +507,7 @@ def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
 
 
 def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Yield the arguments that would give this array, if it has a bucket for each query and key."""
+    """Yield the arguments for an array that has a bucket for each query and key."""
     saved = saved_lags(array)
     if saved is None or (saved[1] >= 0).all():
         return

@@ -34,7 +34,7 @@ SIZES_OF = (
     (1, 65, 65, 2, 9),
     (1, 300, 300, 2, 5),
 )
-"""Odd and even heads, powers of two and not; tables that end within the keys and beyond."""
+"""Odd and even heads, powers of two and others; tables that end within the keys and beyond."""
 
 
 def dot_products(case: Case, size: bool = False) -> tuple[Floats, Floats]:
@@ -48,26 +48,26 @@ def dot_products(case: Case, size: bool = False) -> tuple[Floats, Floats]:
 
 
 def of_rows(by_row: Floats, rows: Index) -> Floats:
-    """Pick, from products with every row, those with the row that each query and key have."""
+    """Pick the products with one table row per query and key from those with every row."""
     return np.take_along_axis(by_row, np.broadcast_to(rows, (len(by_row), *rows.shape)), axis=2)
 
 
 def scores(case: Case, rows: Index) -> Floats:
-    """Compute the logits if these rows of the table were looked up."""
+    """Compute the logits for these rows of the table."""
     content, by_row = dot_products(case)
     return (content + of_rows(by_row, rows)) / root(case)
 
 
 def right_rows(case: Case) -> Index:
-    """Find the row of the table that the definition gives each query and key."""
+    """Return the right row of the table for each query and key."""
     at = places(case)
     return at.rows(at.offset)
 
 
 def score_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and their number.
+    """Return the sum of the magnitudes of all products as scale.
 
-    The number stands for angles.
+    The number of products serves as the angle.
     """
     content, by_row = dot_products(case, size=True)
     scale = (content + of_rows(by_row, right_rows(case))) / root(case)
@@ -75,7 +75,7 @@ def score_terms(case: Case) -> ErrorTerms:
 
 
 def weighted(case: Case, rows: Index, size: bool = False) -> Floats:
-    """Compute the outputs if these rows of the table were looked up.
+    """Compute the outputs for these rows of the table.
 
     With ``size``, compute the sums of the magnitudes.
     """
@@ -85,9 +85,9 @@ def weighted(case: Case, rows: Index, size: bool = False) -> Floats:
 
 
 def value_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and their number.
+    """Return the sum of the magnitudes of all products as scale.
 
-    The number stands for angles.
+    The number of products serves as the angle.
     """
     scale = weighted(case, right_rows(case), size=True)
     return ErrorTerms(scale, np.asarray(2.0 * case.parameter("k_len")))
@@ -138,7 +138,7 @@ def value_arrays(heads: int, q_len: int, k_len: int, head_dim: int, rows: int) -
 
 
 def clipped_offset_only(trial: Trial) -> None:
-    """Check that logits of equal queries and keys depend on the clipped offset alone."""
+    """Check that logits of equal queries and keys depend on the clipped offset only."""
     chosen = score_arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "q", "k")))
     rows = right_rows(y.case)
@@ -152,7 +152,7 @@ def clipped_offset_only(trial: Trial) -> None:
 def constant_table(trial: Trial) -> None:
     """Check that a table of equal rows c adds q_i.c / sqrt(head_dim) to row i.
 
-    Softmax does not see that.
+    A softmax ignores it.
     """
     chosen = score_arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "table")))
@@ -164,9 +164,9 @@ def constant_table(trial: Trial) -> None:
 
 
 def linear_in_q(trial: Trial) -> None:
-    """Check that twice the queries give twice the logits.
+    """Check that doubling the queries doubles the logits.
 
-    A power of two changes no rounding.
+    A factor of two does not change roundings.
     """
     chosen = score_arguments(trial)
     y, twice = trial.answer(**chosen), trial.answer(**(chosen | {"q": 2 * chosen["q"]}))
@@ -174,7 +174,7 @@ def linear_in_q(trial: Trial) -> None:
 
 
 def plain_average(trial: Trial) -> None:
-    """Check that a table of zeros leaves the weighted values as outputs."""
+    """Check that with a table of zeros the outputs are the weighted values."""
     chosen = value_arguments(trial)
     y = trial.answer(**(chosen | zeros(chosen, "table")))
     trial.assert_zero(
@@ -186,7 +186,7 @@ def plain_average(trial: Trial) -> None:
 def constant_value_table(trial: Trial) -> None:
     """Check that a table of equal rows c adds c times the sum of the weights.
 
-    After a softmax that is c itself.
+    For weights of a softmax that is c itself.
     """
     chosen = value_arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "table")))
@@ -212,7 +212,7 @@ def single_weight(trial: Trial) -> None:
 
 
 def absolute_rows(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows by the position of the key, as the matrix product Q R^T would have them."""
+    """Predict rows by the position of the key, as in the matrix product Q R^T."""
     q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
     row = np.minimum(np.arange(k_len), len(case.arguments["table"]) - 1)
     logits = scores(case, np.broadcast_to(row, (q_len, k_len)))
@@ -261,7 +261,7 @@ def skew_leaked(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def values_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the weighted values alone."""
+    """Predict the weighted values without the table."""
     given = case.arguments
     yield Prediction("matches outputs without the table", given["weights"] @ given["v"])
 

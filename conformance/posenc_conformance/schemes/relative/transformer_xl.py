@@ -25,7 +25,7 @@ SCORES = (
     (1, 130, 130, 2, 2),
     (1, 1, 2, 64, 32),
 )
-"""No memory and some, many keys, heads and channels; powers of two and not."""
+"""No memory and some, many keys, heads and channels; powers of two and others."""
 
 
 def columns_for(distances: str, q_len: int, k_len: int) -> int:
@@ -34,7 +34,7 @@ def columns_for(distances: str, q_len: int, k_len: int) -> int:
 
 
 def shift_shape(case: Case) -> Shape:
-    """Return the shape of a shift's result, which has as many columns as there are keys."""
+    """Return the shape of a shift's result, with a column for each key."""
     x = case.arguments["x"]
     more = columns_for(str(case.conventions["distances"]), x.shape[-2], 0)
     return *x.shape[:-1], x.shape[-1] - more
@@ -55,16 +55,16 @@ def shift_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def shift_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield sizes with no memory, some and much, powers of two and not."""
+    """Yield sizes with no memory, some and much, powers of two and others."""
     held = str(case.conventions["distances"])
     for q_len, k_len in ((1, 1), (1, 2), (2, 2), (2, 9), (4, 4), (7, 64), (33, 40), (300, 300)):
         yield {"x": fine((2, q_len, columns_for(held, q_len, k_len)))}
 
 
 def distance_between(q_len: int, k_len: int, first: int | None = None) -> Integers:
-    """Compute query position minus key position, the first query standing at ``first``.
+    """Compute query position minus key position, with the first query at position ``first``.
 
-    If it is not given, the queries are the last of the keys.
+    By default, the queries are the last of the keys.
     """
     late = k_len - q_len if first is None else first
     return late + np.arange(q_len)[:, None] - np.arange(k_len)
@@ -77,7 +77,7 @@ def shift_distance(case: Case) -> Integers:
 
 
 def first_distance(case: Case) -> int:
-    """Return the distance that the first column of a shift's argument holds."""
+    """Return the distance of the first column of a shift's argument."""
     return case.shape[-1] - (case.conventions["distances"] != "padded")
 
 
@@ -91,7 +91,7 @@ def columns_name_distances(trial: Trial) -> None:
 
 
 def rows_apart(trial: Trial) -> None:
-    """Check that the scores of one query move no scores of other queries."""
+    """Check that the scores of one query do not affect other queries."""
     x = shift_arguments(trial)["x"]
     before = trial.answer(x=x)
     row = trial.pick.integer(0, x.shape[-2] - 1)
@@ -116,14 +116,14 @@ def last_row(trial: Trial) -> None:
 
 
 def taken(case: Case, column: Integers) -> Floats:
-    """Take the argument's scores at these columns, counted round where they run over the edge."""
+    """Take the argument's scores at these columns, which wrap around at the edges."""
     x = case.arguments["x"]
     places = np.broadcast_to(column % x.shape[-1], case.shape)
     return np.asarray(np.take_along_axis(x, places, -1))
 
 
 def shift_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict columns as they came."""
+    """Predict columns that are not shifted."""
     for start in {0, int(case.conventions["distances"] == "padded")}:
         column = start + np.arange(case.shape[-1])
         yield Prediction("matches scores that were not moved", taken(case, column))
@@ -132,7 +132,7 @@ def shift_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 def shift_the_other_way(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict rows moved to the right.
 
-    There is a column of zeros behind and the last row is cut off, or each row turns round.
+    A column of zeros is appended and the last row is cut off, or each row wraps around.
     """
     x = case.arguments["x"]
     q_len, columns = x.shape[-2:]
@@ -144,7 +144,7 @@ def shift_the_other_way(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def shift_ascending(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict columns taken for distances that rise from column to column."""
+    """Predict columns read as rising distances."""
     last = first_distance(case) - case.arguments["x"].shape[-1] + 1
     yield Prediction("matches columns of rising distance", taken(case, shift_distance(case) - last))
 
@@ -188,17 +188,17 @@ def true_distance(case: Case) -> Integers:
 
 
 def clamped(case: Case, distance: Floats | Integers) -> Floats:
-    """Cut distances as the case asks."""
+    """Clip distances to the case's ``clamp_len``, if it has one."""
     longest = case.arguments.get("clamp_len")
     cut = distance if longest is None else np.clip(distance, -longest, longest)
     return np.asarray(cut, dtype=np.float64)
 
 
 def score_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
+    """Return the sum of the magnitudes of all products as scale, and the angle.
 
-    In the scale, sines and cosines are taken for 1. Beside each sinusoid's angle stands a quarter
-    of the number of products in the sums, because the accuracy's factor of 4 is for angles.
+    In the scale, sines and cosines count as 1. The angle is that of the sinusoids plus a quarter of
+    the number of products in the sums, since the accuracy's factor of 4 is for angles.
     """
     q, k, w_kr = (case.arguments[name] for name in ("q", "k", "w_kr"))
     u, v = (np.abs(case.arguments[name])[:, None] for name in ("u", "v"))
@@ -242,21 +242,21 @@ def score_arguments(trial: Trial, *, clamp: bool = True) -> ArgumentDict:
 
 
 def clamping(trial: Trial) -> ArgumentDict:
-    """Draw a claimed length at which distances are cut."""
+    """Draw a claimed length at which distances are clipped."""
     return {"clamping": "clamped", "clamp_len": trial.choose("clamp_len", (2, 1, 3, 7))}
 
 
 def score_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Place one query at the end of more keys than narrow dtypes count."""
+    """Place one query at the end of more keys than narrow dtypes can count."""
     sizes = {"heads": 1, "q_len": 1, "k_len": min(largest, LARGEST_SWEEP) + 1}
     sizes |= {"head_dim": 4, "dim": 8}
     return arrays(**(sizes | {k: v for k, v in parameters.items() if k in sizes}))
 
 
 def shared_query(trial: Trial) -> None:
-    """Check that a vector moved from the biases to every query changes no score.
+    """Check that moving a vector from the biases to every query does not change the logits.
 
-    All queries gain the vector, and both biases lose it.
+    The vector is added to all queries and subtracted from both biases.
     """
     chosen = score_arguments(trial)
     # Of few bits, so that every dtype holds the sums.
@@ -271,7 +271,7 @@ def shared_query(trial: Trial) -> None:
 
 
 def translation(trial: Trial) -> None:
-    """Check that all other keys keep their scores without the first key."""
+    """Check that removing the first key does not change the scores of the others."""
     chosen = score_arguments(trial)
     q_len, k_len = chosen["q"].shape[1], chosen["k"].shape[1]
     if q_len == k_len:
@@ -284,7 +284,7 @@ def translation(trial: Trial) -> None:
 
 
 def last_queries(trial: Trial) -> None:
-    """Check that all other queries keep their scores without the first query."""
+    """Check that removing the first query does not change the scores of the others."""
     chosen = score_arguments(trial)
     q_len = chosen["q"].shape[1]
     if q_len == 1:
@@ -295,7 +295,7 @@ def last_queries(trial: Trial) -> None:
 
 
 def recurrence(trial: Trial) -> None:
-    """Check that one pair of channels alone obeys s(δ+1) + s(δ-1) = 2 cos(w) s(δ)."""
+    """Check that a single pair of channels obeys s(δ+1) + s(δ-1) = 2 cos(w) s(δ)."""
     chosen = score_arguments(trial, clamp=False)
     case = trial.case(**chosen)
     omega = frequencies(case)
@@ -312,9 +312,9 @@ def recurrence(trial: Trial) -> None:
 
 
 def mirrored(trial: Trial) -> None:
-    """Check that reading queries and keys backwards reads the logits backwards.
+    """Check that reversing queries and keys reverses the logits.
 
-    The sines' projection is negated for that.
+    The sines' projection is negated as well.
     """
     chosen = score_arguments(trial)
     case = trial.case(**chosen)
@@ -330,7 +330,7 @@ def mirrored(trial: Trial) -> None:
 
 
 def clamp_far(trial: Trial) -> None:
-    """Check that keys of the same content have the same score from clamp_len on."""
+    """Check that keys of the same content have the same score at distances from clamp_len on."""
     chosen = score_arguments(trial, clamp=False) | clamping(trial)
     longest = chosen["clamp_len"]
     k_len = trial.choose("k_len", (2 * longest + 3,))
@@ -352,12 +352,12 @@ def waves(case: Case, distance: Floats, omega: Floats) -> Floats:
 
 
 def content(case: Case, u: Floats) -> Floats:
-    """Compute the terms (a) and (c), not yet scaled."""
+    """Compute the terms (a) and (c), unscaled."""
     return products(case.arguments["q"] + u[:, None], case.arguments["k"])
 
 
 def position(case: Case, v: Floats, sinusoids: Floats, queries: Floats | None = None) -> Floats:
-    """Compute the terms (b) and (d), not yet scaled.
+    """Compute the terms (b) and (d), unscaled.
 
     The sinusoids are of shape [q_len, k_len, dim].
     """
@@ -383,20 +383,20 @@ def with_waves(case: Case, sinusoids: Floats) -> Floats:
 
 
 def with_distance(case: Case, distance: Floats | Integers) -> Floats:
-    """Compute the logits with other distances, cut where the case cuts them."""
+    """Compute the logits with other distances, clipped as in the case."""
     everywhere = clamped(case, np.asarray(distance, dtype=np.float64) + np.zeros(case.shape[1:]))
     return with_waves(case, waves(case, everywhere, frequencies(case)))
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict key minus query for query minus key."""
+    """Predict key minus query instead of query minus key."""
     yield Prediction(
         "matches distances of the opposite sign", with_distance(case, -true_distance(case))
     )
 
 
 def sine_even(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the sinusoids of keys behind for keys ahead."""
+    """Predict the sinusoids of earlier keys for later keys."""
     if case.conventions["direction"] == "two-sided":
         yield Prediction(
             "matches sinusoids of the magnitude of the distance",
@@ -405,7 +405,7 @@ def sine_even(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def listed(case: Case) -> Integers:
-    """List distances in the order in which the released code lists them."""
+    """List distances in the order of the released code."""
     q_len, k_len = case.shape[1:]
     if case.conventions["direction"] == "causal":
         return np.arange(k_len - 1, -1, -1)
@@ -423,7 +423,7 @@ def unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def ascending(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a list of distances that rises where it should fall."""
+    """Predict distances listed in rising instead of falling order."""
     some = listed(case)
     turned = some[0] + some[-1] - true_distance(case)
     yield Prediction("matches a list of distances that rises", with_distance(case, turned))
@@ -450,9 +450,9 @@ def distance_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def garbage_ahead(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the left-overs of the causal shift where keys ahead are seen.
+    """Predict the causal shift without its mask, where keys after the query are visible.
 
-    They are scores of the next query.
+    The entries of these keys belong to the next query.
     """
     q_len, k_len = case.shape[1:]
     if case.conventions["direction"] == "causal":
@@ -512,7 +512,7 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def clamp_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances cut elsewhere, on one side, or not at all."""
+    """Predict distances clipped elsewhere, on one side, or not at all."""
     longest = case.arguments.get("clamp_len")
     if longest is None:
         return
@@ -531,7 +531,7 @@ def clamp_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 def wrong_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict exponents over dim/2 - 1, or with another factor than 2.
 
-    Another mistake gives every channel an exponent of its own.
+    Also predict a separate exponent for every channel.
     """
     dim = case.arguments["w_kr"].shape[1]
     distance = clamped(case, true_distance(case))

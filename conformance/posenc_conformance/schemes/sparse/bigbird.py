@@ -30,26 +30,26 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw many blocks, few or one, of which the last is whole or not."""
+    """Draw many blocks, few or one; the last one may be incomplete."""
     return {**lengths(trial), "block_size": trial.choose("block_size", (1, 2, 3, 4, 40))}
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put two queries into the last two blocks of many."""
+    """Place two queries in the last two blocks of many."""
     return {**last_two(largest), "block_size": 64, **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length; blocks of one key, of powers of two and not, and of all keys."""
+    """Yield every length; blocks of one key, of powers of two and other sizes, and of all keys."""
     yield from lengths_sizes()
     for block_size in (1, 17, 64, 128, LONG):
         yield {"q_len": LONG, "k_len": LONG, "block_size": block_size}
 
 
 def links_for(k_len: int, block_size: int, count: int, start: int = 0) -> Any:
-    """Make links to blocks in no order, some of them twice.
+    """Make unsorted links to blocks, some of them repeated.
 
-    They are for all but the first block and the last.
+    All blocks but the first and the last have links.
     """
     every = -(-k_len // block_size)
     row, column = np.indices((max(every - 2, 1), count))
@@ -57,7 +57,7 @@ def links_for(k_len: int, block_size: int, count: int, start: int = 0) -> Any:
 
 
 def linked_arguments(trial: Trial) -> ArgumentDict:
-    """Draw queries, keys and blocks, with one link for each block, or none, or several."""
+    """Draw queries, keys and blocks, with one link, none or several for each block."""
     chosen = arguments(trial)
     count = trial.choose("count", (1, 0, 2, 3))
     start = trial.pick.integer(0, 4)
@@ -65,7 +65,7 @@ def linked_arguments(trial: Trial) -> ArgumentDict:
 
 
 def linked_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put two queries into the last two blocks of many, with links."""
+    """Place two queries in the last two blocks of many, with links."""
     count = parameters.get("count", 3)
     rest = {name: value for name, value in parameters.items() if name != "count"}
     chosen = sweep(rest, largest)
@@ -75,7 +75,7 @@ def linked_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def linked_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield the sizes of bigbird_mask, with two links for each block.
 
-    Also many links for each block, and more rows of links than there are blocks.
+    Also yield many links for each block, and more rows of links than there are blocks.
     """
     for change in sizes(case):
         size = int({**case.arguments, **change}["block_size"])
@@ -86,7 +86,7 @@ def linked_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def blocks(case: Case) -> tuple[Any, Any, int]:
-    """Return the blocks of the queries, as a column, and of the keys, and the last block."""
+    """Return the blocks of the queries as a column, those of the keys, and the last block."""
     query, key = places(case)
     block_size = int(case.arguments["block_size"])
     return query // block_size, key // block_size, (case.arguments["k_len"] - 1) // block_size
@@ -110,14 +110,14 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def symmetric(trial: Trial) -> None:
-    """Check that query and key may change places."""
+    """Check that exchanging query and key does not change the mask."""
     chosen = square(arguments(trial))
     y = trial.answer(**chosen)
     trial.assert_zero(y - y.swapped(0, 1), "the mask is not symmetric")
 
 
 def by_blocks(trial: Trial) -> None:
-    """Check that tokens of one block are treated alike: the mask is the pattern of the blocks."""
+    """Check that all tokens of a block have the block's pattern."""
     chosen = square(arguments(trial))
     count = -(-chosen["k_len"] // chosen["block_size"])
     by_block = {"q_len": count, "k_len": count, "block_size": 1}
@@ -127,7 +127,7 @@ def by_blocks(trial: Trial) -> None:
 
 
 def two_hops(trial: Trial) -> None:
-    """Check that in two hops, over the first block, every query reaches every key."""
+    """Check that every query reaches every key in two hops, via the first block."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = ~after_hops(answer.values, answer.values)
@@ -135,7 +135,7 @@ def two_hops(trial: Trial) -> None:
 
 
 def links_without_order(trial: Trial) -> None:
-    """Check that links in reverse order, the first of them twice, give the same mask."""
+    """Check that reversing the links and repeating one of them does not change the mask."""
     chosen = linked_arguments(trial)
     links = chosen["links"][:, ::-1]
     once = trial.answer(**chosen)
@@ -146,7 +146,7 @@ def links_without_order(trial: Trial) -> None:
 
 
 def links_one_way(trial: Trial) -> None:
-    """Check that one more link from a block shows in that block's queries alone."""
+    """Check that changing the links of a block affects only that block's queries."""
     chosen = square(linked_arguments(trial))
     row = trial.pick.integer(0, len(chosen["links"]) - 1)
     once = trial.answer(**chosen)
@@ -159,7 +159,7 @@ def links_one_way(trial: Trial) -> None:
 
 
 def globals_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows or columns of global blocks left out, or one of the two blocks."""
+    """Predict rows or columns of global blocks left out, or only one of the two blocks."""
     query, key, last = blocks(case)
     near = np.abs(query - key) <= 1
     rows, columns = (query == 0) | (query == last), (key == 0) | (key == last)
@@ -192,7 +192,7 @@ def looks_back(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def with_links(case: Case, links: Any) -> Any:
-    """Return the mask with other links; rows of links that are missing hold none."""
+    """Return the mask with other links; blocks without a row of links have none."""
     query, key, last = blocks(case)
     mask = (query == 0) | (query == last) | (key == 0) | (key == last) | (np.abs(query - key) <= 1)
     for block in range(1, min(last, len(links) + 1)):
@@ -209,7 +209,7 @@ def links_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def links_beside(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of links, or the blocks that they name, counted from another one."""
+    """Predict rows of links, or the blocks that they name, shifted by one."""
     links = case.arguments["links"]
     none = np.full_like(links[:1], -1)
     yield predicted("matches the row of links of the next block", with_links(case, links[1:]))

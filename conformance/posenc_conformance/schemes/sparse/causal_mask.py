@@ -28,7 +28,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put two queries at the end of many keys."""
+    """Place two queries at the end of many keys."""
     return {**last_two(largest), **parameters}
 
 
@@ -40,14 +40,14 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 def number_of_keys(case: Case, query: Any) -> Any:
     """Count the keys up to the query.
 
-    The query stands earlier if the first query is at the first key.
+    The query is earlier if the alignment puts the first query at the first key.
     """
     late = case.arguments["k_len"] - case.arguments["q_len"]
     return query + 1 if case.conventions["alignment"] == "end" else query - late + 1
 
 
 def one_more_each(trial: Trial) -> None:
-    """Check that each query attends to what the query before it does, and to one key more."""
+    """Check that each query attends to the keys of the previous query and to one more."""
     answer = trial.answer(**lengths(trial))
     gained = np.diff(answer.values, axis=0)
     wrong = (gained < 0).any(axis=1) | (gained.sum(axis=1) != 1)
@@ -57,7 +57,7 @@ def one_more_each(trial: Trial) -> None:
 
 
 def transitive(trial: Trial) -> None:
-    """Check that two layers let nothing through that one does not."""
+    """Check that two layers reach the same keys as one."""
     chosen = square(lengths(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
@@ -67,10 +67,7 @@ def transitive(trial: Trial) -> None:
 
 
 def first_queries(trial: Trial) -> None:
-    """Check that, aligned to the start, fewer queries than keys give the first rows.
-
-    They are the first rows of the mask for as many queries as keys.
-    """
+    """Check that, aligned to the start, ``q_len`` queries give the first rows of a square mask."""
     chosen = lengths(trial)
     all_queries = square(chosen)
     few, every = trial.answer(**chosen), trial.answer(**all_queries)
@@ -80,14 +77,14 @@ def first_queries(trial: Trial) -> None:
 
 
 def query_places(case: Case) -> Any:
-    """Return the position of each query, as the alignment has it, as a column."""
+    """Return the position of each query under the case's alignment, as a column."""
     late = case.arguments["k_len"] - case.arguments["q_len"]
     start = late if case.conventions["alignment"] == "end" else 0
     return start + np.arange(case.arguments["q_len"])[:, None]
 
 
 def diagonal_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a triangle whose edge lies one key too early or too late."""
+    """Predict a triangle whose edge is one key too early or too late."""
     query, key = query_places(case), np.arange(case.arguments["k_len"])
     yield predicted("matches a mask that hides the query's own position", key < query)
     yield predicted("matches a mask that shows the key after the query", key <= query + 1)

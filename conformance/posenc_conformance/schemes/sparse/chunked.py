@@ -33,7 +33,7 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MOST_SHIFTS = 64
-"""Chunks that begin late are looked for if they begin before this position."""
+"""The limit of positions tried as the beginning of late chunks."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -42,12 +42,12 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put two queries on both sides of a boundary."""
+    """Place two queries on either side of a boundary."""
     return {**last_two(largest), "chunk_size": 1024, **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length; chunks of powers of two and not, of one key and of all."""
+    """Yield every length; chunks of powers of two and other sizes, of one key and of all."""
     yield from lengths_sizes()
     for chunk_size in (1, 17, 128, 256, LONG):
         yield {"q_len": 3, "k_len": LONG, "chunk_size": chunk_size}
@@ -59,7 +59,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def closed(trial: Trial) -> None:
-    """Check that no number of layers carries anything from one chunk to the next."""
+    """Check that two layers reach the same keys as one, so that no depth connects chunks."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
@@ -69,7 +69,7 @@ def closed(trial: Trial) -> None:
 
 
 def window_for_chunk(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the last keys up to the query, or the chunk before as well."""
+    """Predict a sliding window of keys, or the previous chunk as well."""
     query, key = places(case)
     chunk_size = case.arguments["chunk_size"]
     earlier = key <= query
@@ -79,10 +79,7 @@ def window_for_chunk(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def chunks_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict chunks that begin elsewhere than at position 0.
-
-    That is at padding, or with what a cache holds.
-    """
+    """Predict chunks that do not begin at position 0, as with padding or a cache."""
     query, key = places(case)
     chunk_size = int(case.arguments["chunk_size"])
     for shift in range(1, min(chunk_size, MOST_SHIFTS)):
@@ -91,7 +88,7 @@ def chunks_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def chunks_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every key up to the query, as where a single query is given no mask."""
+    """Predict every key up to the query, as if a single query had no mask."""
     query, key = places(case)
     yield predicted("matches a causal mask without chunks", np.asarray(key <= query))
 

@@ -37,7 +37,7 @@ DILATIONS = (2, 1, 3, 4, 20)
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw windows and dilations that end within the keys, and beyond them."""
+    """Draw windows and dilations that end within the keys or beyond them."""
     reach = trial.subject.combination.conventions["reach"]
     windows = WINDOWS if reach == "half-each-side" else WINDOWS + ODD_WINDOWS
     return {
@@ -48,19 +48,19 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put two queries at the end of many keys, most of them within reach."""
+    """Place two queries at the end of many keys, most of them within reach."""
     return {**last_two(largest), "window": 512, "dilation": 3, **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length; many keys a side, and gaps longer than a block of threads."""
+    """Yield every length; many keys per side, and gaps longer than a block of threads."""
     yield from lengths_sizes()
     for window, dilation in ((64, 2), (2, 130), (256, 1), (2, 5), (4, 7), (2, 8), (3, 33)):
         yield {"q_len": 3, "k_len": LONG, "window": window, "dilation": dilation}
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Count the keys before and after the query that the window holds."""
+    """Count the keys before and after the query in the window."""
     window = int(case.arguments["window"])
     return {
         "window-each-side": (window, window),
@@ -70,17 +70,14 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """Count the keys that the window holds, less those that would lie outside of the text."""
+    """Count the keys in the window, without those outside of the text."""
     before, after = sides(case)
     dilation, late = case.arguments["dilation"], case.arguments["k_len"] - 1 - query
     return np.minimum(query // dilation, before) + 1 + np.minimum(late // dilation, after)
 
 
 def classes_apart(trial: Trial) -> None:
-    """Check that every dilation-th token, taken alone, has a plain window.
-
-    It never meets other tokens.
-    """
+    """Check that every dilation-th token has a plain window of such tokens only."""
     chosen = square(arguments(trial))
     dilation, k_len = chosen["dilation"], chosen["k_len"]
     each = [len(range(start, k_len, dilation)) for start in range(min(dilation, k_len))]
@@ -94,14 +91,14 @@ def classes_apart(trial: Trial) -> None:
 
 
 def band(case: Case, distance: Any, dilation: int, reach: int) -> Bools:
-    """Find the keys at whole dilations that are near enough, on the sides that the reach has."""
+    """Find the keys at multiples of the dilation within reach, on the sides of the convention."""
     before, after = sides(case)
     near = (distance >= -reach * before) & (distance <= reach * after)
     return np.asarray(near & (distance % dilation == 0))
 
 
 def dilation_misread(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the dilation dropped, or applied to the step alone or to the reach alone."""
+    """Predict the dilation dropped, or applied only to the step or only to the reach."""
     query, key = places(case)
     dilation, distance = int(case.arguments["dilation"]), key - query
     yield predicted("matches a window without dilation", band(case, distance, 1, 1))
@@ -114,7 +111,7 @@ def dilation_misread(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def reach_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another reach; half of a window that is odd is rounded down."""
+    """Predict another reach; half of an odd window is rounded down."""
     yield from OTHER_REACH(case, got)
     window, claimed = int(case.arguments["window"]), case.conventions["reach"]
     if window % 2:
@@ -126,7 +123,7 @@ def reach_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def phase_fixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict keys at multiples of the dilation, wherever the query stands."""
+    """Predict keys at multiples of the dilation, regardless of the query."""
     query, key = places(case)
     near = band(case, key - query, 1, int(case.arguments["dilation"]))
     yield predicted(

@@ -38,7 +38,7 @@ PATTERNS = ((3, 1), (4, 2), (1, 1), (5, 5), (2, 1), (40, 8))
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw blocks shorter and longer than the keys, with one column of each, a few, or all."""
+    """Draw blocks shorter and longer than the keys, with one, a few or all columns of each."""
     block_size, summary = trial.pick.one_of(PATTERNS)
     block_size = trial.choose("block_size", (block_size,))
     summary = trial.choose("summary", (min(summary, block_size),))
@@ -51,7 +51,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length, and blocks of powers of two and not, of one key and of all."""
+    """Yield every length, and blocks of powers of two and other sizes, of one key and of all."""
     yield from lengths_sizes()
     for block_size, summary in ((1, 1), (17, 5), (128, 32), (256, 8), (LONG, 1)):
         yield {"q_len": 3, "k_len": LONG, "block_size": block_size, "summary": summary}
@@ -60,8 +60,8 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 def number_of_keys(case: Case, query: Any) -> Any:
     """Count the keys that a query sees.
 
-    They are those of its block so far, and a fixed number for each block before, as far as the
-    convention includes them.
+    They are those of its block so far, and a fixed number of each earlier block, as the convention
+    includes them.
     """
     block_size, summary = case.arguments["block_size"], case.arguments["summary"]
     blocks, place = np.divmod(query, block_size)
@@ -98,7 +98,7 @@ def columns_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def block_slides(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the last keys up to the query in place of its block."""
+    """Predict the last keys up to the query instead of its block."""
     part = case.conventions["part"]
     if part == "columns":
         return
@@ -112,14 +112,14 @@ def block_slides(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
-# Heads with columns of their own.
+# Heads with different columns.
 
 SETS = ((4, 1, 2), (6, 2, 3), (3, 1, 3), (2, 2, 1), (40, 8, 5))
 """Block, columns of a set, number of sets."""
 
 
 def heads_arguments(trial: Trial) -> ArgumentDict:
-    """Draw few sets and all that a block has, each set in one head or in two."""
+    """Draw a few sets or all sets of a block, each for one head or two."""
     block_size, summary, sets = trial.pick.one_of(SETS)
     return {
         "heads": trial.choose("heads", (2 * sets, sets)),
@@ -137,7 +137,7 @@ def heads_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length, one head and many, and blocks of powers of two and not."""
+    """Yield every length, one head and many, and blocks of powers of two and other sizes."""
     yield from lengths_sizes()
     for heads, block_size, summary, sets in (
         (1, 1, 1, 1),
@@ -150,15 +150,15 @@ def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def heads_shape(case: Case) -> tuple[int, int, int]:
-    """Return the numbers of heads, queries and keys."""
+    """Return the shape [heads, q_len, k_len]."""
     given = case.arguments
     return given["heads"], given["q_len"], given["k_len"]
 
 
 def of_heads(case: Case, number: Any, own: bool = True, shift: int = 0) -> Any:
-    """Compute the masks of heads that have these sets of columns.
+    """Compute the masks of heads with these sets of columns.
 
-    Queries stand later by ``shift``. Unless ``own``, the query's block is left out.
+    ``shift`` is added to the queries' positions. Unless ``own``, the query's block is left out.
     """
     given = case.arguments
     query, key = places(case)
@@ -170,7 +170,7 @@ def of_heads(case: Case, number: Any, own: bool = True, shift: int = 0) -> Any:
 
 
 def turns(case: Case) -> Any:
-    """Return the set of each head, as heads take the sets in turn."""
+    """Return the set of each head: heads take the sets in turn."""
     return np.arange(case.arguments["heads"]) % case.arguments["sets"]
 
 
@@ -186,7 +186,7 @@ def first_head(trial: Trial) -> None:
 def all_sets(trial: Trial) -> None:
     """Check that all sets together see every earlier key, and no other.
 
-    There are as many sets as a block has columns for.
+    The number of sets is the largest that fits a block.
     """
     chosen = heads_arguments(trial)
     sets = chosen["block_size"] // chosen["summary"]
@@ -221,7 +221,7 @@ def heads_alike(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def sets_from_the_start(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sets counted from the start of the block, or from the last set in use."""
+    """Predict sets counted from the start of the block, or from the last used set."""
     given = case.arguments
     there = given["block_size"] // given["summary"]
     for many, words in ((there, "start of the block"), (given["sets"], "last set that is used")):
@@ -239,12 +239,12 @@ def heads_in_groups(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def heads_block_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict columns alone, without the query's block."""
+    """Predict columns without the query's block."""
     yield predicted("matches columns without the query's block", of_heads(case, turns(case), False))
 
 
 def heads_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict queries that start at position 0, without what stands in the cache."""
+    """Predict queries that start at position 0, ignoring the cache."""
     late = case.arguments["k_len"] - case.arguments["q_len"]
     if late:
         masks = of_heads(case, turns(case), shift=-late)

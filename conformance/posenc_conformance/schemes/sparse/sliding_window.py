@@ -39,7 +39,7 @@ ODD_WINDOWS = (1, 3)
 
 
 def windows(trial: Trial) -> tuple[int, ...]:
-    """List the windows that the claimed reach allows: a half must be whole."""
+    """List the windows that the claimed reach allows: half of a window must be whole."""
     reach = trial.subject.combination.conventions["reach"]
     return WINDOWS if reach == "half-each-side" else WINDOWS + ODD_WINDOWS
 
@@ -75,7 +75,7 @@ def sides(case: Case) -> tuple[int, int]:
 def number_of_keys(case: Case, query: Any) -> Any:
     """Count the keys that a query attends to.
 
-    They are as many as the window reaches, less what lies before the first key or after the last.
+    They are the keys of the window, without those before the first key or after the last.
     """
     before, after = sides(case)
     return np.minimum(query, before) + 1 + np.minimum(case.arguments["k_len"] - 1 - query, after)
@@ -92,9 +92,9 @@ def two_layers(trial: Trial) -> None:
 
 
 def whole(trial: Trial) -> None:
-    """Check that a window longer than all keys together hides no key before the query.
+    """Check that a window longer than the text hides no key before the query.
 
-    It is twice as long, because only half of it may lie before the query.
+    The window is twice as long, because only half of it may lie before the query.
     """
     chosen = lengths(trial)
     window = 2 * chosen["k_len"]
@@ -105,7 +105,7 @@ def whole(trial: Trial) -> None:
 
 
 def window_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict attention to all keys, or to all up to the query."""
+    """Predict attention to all keys, or to all keys up to the query."""
     query, key = places(case)
     yield predicted("matches a causal mask without a window", key <= query)
     yield predicted("matches no mask at all", np.ones(case.shape))

@@ -41,7 +41,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Place two queries at the end of many keys, with a stride near the root of their number.
 
-    The paper advises such a stride.
+    The paper recommends such a stride.
     """
     return {**last_two(largest), "stride": 45, **parameters}
 
@@ -54,9 +54,9 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """Count the keys that a query attends to in the part of the pattern.
+    """Count the keys that a query attends to in the claimed part of the pattern.
 
-    They are the last ones, and one for each whole stride before the query.
+    They are the last keys, and one for each whole stride before the query.
     """
     stride, part = case.arguments["stride"], case.conventions["part"]
     strides = query // stride
@@ -69,7 +69,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def two_hops(trial: Trial) -> None:
-    """Check that a step through each part reaches every earlier key, and no other."""
+    """Check that one hop in each part reaches every earlier key, and no other."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     part = str(answer.case.conventions["part"])
@@ -81,7 +81,7 @@ def two_hops(trial: Trial) -> None:
 
 
 def phase_fixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict columns at multiples of the stride, wherever the query stands."""
+    """Predict columns at multiples of the stride, regardless of the query."""
     query, key = places(case)
     part = str(case.conventions["part"])
     if part.startswith("local"):
