@@ -1,15 +1,15 @@
-"""The catalogue in one table: what each scheme has, who claims it, and how exact the reference is.
+"""A table of the catalogue: the parts of each scheme, its claimants, and the reference's error.
 
     python -m benchmarks.catalogue [--since REVISION]
 
 The worst error is in units in the last place of the scale, over the cases that the tests draw.
 
-With a revision it tells instead what each scheme consists of that came after it. The five files are
-those without which there is no scheme; with its page, claims, figures and more miniatures they are
-all that have the scheme's name. Others are files that were there before and were changed by the
-commit that added the scheme. Minutes are those from the authorship of the commit before it on its
-branch to that of this commit. Schemes of one commit, or of commits that follow at once, share them;
-work before is not in them; and there are none where a branch was put on top of later work.
+With a revision, the table lists the schemes added since, and what each consists of. "files" are
+those named after the scheme: the five that every scheme needs, its page, claims, figures and
+further miniatures. "others" are older files changed by the commit that added the scheme. "minutes"
+is the time between the author dates of that commit's parent and of the commit itself. Schemes added
+by one commit, or by commits in quick succession, share their minutes; earlier work is not counted;
+and there is no number where a branch was rebased onto later work.
 """
 
 import argparse
@@ -41,18 +41,18 @@ HEAD = ("scheme", "goldens", "published", "invariants", "deviations", "combinati
 
 
 def libraries() -> dict[str, list[str]]:
-    """Names of the registered implementations other than the reference, by scheme."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Return the names of the registered implementations other than the reference, by scheme."""
+    names: dict[str, list[str]] = defaultdict(list)
     for name in registered():
         if name != "reference":
             adapter = blank(target(name))
-            for id in dict.fromkeys(each.scheme.id for each in subjects(adapter, load_all())):
-                found[id].append(name)
-    return found
+            for id in dict.fromkeys(subject.scheme.id for subject in subjects(adapter, load_all())):
+                names[id].append(name)
+    return names
 
 
 def worst_errors() -> dict[str, float]:
-    """Largest error of the reference by scheme."""
+    """Return the largest error of the reference, by scheme."""
     worst: dict[str, float] = defaultdict(float)
     with mpmath.workdps(oracle.DIGITS):
         for subject in subjects(Reference(), load_all()):
@@ -62,29 +62,29 @@ def worst_errors() -> dict[str, float]:
 
 
 def git(*words: str) -> list[str]:
-    """Lines that a git command prints."""
+    """Return the lines that a git command prints."""
     command = ["git", "-C", str(ROOT), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def files_of(id: str, tracked: list[Path]) -> list[Path]:
-    """Files that have the name of a scheme."""
+    """Return the files named after a scheme."""
     return [path for path in tracked if path.stem.replace("_", "-") == id and path.suffix in KINDS]
 
 
 def lines(paths: list[Path]) -> int:
-    """How many lines files have together."""
+    """Count the lines of all files together."""
     return sum(len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
 def addition(id: str) -> tuple[str, str, int]:
-    """When a scheme was added, minutes since the commit before, and older files changed with it."""
+    """Return the time, the minutes and the older files of the commit that added a scheme."""
     file = f":(glob)spec/**/{id}.yaml"
-    (said,) = git("log", "--diff-filter=A", "--format=%H %P", "--reverse", "--", file)[:1]
-    commit, parent = said.split()[:2]
+    (line,) = git("log", "--diff-filter=A", "--format=%H %P", "--reverse", "--", file)[:1]
+    commit, parent = line.split()[:2]
     here, before = (
-        datetime.fromisoformat(git("show", "-s", "--format=%aI", each)[0])
-        for each in (commit, parent)
+        datetime.fromisoformat(git("show", "-s", "--format=%aI", revision)[0])
+        for revision in (commit, parent)
     )
     changed = git("diff", "--diff-filter=M", "--name-only", parent, commit)
     minutes = round((here - before).total_seconds() / 60)
@@ -92,7 +92,7 @@ def addition(id: str) -> tuple[str, str, int]:
 
 
 def print_added(since: str) -> None:
-    """Files, lines and time of the schemes that a revision does not have."""
+    """Print files, lines and time of the schemes that a revision lacks."""
     old = {Path(path).stem for path in git("ls-tree", "-r", "--name-only", since, "spec/")}
     tracked = [Path(path) for path in git("ls-files")]
     rows: list[tuple[object, ...]] = []

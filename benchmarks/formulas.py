@@ -1,4 +1,4 @@
-"""What exactness costs: the reference beside the plain formulas, as one writes them in NumPy."""
+"""The cost of exactness: the reference's time over that of plain formulas in NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ TIMES = 7
 
 
 def ratio(function: Callable[[], object], other: Callable[[], object]) -> float:
-    """The least processor time of some calls, in units of that of another function.
+    """Return the least processor time of ``function``, in units of ``other``'s.
 
-    They are called in turns: the memory that one of them gives back may make the other faster.
+    They are called alternately: memory freed by one may make the other faster.
     """
-    found = [(_seconds(function), _seconds(other)) for _ in range(TIMES)]
-    return min(one for one, _ in found) / min(another for _, another in found)
+    seconds = [(_seconds(function), _seconds(other)) for _ in range(TIMES)]
+    return min(one for one, _ in seconds) / min(another for _, another in seconds)
 
 
 def _seconds(function: Callable[[], object]) -> float:
@@ -29,7 +29,7 @@ def _seconds(function: Callable[[], object]) -> float:
 
 
 def sinusoidal(positions: npt.NDArray[np.int64], dim: int) -> Floats:
-    """The formula of sinusoidal encoding in float64."""
+    """Compute sinusoidal encoding by its formula, in float64."""
     angles = np.outer(positions, 10000.0 ** (-np.arange(0, dim, 2) / dim))
     out = np.empty((len(positions), dim))
     out[:, 0::2], out[:, 1::2] = np.sin(angles), np.cos(angles)
@@ -37,7 +37,7 @@ def sinusoidal(positions: npt.NDArray[np.int64], dim: int) -> Floats:
 
 
 def rope(x: Floats, positions: npt.NDArray[np.int64]) -> Floats:
-    """The formula of rotary embedding of halves, in the dtype of x."""
+    """Compute rotary embedding of halves by its formula, in the dtype of x."""
     half = x.shape[-1] // 2
     angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
     cos, sin = (np.tile(wave(angles), 2).astype(x.dtype) for wave in (np.cos, np.sin))
@@ -47,7 +47,7 @@ def rope(x: Floats, positions: npt.NDArray[np.int64]) -> Floats:
 
 
 def ratios() -> Iterator[tuple[str, float]]:
-    """What was computed, and the reference's time in units of the formula's."""
+    """Yield what was computed, and the reference's time in units of the formula's."""
     positions: Any = np.arange(4096)
     yield (
         "posenc.sinusoidal / formula, 4096 x 1024",

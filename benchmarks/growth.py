@@ -1,9 +1,9 @@
-"""Whether the cost of a run grows with what is claimed and no faster.
+"""Whether the cost of a run grows no faster than the number of claims.
 
     python -m benchmarks.growth
 
-Every number of claims is judged in a process of its own: the first ones of a fixed shuffle of all
-that the reference claims, so that each includes the ones before.
+Each number of claims is judged in its own process. The claims are the first ones in a fixed shuffle
+of all that the reference claims, so each number includes the claims of the smaller ones.
 """
 
 import subprocess
@@ -22,13 +22,13 @@ CLAIMS = tuple(2**n for n in range(8))
 
 
 def judge(count: int) -> tuple[int, float]:
-    """Judge so many methods under one combination each: the checks, and processor seconds."""
+    """Judge ``count`` methods under one combination each; return number of checks and seconds."""
     schemes = load_readable()
     some = subjects(Reference(), schemes)
     Random(0).shuffle(some)
     start = time.process_time()
-    asked = [execute(check, OPTIONS) for check in checks(some[:count], schemes)]
-    return len(asked), time.process_time() - start
+    executions = [execute(check, OPTIONS) for check in checks(some[:count], schemes)]
+    return len(executions), time.process_time() - start
 
 
 def main() -> None:
@@ -38,8 +38,8 @@ def main() -> None:
     rows = []
     for count in CLAIMS:
         command = [sys.executable, "-m", "benchmarks.growth", str(count)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        number, seconds = int(said[0]), float(said[1])
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        number, seconds = int(output[0]), float(output[1])
         rows.append((count, number, f"{seconds:.2f}", f"{1000 * seconds / number:.2f}"))
     print(table(["claims", "checks", "seconds", "milliseconds a check"], rows))
 

@@ -1,8 +1,8 @@
-"""What ``posenc identify`` says of arrays that installed libraries made, and how long it takes.
+"""Answers of ``posenc identify`` to arrays from installed libraries, and the time each takes.
 
     python -m benchmarks.identify
 
-Needs what ``make real`` installs. The arrays are those of
+Needs the libraries that ``make real`` installs. The arrays are those of
 ``lab/posenc_lab/models/saved_arrays.py``, which demands the right name of each.
 """
 
@@ -16,18 +16,18 @@ from posenc_lab.models.saved_arrays import SAVED, saved
 
 
 def row(name: str, folder: Path) -> tuple[str, float]:
-    """What is said of an array up to the first difference, and the seconds until all of it is."""
+    """Return the answer to an array up to its first difference, and the seconds of all of it."""
     path = saved(name, folder)
     start = time.perf_counter()
     lines = [line for line, _ in told_of_file(path, [])]
     taken = time.perf_counter() - start
-    said = re.sub(r"\s+", " ", " ".join(lines)).strip()
-    return said.partition(" worst difference")[0], taken
+    answer = re.sub(r"\s+", " ", " ".join(lines)).strip()
+    return answer.partition(" worst difference")[0], taken
 
 
 def main() -> None:
     with TemporaryDirectory() as folder:
-        row(next(iter(SAVED)), Path(folder))  # reads the spec, which the others find read
+        row(next(iter(SAVED)), Path(folder))  # reads the spec for all others
         print("| array | seconds | answer |\n|---|---|---|")
         for name in SAVED:
             answer, taken = row(name, Path(folder))

@@ -1,10 +1,10 @@
-"""What ``check`` costs beside the call that it judges, and what importing it costs.
+"""The cost of ``check`` relative to the call that it judges, and of importing it.
 
     python -m benchmarks.one_result
 
-The call is rotary embedding in NumPy's plain formula, in float32. Each figure is the ratio of two
-wall times, taken in turns in one process; the first of both is left out. What the reference takes
-for exact values of the same call is the least that any check can take.
+The call is rotary embedding by the plain formula in NumPy, in float32. Each figure is the median
+ratio of two wall times, taken alternately in one process; the first round is discarded. The time of
+the reference's exact values of the same call is a lower bound for any check.
 """
 
 import subprocess
@@ -30,7 +30,7 @@ IMPORTS = {
 
 
 def rope(x: Any, positions: Any) -> Any:
-    """Turn halves, with angles in float64 and products in float32."""
+    """Rotate halves, with angles in float64 and products in float32."""
     half = x.shape[-1] // 2
     angles = np.outer(positions, BASE ** (-np.arange(half) / half))
     c, s = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
@@ -39,8 +39,8 @@ def rope(x: Any, positions: Any) -> Any:
 
 
 def times(shape: tuple[int, ...]) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of the call, of its exact values, and of its check, each of some rounds."""
-    found: tuple[list[float], list[float], list[float]] = [], [], []
+    """Return the seconds of the call, of its exact values and of its check, in each round."""
+    taken: tuple[list[float], list[float], list[float]] = [], [], []
     for seed in range(ROUNDS + 1):
         x = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
         positions, exact = np.arange(shape[-2]), x.astype(np.float64)
@@ -52,18 +52,18 @@ def times(shape: tuple[int, ...]) -> tuple[list[float], list[float], list[float]
         check(result, "rope", x=x, positions=positions, base=BASE, layout="half")
         marks.append(perf_counter())
         if seed:
-            for some, (start, end) in zip(found, pairwise(marks), strict=True):
+            for some, (start, end) in zip(taken, pairwise(marks), strict=True):
                 some.append(end - start)
-    return found
+    return taken
 
 
 def ratio(some: list[float], calls: list[float]) -> str:
-    """Median of times in units of the call's."""
+    """Format the median ratio of ``some`` times to those of the call."""
     return f"{median(one / own for one, own in zip(some, calls, strict=True)):.1f}"
 
 
 def seconds(code: str) -> float:
-    """The least wall time of a new process that runs some code."""
+    """Return the least wall time of a new process that runs ``code``."""
     times = []
     for _ in range(ROUNDS):
         start = perf_counter()

@@ -1,15 +1,15 @@
-"""What the kit costs, each as a whole process, in units that other machines can be compared by.
+"""The cost of the kit, measured on whole processes, in units comparable across machines.
 
     python -m benchmarks.run [IMPL]
     python -m benchmarks.run --apart [IMPL [PATH ...]]
 
-A unit is the processor time of adding 20 million whole numbers in a loop of Python, measured beside
-each figure. Only what runs on several cores is a ratio of wall times. The reference's arithmetic is
-compared with NumPy's plain formulas.
+A unit is the processor time of adding 20 million integers in a Python loop, measured next to each
+figure. Only the run on several cores is a ratio of wall times. The reference's arithmetic is
+compared with plain formulas in NumPy.
 
-With ``--apart`` only this is measured: the processor time of a run with the implementation in a
-process of its own, in units of one in the judge's process, in turns; of the files PATH alone, if
-given.
+With ``--apart``, only isolation is measured: the processor time of a run with the implementation in
+its own process, in units of a run in the judge's process, alternately. If PATHs are given, only
+those files run.
 """
 
 import os
@@ -39,7 +39,7 @@ class Adapter:
         a, b, c, s = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
-"""What somebody who tests one kernel writes."""
+"""The adapter of a user who tests one kernel."""
 NOTHING = """
 import pytest
 
@@ -48,22 +48,22 @@ import pytest
 def test_nothing(number):
     pass
 """
-"""Tests whose cost is pytest's alone."""
+"""Empty tests, which cost only pytest's own time."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a process."""
+    """The cost of a process."""
 
     processor: float
-    """Seconds, its children's included."""
+    """Seconds of processor time, including child processes."""
     wall: float
     peak: float
-    """Megabytes."""
+    """Peak memory in megabytes."""
 
 
 def unit() -> float:
-    """Processor seconds of one unit."""
+    """Measure the processor seconds of one unit."""
     start = time.process_time()
     total = 0
     for number in range(20_000_000):
@@ -72,7 +72,7 @@ def unit() -> float:
 
 
 def cost(command: list[str], folder: Path) -> Cost:
-    """What a command costs in a folder, whatever it says; bytecode is kept, as usual."""
+    """Measure what a command costs in ``folder``, whatever its output; bytecode is kept."""
     start = time.perf_counter()
     process = subprocess.Popen(
         command,
@@ -88,12 +88,12 @@ def cost(command: list[str], folder: Path) -> Cost:
 
 
 def _kept() -> dict[str, str]:
-    """The environment, in which bytecode is written."""
+    """Return the environment, with writing of bytecode enabled."""
     return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """What isolation costs: both kinds of runs in turns, so that a busy machine slows both."""
+    """Measure the cost of isolation; both kinds of runs alternate, so a busy machine slows both."""
     here, there = list[float](), list[float]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -110,7 +110,7 @@ def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def _checks(impl: str, folder: Path) -> int:
-    """How many checks an implementation is asked; all bytecode is there then."""
+    """Count an implementation's checks; this also leaves all bytecode in place."""
     command = [*HERE, impl, "--collect-only"]
     done = subprocess.run(command, cwd=folder, env=_kept(), capture_output=True, text=True)
     return len(re.findall(r"^\S+::", done.stdout, re.M))

@@ -14,10 +14,10 @@ def on_gpu() -> Iterator[None]:
     torch.set_default_device("cpu")
 
 
-def test_what_is_read_each_time_is_right() -> None:
+def test_offsets_read_at_each_replay_are_right() -> None:
     assert told(recording(reads_each_time=True)) == []
 
 
-def test_an_offset_that_stays_as_it_was_recorded_is_named() -> None:
-    said = told(recording(reads_each_time=False))
-    assert any("as an earlier call had" in each for each in said)
+def test_an_offset_frozen_by_the_record_is_named() -> None:
+    texts = told(recording(reads_each_time=False))
+    assert any("as an earlier call had" in text for text in texts)

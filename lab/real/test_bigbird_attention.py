@@ -1,7 +1,7 @@
-"""What the page on BigBird says of transformers, executed.
+"""The statements on the page on BigBird about transformers, executed.
 
-In evaluation the list of random blocks is all zeros. As a set its pattern is the mask of the spec;
-its softmax sees the first block's keys once more for each of them.
+In evaluation the list of random blocks is all zeros. As a set, its pattern is the mask of the spec;
+but its softmax counts the keys of the first block once more for each random block.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ N = BLOCK * BLOCKS
 
 
 def released(hidden: Any, random_blocks: int) -> Any:
-    """The library's block-sparse attention in evaluation, and its module."""
+    """Return the library's module of block-sparse attention, and its output in evaluation."""
     config = transformers.BigBirdConfig(
         hidden_size=HEADS * DIM,
         num_attention_heads=HEADS,
@@ -40,14 +40,14 @@ def released(hidden: Any, random_blocks: int) -> Any:
 
 
 def projected(module: Any, hidden: Any, name: str) -> np.ndarray:
-    """Queries, keys or values: [heads, n, dim]."""
+    """Return queries, keys or values: [heads, n, dim]."""
     with torch.no_grad():
         rows = getattr(module, name)(hidden)[0].numpy()
     return np.asarray(rows.reshape(N, HEADS, DIM).swapaxes(0, 1))
 
 
 @pytest.mark.parametrize("random_blocks", [1, 3])
-def test_the_first_block_enters_the_softmax_once_more_for_each_random_block(
+def test_softmax_counts_the_first_block_again_for_each_random_block(
     random_blocks: int,
 ) -> None:
     torch.manual_seed(random_blocks)

@@ -1,4 +1,4 @@
-"""posenc identify on what libraries keep and save."""
+"""``posenc identify`` on arrays that libraries cache and save."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from posenc_lab.models.saved_arrays import SAVED, saved
 
 
 @pytest.mark.parametrize("name", SAVED)
-def test_what_libraries_save_is_named(name: str, tmp_path: Path) -> None:
+def test_saved_arrays_are_named(name: str, tmp_path: Path) -> None:
     told = list(told_of_file(saved(name, tmp_path), []))
     text = "\n".join(lines for lines, _ in told)
     assert any(known for _, known in told)
@@ -17,7 +17,7 @@ def test_what_libraries_save_is_named(name: str, tmp_path: Path) -> None:
     assert "  but " not in text
 
 
-def test_frequencies_do_not_tell_how_long_pairs_become(tmp_path: Path) -> None:
-    """DeepSeek-V2 Lite and V3 differ in mscale, but not in what they turn by."""
+def test_frequencies_do_not_reveal_mscale(tmp_path: Path) -> None:
+    """DeepSeek-V2 Lite and V3 differ in mscale, but not in their frequencies."""
     told = told_of_file(saved("transformers, DeepSeek-V3, inv_freq", tmp_path), [])
     assert "mscale" not in "\n".join(lines for lines, _ in told)

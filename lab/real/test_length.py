@@ -1,9 +1,9 @@
-"""What must hold before the experiment on length is worth its time."""
+"""Preconditions of the experiment on length."""
 
 import subprocess
 import sys
 
 
-def test_models_compute_what_posenc_does_and_learn() -> None:
-    """In a process of its own: torch is told to be deterministic for all of it."""
+def test_models_agree_with_posenc_and_learn() -> None:
+    """Run in a separate process, in which torch is deterministic."""
     subprocess.run([sys.executable, "-m", "posenc_lab.length", "--smoke"], check=True)

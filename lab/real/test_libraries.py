@@ -1,4 +1,4 @@
-"""Each library whose adapters the kit has is as it is known to be."""
+"""The known results of each library for which the kit has adapters."""
 
 import subprocess
 import sys
@@ -18,8 +18,8 @@ SHIPPED = {
 
 
 def chosen(name: str) -> object:
-    """A name to judge; JAX compiles for every new shape, which takes minutes."""
-    compiles = any(name_of(each) == "jax" for each in SHIPPED[name].install)
+    """Return a name to judge; JAX compiles for every new shape, which takes minutes."""
+    compiles = any(name_of(requirement) == "jax" for requirement in SHIPPED[name].install)
     return pytest.param(name, marks=[pytest.mark.nightly] if compiles else [])
 
 
@@ -28,7 +28,7 @@ def test_the_table_has_every_library_of_the_kit() -> None:
 
 
 @pytest.mark.parametrize("name", [chosen(name) for name in SHIPPED])
-def test_it_is_as_it_is_known_to_be(name: str) -> None:
+def test_library_gives_its_known_results(name: str) -> None:
     judged = [sys.executable, "-m", "scoreboard.conformance", name, "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(judged, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

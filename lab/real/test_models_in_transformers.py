@@ -1,4 +1,4 @@
-"""What transformers makes of the configuration of each model, beside what the spec says."""
+"""What transformers makes of each model's configuration, compared with the spec."""
 
 import importlib
 import inspect
@@ -36,8 +36,8 @@ TYPES = {
 }
 """Types of models that transformers has under another name."""
 OTHERWISE = ("gptj", "internlm2", "mimo")
-"""Types that compute their sines where they use them, without a module that could be asked, and
-those that transformers does not have."""
+"""Types that compute their sines inline, without a module to read them from, and types that
+transformers does not have."""
 
 GROUPS = [
     pytest.param(model, group, id=f"{model.id}-{group.id}")
@@ -49,37 +49,37 @@ every_group = pytest.mark.parametrize(("model", "group"), GROUPS)
 
 
 def code(model: Model) -> ModuleType:
-    """The module of transformers for a type of model."""
+    """Return the module of transformers for a model's type."""
     type = model.config["model_type"]
     folder = FOLDERS.get(type, type.removesuffix("_text"))
     return importlib.import_module(f"transformers.models.{folder}.modeling_{folder}")
 
 
 def configured(model: Model) -> Any:
-    """The configuration as transformers reads it."""
+    """Return the configuration as transformers reads it."""
     fields = {name: value for name, value in model.config.items() if name != "model_type"}
     type = model.config["model_type"]
     return CONFIG_MAPPING[TYPES.get(type, type)](**fields)
 
 
 def embedding(model: Model) -> Any:
-    """The module that makes cosines and sines."""
-    (found,) = [
-        each
-        for name, each in vars(code(model)).items()
+    """Return the module that makes cosines and sines."""
+    (kind,) = [
+        value
+        for name, value in vars(code(model)).items()
         if name.endswith("RotaryEmbedding") and "Vision" not in name and "Audio" not in name
     ]
-    return found(configured(model))
+    return kind(configured(model))
 
 
 def of_kind(module: Any, name: str, group: Group) -> Any:
-    """What a module has under a name, or under that name for the kind of a group's layers."""
+    """Return an attribute of a module, or the one for the kind of a group's layers."""
     own = f"{NAMES[group.attention]}_{name}"
     return getattr(module, own) if hasattr(module, own) else getattr(module, name)
 
 
 @every_group
-def test_frequencies_and_factors(model: Model, group: Group) -> None:
+def test_frequencies_and_factors_match(model: Model, group: Group) -> None:
     module, ours = embedding(model), frequencies(group)
     theirs = of_kind(module, "inv_freq", group).double().numpy()
     assert theirs.shape == ours.shape
@@ -92,7 +92,7 @@ def test_frequencies_and_factors(model: Model, group: Group) -> None:
 
 
 @every_group
-def test_rotation(model: Model, group: Group) -> None:
+def test_rotation_matches(model: Model, group: Group) -> None:
     x = lattice((len(POSITIONS), int(group.parameters["head_dim"])))
     positions = np.array([POSITIONS] * 3 if group.scheme == "m-rope" else POSITIONS)
     case = case_of(group, {"x": x, "positions": positions}).with_fields(dtype="float32")
@@ -101,7 +101,7 @@ def test_rotation(model: Model, group: Group) -> None:
 
 
 def theirs(model: Model, group: Group, x: Floats) -> Floats:
-    """Rotated as the model's attention rotates; channels that pass are put behind."""
+    """Rotate as the model's attention rotates; channels that pass come last."""
     width = rotated(group)
     q = torch.tensor(x[:, :width], dtype=torch.float32)[None, None]
     out = applied(model, group, q).double().numpy().reshape(len(x), width)
@@ -116,7 +116,7 @@ def applied(model: Model, group: Group, q: Any) -> Any:
         where = where[None].expand(3, -1, -1)
     kinds = ["layer_type"] if "layer_type" in inspect.signature(module.forward).parameters else []
     made = module(q, where, *(NAMES[group.attention] for _ in kinds))
-    if not isinstance(made, tuple):  # complex numbers, for heads before or behind positions
+    if not isinstance(made, tuple):  # complex numbers, for heads before or after positions
         swap = model.config["model_type"] == "llama4_text"
         given = q.transpose(1, 2) if swap else q
         out = functions["apply_rotary_emb"](given, given, made)[0]
@@ -142,7 +142,7 @@ def applied(model: Model, group: Group, q: Any) -> Any:
     ],
     ids=lambda model: model.id,
 )
-def test_kinds_of_layers(model: Model) -> None:
+def test_kinds_of_layers_match(model: Model) -> None:
     stated = {layer: group.attention for group in model.meaning.groups for layer in group.layers}
     config = configured(model)
     if "cross" in stated.values():
@@ -155,8 +155,8 @@ def test_kinds_of_layers(model: Model) -> None:
 
 
 @pytest.mark.parametrize("type", ["hunyuan_v1_dense", "hunyuan_v1_moe"])
-def test_alpha_of_hunyuan(type: str) -> None:
-    """No model file has it, because no released configuration was read."""
+def test_alpha_of_hunyuan_matches(type: str) -> None:
+    """No model file has an alpha, because no released configuration was read."""
     fields = {
         "hidden_size": 4096,
         "num_hidden_layers": 2,
@@ -168,6 +168,6 @@ def test_alpha_of_hunyuan(type: str) -> None:
     }
     (group,) = meaning(configuration({"model_type": type, **fields}, "config.json")).groups
     module = importlib.import_module(f"transformers.models.{type}.modeling_{type}")
-    (made,) = [each for name, each in vars(module).items() if name.endswith("RotaryEmbedding")]
+    (made,) = [value for name, value in vars(module).items() if name.endswith("RotaryEmbedding")]
     theirs = made(CONFIG_MAPPING[type](**fields)).inv_freq.double().numpy()
     assert theirs == pytest.approx(frequencies(group), rel=2e-6)

@@ -1,4 +1,4 @@
-"""What transformers' operation for loading checkpoints makes of heads that share keys."""
+"""The permutation by which transformers loads checkpoints, on heads that share keys."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.read import paths_by_name
 
 
 def permuted(case: Case) -> Array:
-    """Both projections, each by the operation, with the configuration of a model."""
+    """Permute both projections by the operation, with the configuration of a model."""
     operation = PermuteForRope()
     config = SimpleNamespace(
         num_attention_heads=case.arguments["heads"],
@@ -24,7 +24,7 @@ def permuted(case: Case) -> Array:
         operation.convert({"w": torch.from_numpy(case.arguments[name])}, ["w"], ["w"], config)["w"]
         for name in ("q_weight", "k_weight")
     ]
-    return np.concatenate([np.asarray(each) for each in rows])
+    return np.concatenate([np.asarray(projection) for projection in rows])
 
 
 def asked(heads: int, key_heads: int) -> Case:

@@ -1,4 +1,4 @@
-"""Probes of every family, run by transformers: the weights are what the family's code reads."""
+"""Probes of every family, run by transformers: the family's own code reads the weights."""
 
 import json
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from posenc_lab.deployed.cases import CONFIGS
 from posenc_lab.deployed.judging import folder_of
 
 LENGTH = 512
-"""Tokens of the longest text: transformers takes long for more."""
+"""Tokens of the longest text: transformers is slow for more."""
 ASKED = ("distance-1", "distance-64", "ahead", "row-1", "row-64", "prefill")
 IN_A_BATCH = ("one-batch",)
-"""What encoders are asked besides: transformers counts padding in Llama 4's temperature."""
+"""Further checks of encoders: transformers counts padding in Llama 4's temperature."""
 
 
 def smallest(type: str) -> str:
-    """Return the model of a type that has the fewest layers, or the laboratory's configuration."""
+    """Return the model of a type with the fewest layers, or the laboratory's configuration."""
     if type in CONFIGS:
         return str(folder_of(type) / "config.json")
     known = [model for model in load_all() if model.configuration.type == type]
@@ -41,7 +41,7 @@ def asked_for(name: str) -> list[Model]:
 
 
 def judge(folder: Path, name: str, dtype: str, asked: tuple[str, ...]) -> dict[str, Execution]:
-    """Let transformers run the probe in a folder; return what came of some checks, by id."""
+    """Run checks ``asked`` of a probe in transformers; return their executions by id."""
     engine = find_deployed(str(folder), None, asked_for(name), dtype)
     return {
         check.id: execute(check, Options(1))
@@ -66,19 +66,23 @@ def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> 
 def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_path: Path) -> None:
     name = smallest(type)
     asked = ASKED + (IN_A_BATCH if type in (*ENCODERS, "t5") else ())
-    found = judge(written(tmp_path, name, dtype, spelling), name, dtype, asked)
-    assert len(found) >= 3
-    assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
+    executions = judge(written(tmp_path, name, dtype, spelling), name, dtype, asked)
+    assert len(executions) >= 3
+    assert {
+        id: execution.text
+        for id, execution in executions.items()
+        if execution.verdict != Verdict.PASSED
+    } == {}
 
 
 @dataclass(frozen=True)
 class Misread:
-    """A field of a probe's configuration that transformers is given otherwise than it is."""
+    """Changes to a probe's configuration, and the mistake that they make."""
 
     type: str
     changed: Mapping[str, Any]
     name: str
-    """The mistake that this is; empty for one without a name."""
+    """The name of the mistake; empty if it has none."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""What transformers' own attention multiplies queries and logits by, judged as an engine."""
+"""The factors of queries and logits in transformers' own attention, judged as an engine."""
 
 import importlib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ KEPT: list[torch.Tensor] = []
 
 
 def keep(module: Any, query: Any, key: Any, value: Any, *_: Any, scaling: float, **__: Any) -> Any:
-    """Stand in for attention itself: keep what it is given, and return values."""
+    """Replace attention itself: keep the scaled queries, and return the values."""
     KEPT[:] = [query * scaling]
     return value.transpose(1, 2), None
 
@@ -31,7 +31,7 @@ AttentionInterface.register("keep", keep)
 
 
 class Cache:
-    """As many keys as stand before a query, of which nothing is kept."""
+    """A cache that reports ``count`` keys before a query and keeps none."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -52,7 +52,7 @@ SMALL = {"hidden_size", "num_attention_heads", "num_key_value_heads", "q_lora_ra
 
 
 class Attention:
-    """Queries as a whole layer makes them, one position after the other."""
+    """Queries as a whole layer makes them, one position at a time."""
 
     @claims(models=["llama-4-scout", "llama-4-maverick", "ministral-3-3b", "deepseek-v3"])
     def scores(
@@ -82,7 +82,9 @@ class Attention:
         before = 8 if latent else 0
         size = q.shape[-1] + before
         own = {"qk_nope_head_dim": before, "kv_lora_rank": 8, "v_head_dim": 8} if latent else {}
-        fields = {name: each for name, each in config.items() if name not in {*SMALL, "model_type"}}
+        fields = {
+            name: value for name, value in config.items() if name not in {*SMALL, "model_type"}
+        }
         made = CONFIG_MAPPING[config["model_type"]](
             **{**fields, "hidden_size": HEADS * size, "head_dim": q.shape[-1], **own},
             num_attention_heads=HEADS,
@@ -100,14 +102,14 @@ class Attention:
             tables = getattr(code, rotary)(made)(x, where)
             given = {"attention_mask": None, "cache": Cache(position), "position_ids": where}
             module(x.flatten(-2), tables, **given)
-        found = KEPT[0][0, :, :, before:] * size**0.5
-        if latent:  # whose function moves the channels of pairs apart
-            found = found.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
-        return np.asarray(found.numpy())
+        queries = KEPT[0][0, :, :, before:] * size**0.5
+        if latent:  # its function moves the channels of pairs apart
+            queries = queries.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
+        return np.asarray(queries.numpy())
 
 
 class AsUsual(Attention):
-    """Logits are divided by the root of a head's size, and no more is done to queries."""
+    """Attention that only divides logits by the root of the head size."""
 
     def changed(self, module: Any) -> Any:
         module.attn_temperature_tuning = False
@@ -118,7 +120,7 @@ class AsUsual(Attention):
 
 
 def judged(adapter: object, name: str) -> list[Execution]:
-    """What comes of every check of a model."""
+    """Return the execution of every check of a model."""
     model = model_named(name)
     (subjects,) = subjects_of(adapter, [model]).values()
     return [execute(check, Options(1)) for check in checks(model, subjects)]
@@ -129,15 +131,21 @@ MODELS = ("llama-4-scout", "llama-4-maverick", "ministral-3-3b", "deepseek-v3")
 
 @pytest.mark.parametrize("model", MODELS)
 def test_transformers_is_right(model: str) -> None:
-    found = judged(Attention(), model)
-    assert found
-    assert not [each.text for each in found if each.verdict != "passed"]
+    executions = judged(Attention(), model)
+    assert executions
+    assert not [execution.text for execution in executions if execution.verdict != "passed"]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_transformers_as_usual_is_wrong(model: str) -> None:
-    found = [each for each in judged(AsUsual(), model) if each.verdict != "passed"]
-    assert found
-    texts = [each.text for each in found]
-    named = {each.outcome.explanations[0][0] for each in found if each.outcome.explanations}
+def test_attention_without_factors_is_wrong(model: str) -> None:
+    failures = [
+        execution for execution in judged(AsUsual(), model) if execution.verdict != "passed"
+    ]
+    assert failures
+    texts = [execution.text for execution in failures]
+    named = {
+        execution.outcome.explanations[0][0]
+        for execution in failures
+        if execution.outcome.explanations
+    }
     assert named & {"temperature-missing", "score-factor-missing"}, texts

@@ -1,8 +1,8 @@
-"""What transformers' models do with queries, layer by layer, beside what is read of their type.
+"""What transformers' models do with queries, layer by layer, compared with the kit's reading.
 
-A small model of every type is run on a short text. Whatever turns queries is listened to: what it
-is given and what it returns, in which layer; and so is the mask that a layer is given. The same is
-done with whatever else a configuration may say.
+A small model of every type runs on a short text. The tests record the input and the output of each
+function that turns queries, by layer, and the mask that each layer gets. They do the same for
+changed configurations.
 """
 
 import importlib
@@ -52,7 +52,7 @@ SMALL: dict[str, Any] = {
     "v_head_dim": 16,
     "vocab_size": 64,
 }
-"""Fields that make a model small, and have nothing to do with positions."""
+"""Fields that make a model small, and do not affect positions."""
 TURNING = (
     "apply_rotary_pos_emb",
     "apply_rotary_pos_emb_interleave",
@@ -72,13 +72,13 @@ MADE_BY = {
 """Classes of models that transformers does not find by their type."""
 
 Heard = dict[int, tuple[Floats, Floats]]
-"""Of each layer that turns: queries as they were, and as they came back."""
+"""Queries before and after they are turned, by layer."""
 Seen = dict[int, Flags]
-"""Of each layer that is given a mask: which query sees which key."""
+"""Which query sees which key, by layer that gets a mask."""
 
 
 def made(type: str, fields: dict[str, Any] | None = None) -> Any:
-    """A small configuration of a type, as transformers reads it."""
+    """Return a small configuration of a type, as transformers reads it."""
     given = deepcopy(small(type) if fields is None else fields)  # it is written into
     del given["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
@@ -94,14 +94,14 @@ def code(config: Any) -> ModuleType:
 
 
 def layers_of(model: Any, count: int) -> Any:
-    """The list of the layers of a model."""
+    """Return the list of a model's layers."""
     lists = [each for each in model.modules() if isinstance(each, torch.nn.ModuleList)]
     return next(each for each in lists if len(each) == count)
 
 
 @contextmanager
 def listening(config: Any, model: Any) -> Iterator[Heard]:
-    """Note what every layer turns, under its number."""
+    """Record what every layer turns, by its number."""
     heard: Heard = {}
     present: list[int] = []
     module = code(config)
@@ -132,21 +132,21 @@ def listening(config: Any, model: Any) -> Iterator[Heard]:
 
 
 def whole(q: Any) -> Floats:
-    """Queries as [heads, positions, channels], whichever of the two comes first."""
-    found: Floats = np.asarray(q.detach().double().numpy())[0]
-    heads_first = found.shape[-2] == LENGTH
-    return found if heads_first else np.moveaxis(found, 0, 1)
+    """Return queries as [heads, positions, channels], from either order of the first two axes."""
+    queries: Floats = np.asarray(q.detach().double().numpy())[0]
+    heads_first = queries.shape[-2] == LENGTH
+    return queries if heads_first else np.moveaxis(queries, 0, 1)
 
 
 @contextmanager
 def watching(config: Any, model: Any) -> Iterator[Seen]:
-    """Note the mask that every layer is given, under its number."""
+    """Record the mask that every layer gets, by its number."""
     seen: Seen = {}
 
     def see(number: int, given: Iterable[Any]) -> None:
-        for each in given:
-            if torch.is_tensor(each) and each.shape[1:] == (1, LENGTH, LENGTH):
-                mask = each[0, 0]
+        for argument in given:
+            if torch.is_tensor(argument) and argument.shape[1:] == (1, LENGTH, LENGTH):
+                mask = argument[0, 0]
                 seen[number] = (mask if mask.dtype == torch.bool else mask > -1).numpy()
 
     hooks = [
@@ -186,13 +186,13 @@ def expected(group: Group, q: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_what_layers_do_with_queries(type: str) -> None:
+def test_layers_turn_queries_as_derived(type: str) -> None:
     config = made(type)
     demand_same(derived(small(type)), config, *heard_in(config))
 
 
 def demand_same(found: Meaning, config: Any, heard: Heard, seen: Seen) -> None:
-    """Demand that a model does what is read of its configuration."""
+    """Demand that a model does what the kit derives from its configuration."""
     demand_turned(found, config, heard)
     for group in found.groups:
         for number in group.layers:
@@ -206,7 +206,7 @@ def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
     for number, (q, out) in heard.items():
         group = turning[number]
         width = q.shape[-1]
-        if width < group.parameters["head_dim"]:  # the channels that turn are passed alone
+        if width < group.parameters["head_dim"]:  # only the channels that turn are passed
             assert width == rotated(group)
             q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])
         right = expected(group, q)[..., :width]
@@ -238,11 +238,11 @@ REFUSALS = (
     ValueError,
     ZeroDivisionError,
 )
-"""How transformers refuses a configuration, or breaks down over it."""
+"""Errors by which transformers refuses a configuration, or fails with it."""
 
 
 def heard_if_it_runs(config: Any) -> tuple[Heard, Seen] | None:
-    """What is heard of a model with a configuration; None if transformers cannot run it."""
+    """Return what a model turns and which keys it sees; None if transformers cannot run it."""
     try:
         return heard_in(config)
     except REFUSALS:
@@ -250,7 +250,7 @@ def heard_if_it_runs(config: Any) -> tuple[Heard, Seen] | None:
 
 
 def taken(type: str, fields: dict[str, Any]) -> Any:
-    """A configuration as transformers reads it; None if it does not."""
+    """Return a configuration as transformers reads it; None if it refuses it."""
     try:
         return made(type, fields)
     except REFUSALS:
@@ -259,7 +259,7 @@ def taken(type: str, fields: dict[str, Any]) -> Any:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("type", TYPES)
-def test_what_layers_do_if_a_configuration_says_more(type: str) -> None:
+def test_layers_follow_changed_configurations(type: str) -> None:
     compared = 0
     for name, fields in changed(type):
         found, config = read(fields), taken(type, fields)
@@ -275,8 +275,8 @@ def test_what_layers_do_if_a_configuration_says_more(type: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["qwen2_5_vl_text", "qwen2_vl_text", "qwen3_vl_text"])
-def test_texts_without_images_are_turned_as_under_yarn_alone(type: str) -> None:
-    """Which the refusal of three axes under YaRN says."""
+def test_texts_without_images_turn_as_under_plain_yarn(type: str) -> None:
+    """Verify the statement in the refusal of three axes under YaRN."""
     shared = {name: each for name, each in small(type).items() if "rope" not in name}
     head = {"head_dim": 64, "rope_theta": 1000000.0}
     yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
@@ -287,11 +287,11 @@ def test_texts_without_images_are_turned_as_under_yarn_alone(type: str) -> None:
 
 
 RESOLVED = ("layer_types", "rope_parameters", "sliding_window")
-"""Fields by which transformers decides, whatever the spelling was."""
+"""Fields by which transformers decides, after it has read any spelling."""
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_spellings_that_are_read_alike_are_one_to_transformers(type: str) -> None:
+def test_transformers_resolves_equivalent_spellings_alike(type: str) -> None:
     for name, fields in changed(type):
         config = taken(type, fields)
         if config is None or read(fields) is None:
@@ -305,7 +305,7 @@ def test_spellings_that_are_read_alike_are_one_to_transformers(type: str) -> Non
 
 
 def resolved(config: Any) -> Any:
-    """What transformers decides by, without nulls and the key that it no longer reads."""
+    """Return what transformers decides by, without nulls and the key that it no longer reads."""
     given = config.to_dict()
     return _without({name: given.get(name) for name in RESOLVED})
 
@@ -319,14 +319,14 @@ def _without(value: Any) -> Any:
 
 
 def moved_by(config: Any) -> str:
-    """The name of a function that moves channels apart while it turns them, if there is one."""
+    """Return the function that moves channels apart while turning them, by name; empty if none."""
     return next(
         (name for name in TURNING if "interleave" in name and hasattr(code(config), name)), ""
     )
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_kinds_of_layers_and_windows(type: str) -> None:
+def test_kinds_of_layers_and_windows_match(type: str) -> None:
     config = made(type)
     kinds = config.to_dict().get("layer_types") or []
     found = derived(small(type))
@@ -339,6 +339,6 @@ def test_kinds_of_layers_and_windows(type: str) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_configuration_that_was_saved_again_means_the_same(type: str) -> None:
+def test_a_resaved_configuration_means_the_same(type: str) -> None:
     saved = json.loads(made(type).to_json_string(use_diff=False))
     assert derived(saved) == derived(small(type))

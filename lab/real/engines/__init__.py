@@ -1,4 +1,4 @@
-"""Engines that have no extra of their own, as adapters.
+"""Adapters of engines for which the kit has no extra.
 
 Each is judged in an environment that has the engine, numpy and ml-dtypes:
 

@@ -1,4 +1,4 @@
-"""IBM's Foundation Model Stack, which makes parameters of its own of what transformers reads."""
+"""IBM's Foundation Model Stack, which converts configurations to its own parameters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, in_stretches, once
 
 REST: Mapping[str, Any] = {"vocab_size": 64, "intermediate_size": 64, "tie_word_embeddings": False}
-"""What has nothing to do with positions."""
+"""Fields that do not affect positions."""
 
 
 class FmsAdapter:
     """ibm-fms (seen: 1.13.1, transformers 5.23.0): ``get_model("hf_configured", variant=folder)``.
 
-    The model has no weights. Queries and keys of most models are permuted as a checkpoint is
-    loaded; the library's own steps for loading are asked how, and x is permuted likewise.
+    The model has no weights. Loading a checkpoint permutes queries and keys of most models; the
+    library's own loading steps give the permutation, which is applied to x, too.
     """
 
     requires = ("torch", "transformers", "ibm-fms")
@@ -40,7 +40,7 @@ class FmsAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """Keys, each stretch of positions as in prefill and decoding."""
+        """Rotate keys, each stretch of positions as in prefill and decoding."""
         layers, order = self._model(dict(config))
         encoder = layers[layer].attn.position_encoder
 
@@ -48,11 +48,11 @@ class FmsAdapter:
             where = self.torch.arange(start, start + rows.shape[-2])[None]
             return by_heads(lambda k: encoder.adjusted_qk(k, k, where)[1], rows, form="bnhd")
 
-        found = in_stretches(turned, to_torch(x)[..., order], positions)
-        return found[..., order.argsort()]
+        keys = in_stretches(turned, to_torch(x)[..., order], positions)
+        return keys[..., order.argsort()]
 
     def _make(self, config: Mapping[str, Any]) -> tuple[Any, Any]:
-        """The layers of the model, and in which order a head's channels stand in it."""
+        """Return the layers of the model, and the order of a head's channels in it."""
         if config["model_type"] == "mixtral":
             raise NotImplementedError("it loads Mixtral from a checkpoint of another form")
         with TemporaryDirectory() as folder:
@@ -63,7 +63,7 @@ class FmsAdapter:
             except KeyError as error:
                 raise NotImplementedError(f"it has no {config['model_type']}") from error
             kind = given["architecture"]
-            if kind == "ministral3":  # whose vision part cannot be made without weights
+            if kind == "ministral3":  # its vision part cannot be made without weights
                 model = self._of_ministral(given)
             else:
                 model = self._get("hf_configured", variant=folder, device_type="meta")
@@ -79,7 +79,7 @@ class FmsAdapter:
             return Ministral3(**fields)
 
     def _whole(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The file as the model is released with."""
+        """Return the configuration file as released with the model."""
         type = config["model_type"]
         if type != "ministral3":
             return {**REST, **config, "architectures": [self._classes.get(type, type)]}
@@ -91,7 +91,7 @@ class FmsAdapter:
         }
 
     def _order(self, kind: str, config: Any, attention: Any) -> Any:
-        """Where the channels of a key come from, by the steps that load a checkpoint."""
+        """Return the source of each channel of a key, from the steps that load a checkpoint."""
         size = attention.emb_kq_per_head
         heads = {"q": attention.nheads, "k": attention.kvheads, "v": attention.kvheads}
         prefix = "language_model." if hasattr(config, "text_config") else ""
@@ -100,10 +100,10 @@ class FmsAdapter:
             for name, count in heads.items()
         }
         loaded = self._adapted(kind, "hf", given, {"model_config": config})
-        (name,) = [each for each in loaded if each.endswith(("key.weight", "qkv_fused.weight"))]
+        (name,) = [key for key in loaded if key.endswith(("key.weight", "qkv_fused.weight"))]
         first = size * attention.nheads if "fused" in name else 0
         return loaded[name][first : first + size, 0]
 
     def _numbered(self, count: int) -> Any:
-        """A weight of one column whose rows are numbered."""
+        """Return a weight of one column with numbered rows."""
         return self.torch.arange(count)[:, None]

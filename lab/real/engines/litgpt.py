@@ -1,4 +1,4 @@
-"""LitGPT, whose own table of models stands for configurations."""
+"""LitGPT, which has its own table of models in place of configurations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LitGPTAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """As in ``GPT.forward`` and ``CausalSelfAttention.forward``."""
+        """Rotate as ``GPT.forward`` and ``CausalSelfAttention.forward`` do."""
         own, cos, sin = self._model(config["_name_or_path"])
         if positions.max() >= own.block_size:
             raise NotImplementedError(f"the block size of {own.name} is {own.block_size}")

@@ -1,4 +1,4 @@
-"""llama.cpp, whose graph of a model is run with queries and keys that are put into it."""
+"""llama.cpp, which runs its graph of a model on keys that the adapter puts into it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from posenc_conformance.adapters import Array, Positions, once
 
 CONVERTER = Path(sys.prefix) / "llama_cpp_python-0.3.36/vendor/llama.cpp"
 BEFORE = Path(__file__).parents[2] / "scoreboard/deployed/serving/llamacpp_convert_layers.py"
-"""Makes the converter do without a tokenizer."""
+"""A script that lets the converter run without a tokenizer."""
 TOGETHER = 256
-"""Tokens of one call, each in a sequence of its own, for which it has room."""
+"""Tokens of one call, each in its own sequence; the engine has room for as many."""
 NEIGHBOURS = 0
-"""What it calls a model that turns neighbours: most checkpoints were permuted for that."""
+"""The type of a model that turns pairs of neighbours, for which most checkpoints are permuted."""
 AS_RELEASED = ("cohere", "cohere2", "gptj")
-"""Types whose checkpoints turn neighbours themselves, so that nothing is permuted."""
+"""Types whose checkpoints have pairs of neighbours already, so that nothing is permuted."""
 BY_LENGTH = ("longrope", "su")
-"""Kinds of scaling that choose by the length for which the engine is started, not by the text."""
+"""Kinds of scaling that depend on the length for which the engine is started, not on the text."""
 PLAIN: Mapping[str, Any] = {"vocab_size": 256, "tie_word_embeddings": False, "pad_token_id": 0}
-"""What has nothing to do with positions."""
+"""Fields that do not affect positions."""
 WORDS = {"model": {"vocab": dict.fromkeys(range(PLAIN["vocab_size"]))}, "added_tokens": []}
-"""What the converter counts of Gemma's tokenizer."""
+"""The parts of Gemma's tokenizer that the converter counts."""
 HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2}
 EXPERTS = ("num_local_experts", "num_experts", "num_experts_per_tok")
 OWN = ("_length", "quantization_config")
-"""What is not of the checkpoint: weights are plain."""
+"""Fields that the checkpoint does not have: its weights are plain."""
 TENSOR = """
 typedef struct {
     int32_t type; void * buffer; int64_t ne[4]; size_t nb[4];
@@ -43,15 +43,15 @@ typedef struct {
 } seen_tensor;
 const char * ggml_op_desc(const struct ggml_tensor * tensor);
 """
-"""A value of the graph, as ggml/include/ggml.h declares it up to its name."""
+"""A value of the graph, declared up to its name as in ggml/include/ggml.h."""
 
 
 class LlamaCppAdapter:
     """llama.cpp (seen: build 11549, in xllamacpp): keys as the graph of a layer turns them.
 
-    Its own converter makes the model of a checkpoint that transformers saves. Where a layer is
-    about to turn its keys, others are put in their place, and what comes of them is read. Each
-    token is in a sequence of its own, so that it may have any position.
+    Its own converter converts a checkpoint saved by transformers. Just before a layer turns its
+    keys, the adapter replaces them; afterwards, it reads the result. Each token is in its own
+    sequence, so that it may have any position.
     """
 
     requires = ("xllamacpp", "llama-cpp-py-sync", "transformers")
@@ -75,7 +75,7 @@ class LlamaCppAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """As keys, in the order in which the converter leaves their channels."""
+        """Rotate x as keys, in the order in which the converter leaves their channels."""
         if positions.ndim > 1:
             raise NotImplementedError("positions of an image are those of a text here")
         length = _length(config, int(positions.max(initial=0)) + 1)
@@ -89,7 +89,7 @@ class LlamaCppAdapter:
         return np.concatenate([rows[:0], *parts])[..., order.argsort()].reshape(x.shape)
 
     def _turn(self, layer: int, rows: Array, positions: Positions) -> Array:
-        """Return rows as they come out of a layer's graph; unturned if nothing turns them there."""
+        """Return rows as turned by a layer's graph; unturned if the layer turns none."""
         batch = self.engine.llama_batch_init(len(rows), 0, 1)
         batch.n_tokens = len(rows)
         for i, position in enumerate(positions):
@@ -104,9 +104,9 @@ class LlamaCppAdapter:
         return self._turned
 
     def _seen(self, node: Any, before: bool, _: Any) -> bool:
-        """Put the keys where a node will read them, and read what it makes of them.
+        """Put the keys where a node will read them, and read the node's result.
 
-        Every node is wanted, so that all before it are done when it is asked about.
+        Every node is requested, so that all nodes before it are computed when it is reached.
         """
         if self.ffi.string(self.engine.ggml_op_desc(node)) == b"ROPE":
             tensor = self.ffi.cast("seen_tensor *", node)
@@ -120,7 +120,7 @@ class LlamaCppAdapter:
         return True
 
     def _values(self, tensor: Any) -> Array:
-        """Return values of float32 [tokens, heads, channels], as they lie in memory."""
+        """Return float32 values [tokens, heads, channels], as a view of memory."""
         channels, heads, tokens, _ = tensor.ne
         sizes = (tokens, heads, channels)
         steps = tuple(tensor.nb[i] for i in (2, 1, 0))
@@ -129,7 +129,7 @@ class LlamaCppAdapter:
         return np.ndarray(sizes, np.float32, memory, strides=steps)
 
     def _make(self, config: Mapping[str, Any], size: int) -> Array:
-        """Load a model instead of the last one; return where its channels come from."""
+        """Load a model in place of the last one, and return the sources of its channels."""
         from transformers import AutoConfig, AutoModelForCausalLM
 
         self._forget()
@@ -159,7 +159,7 @@ class LlamaCppAdapter:
         return order.reshape(2, -1).T.ravel() if permuted else order
 
     def _forget(self) -> None:
-        """Free what is loaded, which takes 100 MB and more."""
+        """Free the loaded model, which takes 100 MB or more."""
         if self._context:
             self.engine.llama_free(self._context)
         if self._model:
@@ -168,9 +168,9 @@ class LlamaCppAdapter:
 
 
 def _convert(checkpoint: Path, out: Path) -> None:
-    """Convert what transformers saved.
+    """Convert a checkpoint saved by transformers.
 
-    Raises NotImplementedError if the converter does not take it.
+    Raises NotImplementedError if the converter refuses it.
     """
     script = CONVERTER / "convert_hf_to_gguf.py"
     done = subprocess.run(
@@ -185,7 +185,7 @@ def _convert(checkpoint: Path, out: Path) -> None:
 
 
 def _small(config: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Return a configuration with the layers and positions of another, and two heads."""
+    """Return a configuration with the layers and positions of ``config``, and two heads."""
     fewer = {name: 2 for name in EXPERTS if name in config}
     sizes = {"hidden_size": 2 * size, "intermediate_size": 8 * size}
     kept = {name: value for name, value in config.items() if name not in OWN}
@@ -193,7 +193,7 @@ def _small(config: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def _length(config: Mapping[str, Any], asked: int) -> int:
-    """Return for which length an engine is started that is asked about so many positions."""
+    """Return the length for which to start an engine that gets ``asked`` positions."""
     scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
     original = config.get("original_max_position_embeddings") or 0
     chosen = scaling.get("rope_type", scaling.get("type")) in BY_LENGTH and asked > original

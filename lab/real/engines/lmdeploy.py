@@ -1,4 +1,4 @@
-"""LMDeploy's PyTorch engine, whose kernel for rotation runs in Triton's interpreter here."""
+"""LMDeploy's PyTorch engine, with its rotation kernel run in Triton's interpreter."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ REST: Mapping[str, Any] = {
     "num_local_experts": 2,
     "tie_word_embeddings": False,
 }
-"""What has nothing to do with positions."""
+"""Fields that do not affect positions."""
 
 MISSING = ("Can not found rewrite", "been removed", "No available implementation for CausalConv1d")
-"""What it says of models that it does not have, or not without a GPU's libraries."""
+"""Parts of its errors for models that it lacks, or that need a GPU's libraries."""
 
 
 class LmdeployAdapter:
     """lmdeploy (seen: 0.18.0, with transformers 5.23.0): the model as ``PyTorchEngine`` builds it.
 
-    It has no weights. Of DeepSeek the engine puts the channels of pairs apart as it loads weights.
+    The model has no weights. For DeepSeek, the engine moves the channels of pairs apart while
+    loading weights.
     """
 
     requires = ("torch", "transformers", "triton", "lmdeploy")
@@ -48,7 +49,7 @@ class LmdeployAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """Heads behind positions, as ``forward`` of a model and of its attention do it."""
+        """Rotate with heads after positions, as ``forward`` of a model and its attention do."""
         model, tensor = self._model(dict(config)), to_torch(x)
         attention = model.layers[layer].self_attn
         local = getattr(model, "rotary_emb_local", None)

@@ -1,4 +1,4 @@
-"""mlx-lm, which reads configurations with a dataclass for each type of model."""
+"""mlx-lm, which reads configurations with a dataclass for each model type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from posenc_conformance import claims
 from posenc_conformance.adapters import Array, Positions, by_heads, in_stretches, once
 
 SMALL = ("vocab_size", "intermediate_size", "moe_intermediate_size")
-"""Sizes that have nothing to do with positions."""
+"""Sizes that do not affect positions."""
 REST: Mapping[str, Any] = {
     "attention_bias": False,
     "layer_norm_eps": 1e-6,
@@ -25,13 +25,13 @@ REST: Mapping[str, Any] = {
     "tie_word_embeddings": True,
     "use_qkv_bias": False,
 }
-"""Fields that it wants to be given, and that model files of the kit leave out."""
+"""Fields that it requires, and that model files of the kit omit."""
 
 
 class MlxLmAdapter:
     """mlx-lm (seen: 0.32.2, with mlx 0.32.4 for CPUs): the module ``rope`` of a layer's attention.
 
-    The model is built as for loading. Its arrays are never computed, so that it takes no memory.
+    The model is built as for loading. Its arrays are never computed, so it takes no memory.
     """
 
     requires = ("mlx", "mlx-lm")
@@ -47,7 +47,7 @@ class MlxLmAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """Each stretch of positions by its offset, as in prefill and decoding."""
+        """Rotate each stretch of positions by its offset, as in prefill and decoding."""
         if positions.ndim > 1 and (positions != positions[0]).any():
             raise NotImplementedError("positions of an image are those of a text here")
         block = self._layers(dict(config))[layer]
@@ -69,7 +69,7 @@ class MlxLmAdapter:
             code = import_module(f"mlx_lm.models.{type}")
         except ImportError as error:
             raise NotImplementedError(f"mlx-lm has no model of the type {type}") from error
-        known = {each.name: each for each in fields(code.ModelArgs)}
+        known = {field.name: field for field in fields(code.ModelArgs)}
         usual = dict(REST)
         if "hidden_size" in config:
             heads = config["num_attention_heads"]
@@ -87,6 +87,6 @@ class MlxLmAdapter:
 
 
 def _first(thing: Any, *names: str) -> Any:
-    """The first attribute that is there. A module of mlx without arrays is false."""
-    found = (getattr(thing, name, None) for name in names)
-    return next((each for each in found if each is not None), None)
+    """Return the first attribute that exists; an mlx module without arrays is falsy."""
+    attributes = (getattr(thing, name, None) for name in names)
+    return next((attribute for attribute in attributes if attribute is not None), None)

@@ -1,4 +1,4 @@
-"""vLLM, whose layers turn queries and keys with modules that get_rope makes and keeps."""
+"""vLLM, whose layers turn queries and keys with modules that get_rope makes and caches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import Array, Positions, once
 
 SMALL: Mapping[str, Any] = {"vocab_size": 256, "intermediate_size": 64, "quantization_config": None}
-"""What has nothing to do with positions."""
+"""Fields that do not affect positions."""
 LONGEST = 131072
-"""Most tokens for which tables are made: those of Llama 4 Scout's whole context take 12 GB."""
+"""The longest tables, in tokens: those of Llama 4 Scout's whole context take 12 GB."""
 BY_LENGTH = ("longrope", "su")
-"""Kinds of scaling that choose by the length for which the engine is started, not by the text."""
+"""Kinds of scaling that depend on the length for which the engine is started, not on the text."""
 PLAIN = (
     "gemma",
     "gemma2",
@@ -36,14 +36,14 @@ PLAIN = (
     "stablelm",
     "starcoder2",
 )
-"""Types whose layers turn whole queries and keys, all of them, by the module rotary_emb."""
+"""Types whose layers all turn whole queries and keys, by the module rotary_emb."""
 
 
 class VllmAdapter:
     """vLLM (seen: 0.32.0 for CPUs): the module ``rotary_emb`` of a layer, with its own kernel.
 
-    The model is made by ``initialize_model`` without memory, its tables with it. What get_rope kept
-    of another engine is forgotten: there is one engine in a process.
+    ``initialize_model`` makes the model without memory, except for its tables. The cache of
+    get_rope is cleared for each engine, because a process normally has only one.
     """
 
     requires = ("torch", "vllm")
@@ -67,7 +67,7 @@ class VllmAdapter:
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
     ) -> Any:
-        """As keys, [tokens, heads * channels], all positions in one call."""
+        """Rotate x as keys, [tokens, heads * channels], all positions in one call."""
         if positions.ndim > 1:
             raise NotImplementedError("positions of an image are those of a text here")
         length = _length(config, int(positions.max(initial=0)) + 1)
@@ -81,7 +81,7 @@ class VllmAdapter:
         return turned.reshape(rows.shape).movedim(0, -2)
 
     def _make(self, config: Mapping[str, Any]) -> list[Any]:
-        """Make the model, and return the module of each layer."""
+        """Make the model, and return the rotary module of each layer."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
         from vllm.config import set_current_vllm_config
         from vllm.distributed import (
@@ -111,13 +111,13 @@ class VllmAdapter:
         self.code._ROPE_DICT.clear()
         with self.torch.device("meta"):
             model = initialize_model(made)
-        # Layers share a module, which is listed once for each.
+        # Layers share a module, which is listed once for each layer.
         named = model.named_modules(remove_duplicate=False)
         return [each for name, each in named if name.endswith(".rotary_emb")]
 
 
 def _length(config: Mapping[str, Any], asked: int) -> int:
-    """Return for which length an engine is started that is asked about so many positions."""
+    """Return the length for which to start an engine that gets ``asked`` positions."""
     longest = min(config.get("max_position_embeddings") or LONGEST, LONGEST)
     scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
     original = config.get("original_max_position_embeddings")

@@ -20,7 +20,7 @@ LONG = 300
 
 
 def mask_of(lengths: list[int], n: int, side: str) -> Ids:
-    """Make the mask of sequences of these lengths, padded to n tokens on one side."""
+    """Return the mask of sequences of these lengths, padded to ``n`` tokens on one side."""
     place = np.arange(n)
     if side == "left":
         place = place[::-1]
@@ -28,9 +28,9 @@ def mask_of(lengths: list[int], n: int, side: str) -> Ids:
 
 
 def drawn_mask(trial: Trial) -> Ids:
-    """Draw a batch padded on the left, on the right or here and there.
+    """Draw the mask of a batch with padding on the left, on the right or scattered.
 
-    Some rows are whole, some empty.
+    A row may be full or empty.
     """
     batch, n = trial.choose("batch", (2, 1, 3, 5)), trial.choose("n", (5, 1, 2, 9, 33))
     side = trial.pick.one_of(("left", "right", "anywhere"))
@@ -46,34 +46,34 @@ def padded_arguments(trial: Trial) -> ArgumentDict:
 
 
 def fairseq_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a mask, and the padding index of most models or another."""
+    """Draw a mask and a padding index; most models have 1."""
     index = trial.choose("padding_index", (1, 0, 2, 7))
     return {"attention_mask": drawn_mask(trial), "padding_index": index}
 
 
 def tokens_of(mask: Ids, padding_index: int) -> Ids:
-    """Make tokens of a small vocabulary where the mask has 1, and padding elsewhere."""
+    """Return tokens of a small vocabulary where the mask has 1, and padding elsewhere."""
     row, place = np.indices(mask.shape)
     drawn = (7 * row + 3 * place + row * place) % 9
     return np.where(mask == 1, drawn + (drawn >= padding_index), padding_index)
 
 
 def token_arguments(trial: Trial) -> ArgumentDict:
-    """Draw tokens of a batch, a padding index, and a cache that holds none or some."""
+    """Draw the tokens of a batch, a padding index and a cache, which may be empty."""
     given = fairseq_arguments(trial)
     past = trial.choose("past_length", (3, 0, 1, 11, 300))
     return with_tokens(given["attention_mask"], given["padding_index"], past)
 
 
 def with_tokens(mask: Ids, index: int, past: int) -> ArgumentDict:
-    """Make arguments with the tokens of a mask."""
+    """Return arguments with tokens where ``mask`` has 1."""
     return {"input_ids": tokens_of(mask, index), "padding_index": index, "past_length": past}
 
 
 def packed_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few sequences, some of them empty.
+    """Draw the lengths of a few sequences, some of them empty.
 
-    None is empty in the simplest call, because some code refuses that.
+    None is empty in the simplest call, because some implementations refuse empty sequences.
     """
     count = trial.choose("sequences", (2, 1, 3, 6))
     lengths = [trial.pick.one_of((3, 0, 1, 2, 5, 9)) for _ in range(count)]
@@ -81,46 +81,46 @@ def packed_arguments(trial: Trial) -> ArgumentDict:
 
 
 def cached_arguments(trial: Trial) -> ArgumentDict:
-    """Draw one new token or a few, behind none or many."""
+    """Draw one or a few new tokens, after an empty or a long cache."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.position(q_len),))
     return {"past_length": past, "q_len": q_len}
 
 
 def padded_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take long sequences padded on the left, by more and more."""
+    """Return long sequences, with more left padding in each row."""
     n = parameters.get("n", min(largest, 4095) + 1)
     lengths = [n - row * n // 3 for row in range(parameters.get("batch", 2))]
     return {"attention_mask": mask_of(lengths, n, "left")}
 
 
 def fairseq_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take long sequences padded on the left by more and more, and a padding index."""
+    """Return long sequences, with more left padding in each row, and a padding index."""
     index = parameters.get("padding_index", 1)
     return {**padded_sweep(parameters, largest), "padding_index": index}
 
 
 def token_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take tokens of long sequences padded on the left by more and more, behind no cache."""
+    """Return tokens of long sequences, with more left padding in each row, and an empty cache."""
     given = fairseq_sweep(parameters, largest)
     past = parameters.get("past_length", 0)
     return with_tokens(given["attention_mask"], given["padding_index"], past)
 
 
 def packed_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Put a long sequence behind short ones."""
+    """Return a long sequence after short ones."""
     count = parameters.get("sequences", 3)
     return {"lengths": np.array([*range(1, count), min(largest, 4095)])}
 
 
 def cached_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the last positions that are claimed."""
+    """Reach the last claimed positions."""
     q_len = parameters.get("q_len", min(4, largest + 1))
     return {"past_length": largest + 1 - q_len, "q_len": q_len, **parameters}
 
 
 def padded_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield one token, padding on each side and amid tokens, long, many and empty sequences."""
+    """Yield one token, padding at either end and between tokens, long, many and empty sequences."""
     yield {"attention_mask": np.ones((1, 1), dtype=np.int64)}
     yield {"attention_mask": mask_of([3, 5], 7, "right")}
     yield {"attention_mask": np.array([[1, 0, 1, 1, 0, 1], [0, 0, 1, 0, 1, 1]])}
@@ -131,7 +131,7 @@ def padded_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def token_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield the tokens of :func:`padded_sizes`, then others behind no, a short and a long cache."""
+    """Yield the tokens of :func:`padded_sizes`, then others after an empty and longer caches."""
     index = case.arguments["padding_index"]
     for change in padded_sizes(case):
         yield with_tokens(change["attention_mask"], index, 3)
@@ -140,19 +140,19 @@ def token_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def packed_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield one token, many sequences, sequences beyond 256 tokens, and no sequence at all."""
+    """Yield one token, many sequences, sequences longer than 256 tokens, and no sequence at all."""
     for lengths in ([1], [2, 1] * 70, [LONG, 1, 257], [0, 0], []):
         yield {"lengths": np.array(lengths, dtype=np.int64)}
 
 
 def cached_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield no cache and long ones, with no new token, one and many."""
+    """Yield empty and long caches, with no, one and many new tokens."""
     for past_length, q_len in ((0, 1), (0, LONG), (5, 0), (255, 3), (1000, 1)):
         yield {"past_length": past_length, "q_len": q_len}
 
 
 def mask_in(given: Arguments) -> Ids:
-    """Return which places hold tokens: 1, or 0 for padding."""
+    """Return the mask of a call: 1 for a token, 0 for padding."""
     if "input_ids" in given:
         tokens: Ids = (given["input_ids"] != given["padding_index"]).astype(np.int64)
         return tokens
@@ -161,9 +161,9 @@ def mask_in(given: Arguments) -> Ids:
 
 
 def padding_alike(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that all padding has one number.
+    """Make a check that all padding has the same number.
 
-    It is that of the convention, or the padding index.
+    The number is that of the convention, or the padding index.
     """
 
     def check(trial: Trial) -> None:
@@ -179,7 +179,7 @@ def padding_alike(arguments: DrawArguments) -> InvariantCheck:
 
 
 def padding_without_effect(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that tokens have the numbers that they have without any padding."""
+    """Make a check that tokens have the same numbers as without padding."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -200,7 +200,7 @@ def padding_without_effect(arguments: DrawArguments) -> InvariantCheck:
 def rows_apart(arguments: DrawArguments) -> InvariantCheck:
     """Make a check that sequences do not affect each other.
 
-    In reverse order their numbers are the same.
+    Their numbers are the same in a batch in reverse order.
     """
 
     def check(trial: Trial) -> None:
@@ -223,7 +223,7 @@ def behind_the_index(trial: Trial) -> None:
 
 
 def concatenated(trial: Trial) -> None:
-    """Check that packing the sequences of two lists is packing each list."""
+    """Check that two lists packed together have the numbers of each list packed separately."""
     first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
@@ -232,9 +232,9 @@ def concatenated(trial: Trial) -> None:
 
 
 def begins_anew(trial: Trial) -> None:
-    """Check that each sequence begins at 0, and that all other steps are by one.
+    """Check that each sequence begins at 0, and that all other steps are by 1.
 
-    There are as many zeros as there are sequences with tokens.
+    There are as many zeros as nonempty sequences.
     """
     answer = trial.answer(**packed_arguments(trial))
     lengths = answer.case.arguments["lengths"]
@@ -247,7 +247,7 @@ def begins_anew(trial: Trial) -> None:
 
 
 def as_without_cache(trial: Trial) -> None:
-    """Check that new tokens have the numbers that they have if all is computed at once."""
+    """Check that new tokens have the numbers of one pass without a cache."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.pick.integer(0, 40),))
     answer = trial.answer(past_length=past, q_len=q_len)
@@ -257,7 +257,7 @@ def as_without_cache(trial: Trial) -> None:
 
 
 def one_by_one(trial: Trial) -> None:
-    """Check that new tokens have the same numbers one at a time as all at once."""
+    """Check that new tokens have the same numbers one at a time as together."""
     chosen = cached_arguments(trial)
     past, q_len = chosen["past_length"], chosen["q_len"]
     singles = [(past + i, 1) for i in range(q_len)]
@@ -268,7 +268,7 @@ def one_by_one(trial: Trial) -> None:
 
 
 def tokens_as_without_cache(trial: Trial) -> None:
-    """Check that tokens have the same numbers behind a cache as behind the tokens in it."""
+    """Check that tokens have the same numbers after a cache as after the tokens in it."""
     chosen = token_arguments(trial)
     past, tokens = chosen["past_length"], chosen["input_ids"]
     answer = trial.answer(**chosen)
@@ -281,7 +281,7 @@ def tokens_as_without_cache(trial: Trial) -> None:
 
 
 def numbered(case: Case) -> tuple[Ids, Any, int]:
-    """Return the mask of a case, the number of padding, and that of the first token."""
+    """Return a case's mask, the number of padding and the number of the first token."""
     index = case.arguments.get("padding_index")
     mask = mask_in(case.arguments)
     if index is None:
@@ -290,12 +290,12 @@ def numbered(case: Case) -> tuple[Ids, Any, int]:
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Make a prediction of the numbers that a mistake would have returned."""
+    """Predict ``values`` as the numbers of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
 def padding_counted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict tokens numbered by their place in the row, as if there were no padding."""
+    """Predict tokens numbered by their column, as if there were no padding."""
     mask, padding, first = numbered(case)
     places = np.broadcast_to(first + np.arange(mask.shape[1]), mask.shape)
     yield ids("matches places in the row, padding counted", places)
@@ -304,7 +304,7 @@ def padding_counted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def left_padding_only(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict places in the row, less the padding before the first token."""
+    """Predict column numbers, less the padding before the first token."""
     mask, padding, first = numbered(case)
     started = mask.cumsum(axis=1) > 0
     counted = first - 1 + started.cumsum(axis=1)
@@ -314,7 +314,7 @@ def left_padding_only(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def padding_unfilled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a running count of tokens, without a number of its own for padding."""
+    """Predict a running count of tokens, with no separate number for padding."""
     mask, _, first = numbered(case)
     counted = mask.cumsum(axis=1) + first - 1
     yield ids("matches a running count, one less before the first token", counted)
@@ -323,7 +323,7 @@ def padding_unfilled(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict counts from another number; padding has its own number or is shifted too."""
+    """Predict a count that starts elsewhere; padding keeps its number or is shifted too."""
     mask, padding, _ = numbered(case)
     for shift in (1, -1, 2):
         moved = np.where(mask == 1, case.truth + shift, padding)
@@ -332,7 +332,7 @@ def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def row_shared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the numbers of one sequence for all."""
+    """Predict the numbers of one sequence in every row."""
     for row, words in ((0, "first"), (-1, "last")):
         same = np.broadcast_to(case.truth[row : row + 1 or None], case.shape)
         yield ids(f"matches the numbers of the {words} sequence in every row", same)
@@ -354,21 +354,21 @@ def index_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def past_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers as without a cache."""
+    """Predict the numbers without a cache."""
     yield from predict_case(case.with_arguments(past_length=0), "matches numbers without a cache")
 
 
 def past_on_padding(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the length of the cache added to the number of padding, too."""
+    """Predict the length of the cache added to the number of padding as well."""
     mask, padding, _ = numbered(case)
     moved = np.where(mask == 1, case.truth, padding + case.arguments["past_length"])
     yield ids("matches the length of the cache added to the number of padding", moved)
 
 
 def past_unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers that go on from the length of the cache.
+    """Predict numbers that continue from the length of the cache.
 
-    That is right where there is no padding index.
+    This is right for calls without a padding index.
     """
     mask, padding, first = numbered(case)
     counted = mask.cumsum(axis=1) + first - 1
@@ -381,7 +381,7 @@ def past_unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
 def other_padding(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another token taken for padding.
 
-    Numbers begin behind the right padding index all the same, or behind that token.
+    Numbers start after the right padding index or after that token.
     """
     asked, tokens = case.arguments["padding_index"], case.arguments["input_ids"]
     past = case.arguments["past_length"]
@@ -394,7 +394,7 @@ def other_padding(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one count over everything, or one that begins anew at the wrong places."""
+    """Predict one count over everything, or one that restarts at the wrong places."""
     lengths = case.arguments["lengths"]
     total = int(lengths.sum())
     yield ids("matches one count over all sequences", np.arange(total))
@@ -404,7 +404,7 @@ def not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def restarted_beside(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a count that begins anew one token late, or from 1; or numbers of sequences."""
+    """Predict a count that restarts one token late or starts from 1, or sequence numbers."""
     lengths = case.arguments["lengths"]
     late = np.roll(case.truth, 1)
     late[:1] = 0
@@ -422,9 +422,9 @@ def from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def cache_miscounted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions shifted by a token, or by as many as are new.
+    """Predict positions shifted by one token, or by the number of new ones.
 
-    They are shifted always, or after a cache alone.
+    They are shifted always, or only after a cache.
     """
     past, q_len = int(case.arguments["past_length"]), int(case.arguments["q_len"])
     for shift in dict.fromkeys((1, -1, q_len, -q_len)):
@@ -436,14 +436,14 @@ def cache_miscounted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def all_alike(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all new tokens at one position."""
+    """Predict the same position for all new tokens."""
     past, q_len = case.arguments["past_length"], case.arguments["q_len"]
     yield ids("matches the first new position for all", np.full(q_len, past))
     yield ids("matches the last new position for all", np.full(q_len, past + q_len - 1))
 
 
 def saved_ids(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Yield the arguments for an array of positions one after the other."""
+    """Yield the arguments of an array of consecutive positions."""
     if array.ndim == 1 and array.dtype.kind in "iu" and array[0] >= 0 and len(array) <= 2**22:
         yield {"past_length": int(array[0]), "q_len": len(array)}, array
 

@@ -21,34 +21,37 @@ LONGEST = 2048
 
 
 def shuffled(length: int, step: int = 7, start: int = 3) -> Integers:
-    """List each number below ``length`` once, every so many steps around from ``start`` on."""
+    """List each number below ``length`` once, in cyclic steps from ``start``.
+
+    The step is the first number from ``step`` on that has no factor in common with ``length``.
+    """
     while gcd(step, length) > 1:
         step += 1
     return np.asarray((start + step * np.arange(length)) % length)
 
 
 def shuffled_distances(k_len: int, length: int, step: int) -> Integers:
-    """Shuffle the distances from 1 to length - 1, or so many as there are keys."""
+    """Shuffle the distances from 1 to ``max(length, k_len) - 1``."""
     spread = max(length, k_len) - 1
     return np.asarray(1 + shuffled(spread, step, spread // 2))
 
 
 def positions_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few tokens of a range that is longer, or as long."""
+    """Draw a few tokens, and a range as long or longer."""
     n = trial.choose("n", (5, 1, 2, 9, 33))
     length = n * trial.pick.one_of((4, 1, 2, 9)) + trial.pick.integer(0, 3)
     return {"order": shuffled(length, trial.pick.one_of((7, 3, 5, 11))), "n": n}
 
 
 def bias_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads, queries and keys, with distances of each side."""
+    """Draw a few heads, queries and keys, with distances on each side."""
     chosen = lengths(trial, heads=HEADS)
     length = chosen["k_len"] * trial.pick.one_of((4, 2, 9))
     return chosen | sides(chosen["k_len"], length)
 
 
 def sides(k_len: int, length: int) -> ArgumentDict:
-    """Make distances of both sides, which are not the same."""
+    """Return distances for both sides, which differ."""
     return {
         "before": shuffled_distances(k_len, length, 7),
         "after": shuffled_distances(k_len, length, 11),
@@ -56,7 +59,7 @@ def sides(k_len: int, length: int) -> ArgumentDict:
 
 
 def positions_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take half of the positions up to the largest."""
+    """Take half of the positions up to ``largest``, or LONGEST if that is less."""
     length = min(largest, LONGEST) + 1
     return {"order": shuffled(length), "n": parameters.get("n", (length + 1) // 2)}
 
@@ -69,7 +72,7 @@ def bias_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def positions_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield no token, one, all of the range, and more than 8 or 16 bits count."""
+    """Yield no token, one, a whole range, and more tokens than 8 or 16 bits can count."""
     few = ((0, 1), (0, 5), (1, 1), (1, 700), (17, 17), (300, 2048), (600, 601))
     for n, length in (*few, (2**16 + 1, 2**16 + 9)):
         yield {"order": shuffled(length), "n": n}
@@ -83,7 +86,7 @@ def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, the magnitude of the value, and powers of the ratio as angles."""
+    """Return the magnitude of the value as the scale, and powers of the ratio as the angles."""
     heads = int(case.arguments["heads"])
     below = 2 ** (heads.bit_length() - 1)
     powers = [*range(1, below + 1), *range(1, 2 * (heads - below) + 1, 2)]
@@ -91,14 +94,14 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def ascending(trial: Trial) -> None:
-    """Check that each position is above the one before."""
+    """Check that positions ascend from 0 or above."""
     answer = trial.answer(**positions_arguments(trial))
     wrong = np.diff(answer.values, prepend=-1) <= 0
     trial.assert_none(answer, wrong, "positions do not ascend from 0 or above")
 
 
 def whole_range(trial: Trial) -> None:
-    """Check that as many tokens as positions have all of them."""
+    """Check that as many tokens as positions take the whole range."""
     order = positions_arguments(trial)["order"]
     answer = trial.answer(order=order, n=len(order))
     trial.assert_none(
@@ -117,7 +120,7 @@ def order_of_drawing(trial: Trial) -> None:
 
 
 def without_the_others(trial: Trial) -> None:
-    """Check that drawn positions and those that were left have none in common.
+    """Check that the drawn positions and the remaining ones are disjoint.
 
     Together they are the whole range.
     """
@@ -136,7 +139,7 @@ def own_key(trial: Trial) -> None:
 
 
 def bias_falls(trial: Trial) -> None:
-    """Check that the next key on the same side has a lower bias."""
+    """Check that the bias falls with the distance on each side."""
     y = trial.answer(**bias_arguments(trial))
     lag = lags(y.case)
     steps = y[:, :, 1:] - y[:, :, :-1]
@@ -156,10 +159,7 @@ def order_of_distances(trial: Trial) -> None:
 
 
 def half_a_step(trial: Trial) -> None:
-    """Check that a key before has half a slope more than one after.
-
-    The distances are the same on both sides.
-    """
+    """Check that, at one distance, a key before the query has half a slope more than one after."""
     chosen = bias_arguments(trial)
     chosen |= {"after": chosen["before"], "q_len": chosen["k_len"]}
     y = trial.answer(**chosen)
@@ -171,35 +171,35 @@ def half_a_step(trial: Trial) -> None:
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Make a prediction of the numbers that a mistake would have returned."""
+    """Predict ``values`` as the numbers of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
 def drawn(case: Case) -> Integers:
-    """Return the positions as they were drawn."""
+    """Return the positions in the order of drawing."""
     return np.asarray(case.arguments["order"][: int(case.arguments["n"])])
 
 
 def not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions as they were drawn, or from the highest to the lowest."""
+    """Predict positions in the order of drawing, or in descending order."""
     yield ids("matches positions in the order of drawing", drawn(case))
     yield ids("matches positions in descending order", np.sort(drawn(case))[::-1])
 
 
 def ranks(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict places or ranks of positions in place of their values."""
+    """Predict indices or ranks of the drawn positions in place of their values."""
     places = np.argsort(drawn(case))
     yield ids("matches the places of the positions in the order of drawing", places)
     yield ids("matches the ranks of the positions", np.argsort(places))
 
 
 def sorted_too_early(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a range that is sorted before a part of it is taken."""
+    """Predict a range sorted before its first part is taken."""
     yield ids("matches a range that was sorted before its part was taken", np.arange(case.shape[0]))
 
 
 def other_part(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the last numbers of the shuffled range, or those one further on."""
+    """Predict the last numbers of the shuffled range, or a part that starts one number later."""
     n = int(case.arguments["n"])
     order = case.arguments["order"]
     yield ids("matches the last numbers of the range", np.sort(order[len(order) - n :]))
@@ -214,7 +214,7 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def distances(case: Case) -> tuple[Integers, Integers]:
-    """Return distances of the keys before and after, as they were drawn."""
+    """Return the distances of the keys before and after the query, in the order of drawing."""
     count = int(case.arguments["k_len"]) - 1
     return case.arguments["before"][:count], case.arguments["after"][:count]
 
@@ -231,9 +231,10 @@ def biased(
     halves: tuple[float, float] = (0.5, 0.0),
     lag: Any = None,
 ) -> Floats:
-    """Compute the bias of these distances, in this order.
+    """Compute the bias for the distances ``before`` and ``after``, in this order.
 
-    ``halves`` are subtracted from the distances before and after. What is not given is right.
+    ``halves`` are subtracted from the distances before and after. Omitted arguments have the right
+    values.
     """
     right = [np.sort(side) for side in distances(case)]
     near, far = (right[0] if before is None else before), (right[1] if after is None else after)
@@ -244,7 +245,7 @@ def biased(
 
 
 def distances_not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances in the order of drawing, or from the farthest to the nearest."""
+    """Predict distances in the order of drawing, or in descending order."""
     before, after = distances(case)
     yield Prediction("matches distances in the order of drawing", biased(case, before, after))
     near, far = (np.sort(side)[::-1] for side in (before, after))
@@ -252,7 +253,7 @@ def distances_not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def distances_sorted_too_early(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all distances sorted before so many are taken, or the last ones taken."""
+    """Predict all distances sorted before the first ones are taken, or the last ones taken."""
     count = int(case.arguments["k_len"]) - 1
     sides = [case.arguments[name] for name in ("before", "after")]
     near, far = (np.sort(side)[:count] for side in sides)
@@ -275,7 +276,7 @@ def half_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def sides_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances of one side on the other, or on both."""
+    """Predict the sides exchanged, or the distances of one side on both."""
     before, after = (np.sort(side) for side in distances(case))
     for words, near, far in (
         ("the sides exchanged", after, before),
@@ -286,7 +287,7 @@ def sides_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def differences(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict differences of drawn positions, with 0 for the first of them."""
+    """Predict differences of drawn positions, the first of which is 0."""
     k_len = int(case.arguments["k_len"])
     for side in distances(case):
         place = np.concatenate([[0], np.sort(side)])
@@ -319,7 +320,7 @@ def other_slopes(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """Yield the bias if the queries stood at these positions."""
+    """Yield the bias of queries at the positions ``query``."""
     yield biased(case, lag=query - np.arange(int(case.parameter("k_len"))))
 
 

@@ -1,4 +1,4 @@
-"""Position ids while a model is served: invariants and deviations."""
+"""Position ids while serving: invariants and deviations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,15 +21,15 @@ APPEND, DROP, MOVE = range(3)
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Make a prediction of the numbers that a mistake would have returned."""
+    """Predict ``values`` as the numbers of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
-# Shares of ranks.
+# Shares of a sequence, one per rank.
 
 
 def shard_arguments(trial: Trial) -> ArgumentDict:
-    """Draw ranks, one of them, and a length that all shares divide."""
+    """Draw the number of ranks, one rank, and a length that every convention splits evenly."""
     ranks = trial.choose("ranks", RANKS)
     rank = trial.choose("rank", (min(1, ranks - 1), *range(ranks)))
     size = trial.pick.one_of((4, 2, 6, 10, 34))
@@ -38,7 +38,7 @@ def shard_arguments(trial: Trial) -> ArgumentDict:
 
 
 def shard_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take the last of a few ranks, and as many tokens as are claimed."""
+    """Return the last of a few ranks, with as many tokens as are claimed, up to 4096."""
     ranks = parameters.get("ranks", 4)
     pieces = min(largest + 1, 4096) // (2 * ranks)
     given = {"length": pieces * 2 * ranks, "rank": ranks - 1, "ranks": ranks}
@@ -46,7 +46,7 @@ def shard_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def shard_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield all ranks of some, a rank alone, few tokens and many, and none."""
+    """Yield all ranks of a few, a single rank, few and many tokens, and no tokens."""
     for ranks in (4, 1, 3):
         for rank in range(ranks):
             yield {"length": 6 * ranks, "rank": rank, "ranks": ranks}
@@ -74,7 +74,7 @@ def rank_0_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def counted_locally(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a rank's tokens counted from 0, or on from its first one."""
+    """Predict a rank's tokens counted from 0, or from the rank's first one."""
     count = np.arange(case.shape[0])
     yield ids("matches the rank's own tokens, counted from 0", count)
     if case.conventions["share"] != "contiguous":
@@ -83,7 +83,7 @@ def counted_locally(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def second_piece_unmirrored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the second piece of a zigzag share as far behind for all, or turned round."""
+    """Predict the second piece of a zigzag share at the same offset for all ranks, or reversed."""
     if case.conventions["share"] == "zigzag":
         half = case.shape[0] // 2
         first, second = case.truth[:half], case.truth[half:]
@@ -92,11 +92,11 @@ def second_piece_unmirrored(case: Case, got: Floats) -> Iterator[Prediction]:
         yield ids("matches a second piece turned round", np.append(first, second[::-1]))
 
 
-# Drafts.
+# Draft trees.
 
 
 def tree_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few tokens that follow each other, the same one, or the cache."""
+    """Draw a few tokens, each following its predecessor, a shared parent or the cache."""
     n = trial.choose("n", (6, 1, 2, 9, 17))
     step = trial.pick.one_of((2, 1, 3))
     parents = (np.arange(n) - 1) // step
@@ -114,7 +114,7 @@ def tree_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def tree_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield a chain, siblings alone, branches of branches, many tokens, one and none."""
+    """Yield a chain, nested branches, only siblings, many tokens, one and none."""
     yield {"parents": np.arange(6) - 1}
     yield {"parents": np.array([-1, 0, 0, 0, 1, 1, 3, 6]), "past_length": 255}
     yield {"parents": np.full(5, -1), "past_length": 0}
@@ -126,7 +126,7 @@ def tree_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def child_behind_parent(trial: Trial) -> None:
-    """Check that each token stands one behind the token that it follows, or the cache."""
+    """Check that each token has the position after that of its parent, or after the cache."""
     answer = trial.answer(**tree_arguments(trial))
     parents, past = answer.case.arguments["parents"], answer.case.arguments["past_length"]
     before = np.append(answer.values, past - 1)[parents]
@@ -135,7 +135,7 @@ def child_behind_parent(trial: Trial) -> None:
 
 
 def rows_for_depths(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows counted."""
+    """Predict row numbers in place of depths."""
     rows = np.arange(case.shape[0])
     yield ids("matches rows counted, not depths", case.arguments["past_length"] + rows)
 
@@ -146,7 +146,7 @@ def tree_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def tree_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions one off."""
+    """Predict positions off by one."""
     for shift in (1, -1):
         yield ids(f"matches positions {shift:+d}", case.truth + shift)
 
@@ -157,11 +157,11 @@ def parents_for_depths(case: Case, got: Floats) -> Iterator[Prediction]:
     yield ids("matches the parent's row and 1 taken for the depth", past + parents + 1)
 
 
-# Lengths.
+# Sequences given by their lengths.
 
 
 def length_arguments(trial: Trial) -> ArgumentDict:
-    """Draw sequences of several lengths, behind caches of several lengths."""
+    """Draw sequences of several lengths, after caches of several lengths."""
     batch, n = trial.choose("batch", (2, 1, 3, 5)), trial.choose("n", (5, 1, 2, 9, 33))
     lengths = [n - trial.pick.integer(0, n) for _ in range(batch)]
     past = trial.position(n + 7 * batch) + 7 * np.arange(batch)[::-1] * trial.pick.integer(0, 1)
@@ -177,7 +177,7 @@ def length_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def length_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield prompts, single rows at several places, many sequences and long ones, and none."""
+    """Yield prompts, single tokens after several caches, long and many sequences, and no tokens."""
     for lengths, past, n in (
         ([3, 5, 0], [0, 0, 0], 5),
         ([1, 1], [7, 4000], 1),
@@ -192,7 +192,7 @@ def length_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def length_rows_alone(trial: Trial) -> None:
-    """Check that a sequence has the numbers that it has alone."""
+    """Check that a sequence has the same numbers alone as in a batch."""
     chosen = length_arguments(trial)
     answer = trial.answer(**chosen)
     for row in range(len(chosen["lengths"])):
@@ -202,13 +202,13 @@ def length_rows_alone(trial: Trial) -> None:
 
 
 def past_lengths_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers as without a cache."""
+    """Predict the numbers without a cache."""
     without = case.with_arguments(past_lengths=0 * case.arguments["past_lengths"])
     yield from predict_case(without, "matches numbers without a cache")
 
 
 def first_past_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the cache of one sequence for all."""
+    """Predict the cache length of one sequence for all."""
     past = case.arguments["past_lengths"]
     if past.size:
         for one, words in ((past[0], "first sequence"), (past.max(), "longest one")):
@@ -219,7 +219,7 @@ def first_past_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def padded_on_the_left(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict tokens at the ends of their rows."""
+    """Predict tokens at the ends of their rows, as after left padding."""
     lengths, past = (case.arguments[name][:, None] for name in ("lengths", "past_lengths"))
     columns = np.arange(case.arguments["n"])
     left = columns - (case.arguments["n"] - lengths)
@@ -229,11 +229,11 @@ def padded_on_the_left(case: Case, got: Floats) -> Iterator[Prediction]:
     yield ids(f"{words}, padding at 1", np.where(left >= 0, past + left, 1))
 
 
-# Numbers of texts.
+# Packed texts, numbered.
 
 
 def segment_arguments(trial: Trial) -> ArgumentDict:
-    """Draw rows of texts with numbers that grow, and padding behind them."""
+    """Draw rows of texts with ascending numbers, followed by padding."""
     batch, n = trial.choose("batch", (2, 1, 3)), trial.choose("n", (9, 1, 2, 17, 33))
     sizes = [trial.pick.integer(1, 5) for _ in range(batch)]
     rows = [1 + np.arange(n) // size for size in sizes]
@@ -245,7 +245,7 @@ def segment_arguments(trial: Trial) -> ArgumentDict:
 
 
 def segment_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take a short text, a long one, and padding."""
+    """Return a short text, a long one, and padding."""
     n = parameters.get("n", min(largest, 4090) + 6)
     row = np.where(np.arange(n) < 4, 1, 2)
     row[n - 1 :] = 0
@@ -253,7 +253,7 @@ def segment_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def segment_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield one text, texts of one token, many, long ones, numbers out of order, and padding."""
+    """Yield one text, one-token texts, many texts, long texts, unordered numbers, and padding."""
     long = np.repeat([1, 2, 3, 0], [2**16, 1, 2 * LONG, 5])
     for row in (
         [1, 1, 1, 2, 2, 2, 2, 2, 0],
@@ -272,7 +272,7 @@ def segment_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def texts_renamed(trial: Trial) -> None:
-    """Check that other numbers for texts change nothing."""
+    """Check that renumbering the texts changes nothing."""
     chosen = segment_arguments(trial)
     answer = trial.answer(**chosen)
     renamed = np.where(chosen["segments"] > 0, 100 - 3 * chosen["segments"], 0)
@@ -281,7 +281,7 @@ def texts_renamed(trial: Trial) -> None:
 
 
 def texts_not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one count over a row."""
+    """Predict one count over all texts of a row."""
     segments = case.arguments["segments"]
     count = np.broadcast_to(np.arange(segments.shape[1]), segments.shape)
     words = "matches one count over all texts of a row"
@@ -290,14 +290,14 @@ def texts_not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def _starts(segments: Ints) -> Ints:
-    """Return where the run of each token begins."""
+    """Return the column where the run of each token begins."""
     columns = np.arange(segments.shape[1])
     first = np.diff(segments, axis=1, prepend=segments[:, :1] - 1) != 0
     return np.asarray(np.maximum.accumulate(np.where(first, columns, 0), axis=1))
 
 
 def padding_numbered(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict padding counted, as a text of its own or with the text before it."""
+    """Predict padding counted as a separate text, or as part of the text before it."""
     segments = case.arguments["segments"]
     columns = np.arange(segments.shape[1])
     yield ids("matches padding counted as a text", columns - _starts(segments))
@@ -307,7 +307,7 @@ def padding_numbered(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def numbers_of_texts(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the number of the text."""
+    """Predict the numbers of the texts in place of positions."""
     segments = case.arguments["segments"]
     yield ids("matches numbers of texts", segments)
     yield ids("matches numbers of texts, less 1", np.maximum(segments - 1, 0))
@@ -324,7 +324,7 @@ def texts_from_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def session_arguments(trial: Trial) -> ArgumentDict:
-    """Draw tokens that are appended, drops in their midst, and gaps that are closed or left."""
+    """Draw appended tokens, drops among them, and gaps that are closed or left open."""
     n = trial.pick.integer(4, 20)
     events = [(APPEND, n, 0)]
     end = n
@@ -352,7 +352,7 @@ def _appended(case: Case) -> int:
 
 
 def session_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Append tokens up to the last one that is claimed, drop half of them, and go on."""
+    """Append tokens up to the last claimed one, drop half of them, and append more."""
     n = min(largest + 1, 4096)
     half = n // 2
     events = [(APPEND, n, 0), (DROP, 4, 4 + half), (MOVE, 4 + half, -half), (APPEND, 3, 0)]
@@ -360,7 +360,7 @@ def session_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def session_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield prompts alone, steps, caches that were full often, gaps, rooms, and empty caches."""
+    """Yield prompts, steps, a cache often full, gaps, room made by moves, and empty caches."""
     step = (APPEND, 1, 0)
     full = [(APPEND, 64, 0)]
     for _ in range(20):
@@ -382,7 +382,7 @@ def session_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def in_steps(trial: Trial) -> None:
-    """Check that tokens have the same positions one by one as at once."""
+    """Check that tokens have the same positions appended one by one as together."""
     chosen = session_arguments(trial)
     answer = trial.answer(**chosen)
     singles = [
@@ -395,7 +395,10 @@ def in_steps(trial: Trial) -> None:
 
 
 def _played(case: Case, counter: str, shift: int = 0) -> Ints:
-    """Play a session with a mistake in what the next position is."""
+    """Play a session that takes the next position from ``counter``.
+
+    ``shift`` is added to it once something was dropped or moved.
+    """
     held, given, appended = np.zeros(0, dtype=np.int64), [np.zeros(0, dtype=np.int64)], 0
     changed = False
     for kind, start, then in case.arguments["events"].tolist():
@@ -416,7 +419,7 @@ def _played(case: Case, counter: str, shift: int = 0) -> Ints:
 
 
 def drops_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a counter of all tokens."""
+    """Predict positions from a counter of all appended tokens."""
     yield ids("matches a counter of all tokens that were appended", _played(case, "all"))
 
 
@@ -426,14 +429,14 @@ def cells_counted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def moves_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions that moves do not change."""
+    """Predict positions that ignore moves."""
     events = case.arguments["events"]
     kept = case.with_arguments(events=events[events[:, 0] != MOVE])
     yield ids("matches moves that the counter does not know of", _played(kept, "last"))
 
 
 def session_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions one off once something was dropped or moved."""
+    """Predict positions off by one after a drop or a move."""
     for shift in (1, -1):
         words = f"matches positions {shift:+d} once something was dropped or moved"
         yield ids(words, _played(case, "last", shift))
@@ -443,7 +446,7 @@ def session_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def window_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a prompt of text and images, and a window that may end behind it."""
+    """Draw a prompt of text and images, and a window that may end after it."""
     merge = trial.choose("merge_size", (2, 1))
     sizes = trial.pick.one_of(((1, 2, 3), (1, 4, 2), (2, 2, 2), (5, 1, 2)))
     image = (sizes[0], sizes[1] * merge, sizes[2] * merge)
@@ -465,7 +468,7 @@ def _tokens(segments: Ints, merge: int) -> int:
 
 
 def window_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Decode far behind a prompt."""
+    """Decode far beyond a prompt."""
     merge = parameters.get("merge_size", 1)
     segments = np.array([(3, 0, 0), (1, 4 * merge, 6 * merge), (2, 0, 0)])
     start = parameters.get("start", max(min(largest, 2**40) - 8, 0))
@@ -474,7 +477,7 @@ def window_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def window_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield chunks of a prompt, steps behind it one by one, text alone, long prompts, and none."""
+    """Yield chunks of a prompt, single steps after it, only text, long prompts and an empty one."""
     merge = case.arguments["merge_size"]
     image, video = (1, 6 * merge, 4 * merge), (12, 2 * merge, 2 * merge)
     mixed = np.array([(5, 0, 0), image, (3, 0, 0), video, (1, 0, 0)])
@@ -490,7 +493,7 @@ def window_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def windows_joined(trial: Trial) -> None:
-    """Check that two windows that meet are the window of both."""
+    """Check that two adjacent windows give the window of both."""
     chosen = window_arguments(trial)
     answer = trial.answer(**chosen)
     cut = trial.pick.integer(chosen["start"], chosen["stop"])
@@ -500,7 +503,7 @@ def windows_joined(trial: Trial) -> None:
 
 
 def _decoded(case: Case) -> Any:
-    """Return which tokens of a window are behind the prompt."""
+    """Return which tokens of a window come after the prompt."""
     given = case.arguments
     tokens = _tokens(given["segments"], given.get("merge_size", 1))
     return np.arange(given["start"], given["stop"]) >= tokens
@@ -514,7 +517,7 @@ def decoded_by_number(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def window_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict each window counted from 0."""
+    """Predict each window, or its decoded tokens, counted from 0."""
     if case.truth.size:
         yield ids("matches windows counted from 0", case.truth - case.truth[:, :1].min())
         count = np.broadcast_to(np.arange(case.shape[1]), case.shape)
@@ -534,7 +537,7 @@ def window_as_text(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def decoded_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict decoded tokens one off."""
+    """Predict decoded tokens off by one."""
     for shift in (1, -1):
         words = f"matches decoded tokens {shift:+d}"
         yield ids(words, case.truth + shift * _decoded(case))

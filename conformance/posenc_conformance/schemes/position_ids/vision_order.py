@@ -16,7 +16,7 @@ Sizes = tuple[int, int, int]
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Make a prediction of the numbers that a mistake would have returned."""
+    """Predict ``values`` as the numbers of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
@@ -27,7 +27,7 @@ def tokens_of(case: Case) -> list[Sizes]:
 
 
 def drawn(trial: Trial, *, windows: bool) -> ArgumentDict:
-    """Draw an image or several, with a video among them."""
+    """Draw one image, or several with a video among them."""
     merge = trial.choose("merge_size", (2, 1, 3))
     several = trial.pick.one_of(
         (((1, 3, 5),), ((1, 2, 3), (2, 4, 2)), ((3, 1, 4), (1, 5, 3), (1, 2, 2)))
@@ -48,19 +48,19 @@ def window_arguments(trial: Trial) -> ArgumentDict:
 
 
 def merged_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Take an image as wide as is claimed, and a video."""
+    """Return an image as wide as is claimed, and a video."""
     merge = parameters.get("merge_size", 2)
     width = max(min(largest + 1, 600) // merge, 1) * merge
     return {"grids": np.array([(1, 2 * merge, width), (2, merge, merge)]), "merge_size": merge}
 
 
 def window_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach as far, in windows as Qwen2.5-VL has them."""
+    """Return the same grids, in windows of Qwen2.5-VL's size."""
     return {"window": 4, **merged_sweep(parameters, largest), **parameters}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield grids of one row or column, wide and high ones, many frames and images, and none."""
+    """Yield grids of one row or column, wide and high ones, many frames and images, and no grid."""
     merge = case.arguments["merge_size"]
     for grids in (
         [(1, 4, 6)],
@@ -78,7 +78,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def window_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield the same, then windows of one token, of other sizes, and larger than all grids."""
+    """Yield the same grids, then windows of one token, of other sizes, and larger than any grid."""
     yield from sizes(case)
     merge = case.arguments["merge_size"]
     grids = np.array([(1, 9, 10), (2, 8, 4)]) * (1, merge, merge)
@@ -90,7 +90,7 @@ def window_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def cells_once(trial: Trial) -> None:
-    """Check that each frame has each pair of height and width once."""
+    """Check that each frame has every pair of height and width once."""
     answer = trial.answer(**merged_arguments(trial))
     start = 0
     for frames, height, width in answer.case.arguments["grids"].tolist():
@@ -102,7 +102,7 @@ def cells_once(trial: Trial) -> None:
 
 
 def blocks_together(trial: Trial) -> None:
-    """Check that patches that are merged stand behind each other."""
+    """Check that the patches of each merged block are consecutive."""
     answer = trial.answer(**merged_arguments(trial))
     merge = answer.case.arguments["merge_size"]
     blocks = answer.values // merge
@@ -112,14 +112,14 @@ def blocks_together(trial: Trial) -> None:
 
 
 def order_of_all(trial: Trial) -> None:
-    """Check that every token stands at one place."""
+    """Check that the order contains every token once."""
     answer = trial.answer(**window_arguments(trial))
     wrong = np.sort(answer.values) != np.arange(len(answer.values))
     trial.assert_none(answer, wrong, "not every token stands at one place")
 
 
 def one_window(trial: Trial) -> None:
-    """Check that nothing changes in windows that no grid exceeds."""
+    """Check that windows that no grid exceeds leave the order unchanged."""
     if "window" in trial.scope.parameters:
         return
     answer = trial.answer(**(window_arguments(trial) | {"window": 64}))
@@ -128,7 +128,7 @@ def one_window(trial: Trial) -> None:
 
 
 def edges_of_all(trial: Trial) -> None:
-    """Check that edges grow from 0 to the number of patches, by no more than a window holds."""
+    """Check that edges rise from 0 to the number of patches, by no more than a window holds."""
     answer = trial.answer(**window_arguments(trial))
     given = answer.case.arguments
     most = (given["window"] * given["merge_size"]) ** 2
@@ -157,7 +157,7 @@ def merged_coordinates(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frames_stacked(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frames one below the other."""
+    """Predict frames stacked along the height."""
     lower = [
         frame * height
         for frames, height, width in case.arguments["grids"].tolist()
@@ -181,7 +181,7 @@ def order_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def _sorted(case: Case, by: str) -> Ints:
-    """Sort tokens by windows that are otherwise arranged."""
+    """Sort tokens with windows, the cells in them or both in column order, as ``by`` says."""
     side, parts, before = case.arguments["window"], [np.zeros(0, dtype=np.int64)], 0
     for shape in tokens_of(case):
         frame, row, column = np.indices(shape).reshape(3, -1)
@@ -196,7 +196,7 @@ def _sorted(case: Case, by: str) -> Ints:
 
 
 def windows_by_columns(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict windows, cells or both column by column."""
+    """Predict windows, their tokens or both in column order."""
     for by, words in (
         ("windows", "windows"),
         ("cells", "tokens of each window"),
@@ -217,12 +217,12 @@ def images_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def edges_in_tokens(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict edges in tokens."""
+    """Predict edges in tokens, not patches."""
     yield ids("matches edges in tokens", case.truth // case.arguments["merge_size"] ** 2)
 
 
 def windows_filled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict windows that are all full."""
+    """Predict edges as if all windows were full."""
     full = (case.arguments["window"] * case.arguments["merge_size"]) ** 2
     yield ids("matches edges of full windows", full * np.arange(case.shape[0]))
 

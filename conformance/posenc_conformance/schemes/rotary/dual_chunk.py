@@ -1,4 +1,4 @@
-"""Dual chunk attention: its distances, invariants and deviations."""
+"""Dual chunk attention: distances, invariants and deviations."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def length_of(case: Case) -> int:
 
 
 def apart(case: Case, query: Integers, key: Integers) -> Integers:
-    """Count how many chunks a key lies before a query."""
+    """Count the chunks by which a key precedes a query."""
     length = length_of(case)
     return np.asarray(query // length - key // length)
 
@@ -42,21 +42,21 @@ def own(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def successive(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of keys in the chunk before."""
+    """Compute the distances of keys in the previous chunk."""
     length = length_of(case)
     place = np.minimum(query % length + length, case.arguments["chunk_size"])
     return np.asarray(place - key % length, dtype=np.float64)
 
 
 def constant(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of keys in the chunks before the one just before."""
+    """Compute the distances of keys in far chunks, those before the previous one."""
     length = length_of(case)
     place = min(2 * length - 1, case.arguments["chunk_size"])
     return np.asarray(query * 0 + place - key % length, dtype=np.float64)
 
 
 def of_chunks(first: Distance, second: Distance, third: Distance) -> Distance:
-    """Make distances of a query's own chunk, of the one before, and of those before that."""
+    """Combine the distances of keys in the query's chunk, the previous one and far ones."""
 
     def distance(case: Case, query: Integers, key: Integers) -> Floats:
         chunks = np.clip(apart(case, query, key), 0, 2)
@@ -67,15 +67,15 @@ def of_chunks(first: Distance, second: Distance, third: Distance) -> Distance:
 
 
 def unclamped(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of keys in the chunk before, however far."""
+    """Compute the distances of keys in the previous chunk, without a limit."""
     length = length_of(case)
     return np.asarray(query % length + length - key % length, dtype=np.float64)
 
 
 def beyond_all(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of keys in far chunks, from the query's own place.
+    """Compute the distances of keys in far chunks from the query's own place, unclamped.
 
-    The place lies beyond the largest distance. Far chunks are those before the one just before.
+    The place is chunk_size plus the query's place in its chunk.
     """
     length = length_of(case)
     found = query % length + case.arguments["chunk_size"] - key % length
@@ -102,7 +102,7 @@ SCORES = Remapped(
 
 
 def limit_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one less or more than chunk_size for the largest distance, chunks as they are."""
+    """Predict a largest distance of one less or more than chunk_size, with the same chunks."""
     size, length = case.arguments["chunk_size"], length_of(case)
     query, key = queries(case), keys(case)
     chunks = apart(case, query, key)
@@ -116,7 +116,7 @@ def limit_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def not_clamped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict queries that are not held at the largest distance."""
+    """Predict queries that are not clamped to the largest distance."""
     for third, words in (
         (constant, "for the chunk before"),
         (beyond_all, "for any chunk before"),
@@ -140,15 +140,15 @@ def chunks_of_chunk_size(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def far_chunks(case: Case) -> Integers:
-    """Put the keys of chunks before the one just before into one group.
+    """Return group 0 for keys of far chunks, and -1 for keys in no group.
 
-    Other keys are in no group, which is -1.
+    Far chunks are those before the previous one.
     """
     return np.where(apart(case, queries(case), keys(case)) > 1, 0, -1)
 
 
 def chunk_of_far(case: Case) -> Integers:
-    """Return the query's chunk for keys of chunks before the one just before; else -1."""
+    """Return the query's chunk for keys of far chunks, else -1."""
     return np.where(far_chunks(case) < 0, -1, queries(case) // length_of(case))
 
 

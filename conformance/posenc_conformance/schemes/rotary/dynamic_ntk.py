@@ -15,7 +15,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def grown(given: Arguments) -> float:
-    """Compute the factor times length over original length, where that is above 1."""
+    """Compute the factor times length over original length, where the quotient is at least 1."""
     trained = given["original_max_position_embeddings"]
     return float(given["factor"] * max(given["length"], trained) / trained)
 
@@ -36,25 +36,25 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 def cancellation(given: Arguments, size: int) -> Floats:
-    """Compute what each frequency feels of the stretch, which is a difference.
+    """Compute how much of the stretch's rounding error each frequency has.
 
-    Pair t feels the relative error of the stretch 2t/(d-2) times.
+    The stretch is a difference; pair t has 2t/(d-2) times its relative error.
     """
     return np.arange(0, size, 2) / (size - 2) * grown(given) / stretch(given)
 
 
 LONGEST = 2**40
-"""An estimate beyond this is no length."""
+"""The largest plausible estimate of a length."""
 
 
 class OfLength(Scaling):
-    """A scaling by the length of a sequence.
+    """A scaling that depends on the sequence length.
 
-    Rows stand within the sequence, so that its length can also be read from them.
+    Positions are within the sequence, so that its length can also be read from them.
     """
 
     def rotary_arguments(self, trial: Trial) -> ArgumentDict:
-        """Draw two heads and a few positions in a row, now and then the last ones."""
+        """Draw two heads and a few consecutive positions, sometimes the last ones."""
         chosen = super().rotary_arguments(trial)
         last = chosen["length"] - ROWS + np.arange(ROWS)
         return chosen | {"positions": last} if trial.pick.integer(0, 1) else chosen
@@ -73,7 +73,7 @@ SCALING = OfLength(
         "original_max_position_embeddings": (4096, 2048, 5000, 32768),
         "length": (12289, 131072, 20000, 16384),
     },
-    # A length that needs less than the present one, and one that needs more.
+    # Lengths that need a smaller base than the present one, and a larger one.
     changes=({"length": 4000}, {"length": 131072}, {"factor": 4.0}, {"length": 4097}),
     cost=cancellation,
     least_dim=4,
@@ -81,9 +81,9 @@ SCALING = OfLength(
 
 
 def ends(given: Arguments, size: int) -> Floats:
-    """Return the multiplier of the first frequency and of the last one.
+    """Return the multipliers of the first and the last frequency.
 
-    The others are nan: nothing is said of them.
+    The others are nan, so that they are not checked.
     """
     said = np.full(size // 2, np.nan)
     said[0], said[-1] = 1, 1 / stretch(given)
@@ -91,13 +91,13 @@ def ends(given: Arguments, size: int) -> Floats:
 
 
 def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the frequencies of the base as it was."""
+    """Predict the frequencies of the original base."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches plain RoPE; the base was not recomputed", omega
 
 
 def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the base of factor times the original length, once and for all."""
+    """Predict the base for factor times the original length, whatever the length."""
     given = case.arguments
     longest = given["factor"] * given["original_max_position_embeddings"]
     omega = frequencies({**given, "length": longest}, rotary_dim(case))
@@ -105,13 +105,13 @@ def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the base times the stretch itself."""
+    """Predict the base times the stretch without its power."""
     base = case.arguments["base"] * stretch(case.arguments)
     yield "matches the base without the power d/(d-2)", progression(base, rotary_dim(case))
 
 
 def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict another stretch: the length over the original one, with or without the factor."""
+    """Predict another stretch: length over original length, with or without the factor."""
     given, size = case.arguments, rotary_dim(case)
     ratio = grown(given) / given["factor"]
     short = ", of short texts too" * bool(ratio <= 1)
@@ -122,7 +122,7 @@ def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict positions scaled as well, by 2 instead of not at all."""
+    """Predict positions multiplied by 2 as well."""
     size = rotary_dim(case)
     yield "matches positions multiplied by 2", 2 * SCALING.frequencies(case)
     fixed = frequencies({**case.arguments, "factor": 2.0}, size)
@@ -131,7 +131,7 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
-    """Predict the base of another length, estimated from the slowest frequency."""
+    """Yield lengths estimated from the slowest frequency, with the frequencies of their bases."""
     given, size = case.arguments, rotary_dim(case)
     trained, factor = given["original_max_position_embeddings"], given["factor"]
     by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan
@@ -145,7 +145,7 @@ def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
 
 
 def kept_length(rotating: bool) -> DeviationModel:
-    """Make a model that predicts a base that was kept from a call with another length."""
+    """Make a model that predicts a base kept from a call with another length."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for length, omega in other_length(case, SCALING.seen_frequency(case, got)):

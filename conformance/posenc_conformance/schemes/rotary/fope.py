@@ -34,7 +34,7 @@ def remaining(head_dim: int, length: int, base: float) -> int:
 
 
 def coefficients(shape: tuple[int, int]) -> dict[str, Floats]:
-    """Make two matrices near the identity, as trained ones are."""
+    """Return two matrices near the identity, like trained ones."""
     near = np.eye(*shape)
     return {name: near + fine(shape, 11 * i) / 2 for i, name in enumerate(MATRICES, 1)}
 
@@ -42,7 +42,7 @@ def coefficients(shape: tuple[int, int]) -> dict[str, Floats]:
 def chosen_for(
     x: Floats, positions: Any, length: int, base: float, mixed: int | None = None
 ) -> ArgumentDict:
-    """Make arguments with as many columns as frequencies remain, or as are asked for."""
+    """Return arguments with a column for each remaining frequency, or for the first ``mixed``."""
     head_dim = x.shape[-1]
     rows = remaining(head_dim, length, base)
     columns = rows if mixed is None else min(rows, mixed)
@@ -56,7 +56,7 @@ def chosen_for(
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few rows that follow each other."""
+    """Draw two heads and a few consecutive rows."""
     head_dim = trial.choose("head_dim", (16, 4, 8, 2, 12, 64))
     length = trial.choose("original_max_position_embeddings", (512, 64, 4096, 1_000_000))
     base = trial.choose("base", (10000.0, 500000.0, 100.0))
@@ -114,13 +114,13 @@ def halves(x: Floats) -> tuple[Floats, Floats]:
 
 
 def padded(case: Case, sums: Floats, value: float) -> Floats:
-    """Extend sums to every pair, with one number for the pairs of the rest."""
+    """Extend ``sums`` to all pairs, with ``value`` for those of the rest."""
     missing = case.arguments["x"].shape[-1] // 2 - sums.shape[-1]
     return np.pad(sums, [(0, 0), (0, missing)], constant_values=value)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is what sizes of channels and coefficients add up to, and the angle."""
+    """Return the scale, a sum of magnitudes of channels times coefficients, and the angle."""
     w = frequencies(case)
     angle = np.abs(places(case)) * w
     lost = angle * (1 + np.abs(np.log(w))) + (len(w) + 3) / case.scheme.accuracy.angle
@@ -146,8 +146,7 @@ def turned(
 ) -> Floats:
     """Compute the result of these angles, coefficients of sine and cosine, and rest.
 
-    What is None is as it should be. ``finish`` takes the sums of waves to what stands in their
-    place.
+    None stands for the right value. ``finish`` maps the sums of waves to their replacements.
     """
     angle = places(case) * frequencies(case) if angles is None else angles
     sines, cosines = (case.arguments[name] for name in MATRICES) if matrices is None else matrices
@@ -160,14 +159,14 @@ def turned(
 
 
 def mixed_parts(answer: Answer) -> tuple[Answer, Answer]:
-    """Return the first and second channels of the pairs that coefficients have columns for."""
+    """Return the first and second channels of the pairs that have a column of coefficients."""
     half = answer.values.shape[-1] // 2
     mixed = answer.case.arguments["sin_coef"].shape[1]
     return answer[..., :mixed], answer[..., half : half + mixed]
 
 
 def plain_where_alone(trial: Trial) -> None:
-    """Check that pairs turn as those of RoPE do if the coefficients are the identity."""
+    """Check that pairs turn as in RoPE if the coefficients are the identity."""
     given = arguments(trial)
     shape = given["sin_coef"].shape
     given |= {name: np.eye(*shape) for name in MATRICES}
@@ -199,7 +198,7 @@ def origin(trial: Trial) -> None:
 
 
 def additive(trial: Trial) -> None:
-    """Check that coefficients that add up give results that add up, in the pairs that they mix."""
+    """Check that the mixed pairs are additive in the coefficients."""
     given = arguments(trial)
     odd = np.arange(len(given["sin_coef"]))[:, None] % 2
     both = [{name: given[name] * rows for name in MATRICES} for rows in (odd, 1 - odd)]
@@ -224,7 +223,7 @@ def rest_stands(trial: Trial) -> None:
 
 
 def backward_positions(trial: Trial) -> None:
-    """Check that a position and its negative together have twice the cosines and no sines."""
+    """Check that the results at a position and its negative add up to twice the cosines."""
     given = arguments(trial)
     forth = mixed_parts(trial.answer(**given))
     back = mixed_parts(trial.answer(**(given | {"positions": -given["positions"]})))
@@ -237,7 +236,7 @@ def backward_positions(trial: Trial) -> None:
 
 
 def other_matrices(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coefficients of sines and cosines that are swapped or shared."""
+    """Predict coefficients of sines and cosines swapped or shared."""
     sines, cosines = (np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES)
     yield Prediction(
         "matches sines and cosines with each other's coefficients",
@@ -250,7 +249,7 @@ def other_matrices(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of coefficients in place of columns, where there are as many."""
+    """Predict transposed coefficients, if the matrices are square."""
     sines, cosines = (case.arguments[name] for name in MATRICES)
     if sines.shape[0] == sines.shape[1]:
         yield Prediction(
@@ -260,7 +259,7 @@ def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict no coefficients, those of the diagonal alone, or the identity added."""
+    """Predict no coefficients, only those of the diagonal, or the identity added."""
     given = [np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES]
     eye = np.eye(*given[0].shape)
     for words, made in (
@@ -272,7 +271,7 @@ def ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict columns that are divided by their sums, and so add up to 1."""
+    """Predict columns divided by their sums, so that they add up to 1."""
     sines, cosines = (np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES)
     with np.errstate(all="ignore"):
         changed = (sines / sines.sum(axis=0), cosines / cosines.sum(axis=0))
@@ -280,7 +279,7 @@ def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rest_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the result with another rest."""
+    """Predict other waves for the rest."""
     yield from other_conventions("rest", "matches the rest {value} exactly; {claimed} was claimed")(
         case, got
     )
@@ -298,7 +297,7 @@ def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def negated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines of the opposite sign, with those of the rest or without."""
+    """Predict sines of the opposite sign, with or without those of the rest."""
     yield from negated_positions(case, got)
     if case.conventions["rest"] == "ones":
         angle = -places(case) * frequencies(case)
@@ -313,7 +312,7 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def exponents(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frequencies of a progression over the remaining ones, or of single channels."""
+    """Predict a progression over the remaining frequencies, or over single channels."""
     base, number = float(case.arguments.get("base", 10000.0)), len(frequencies(case))
     head_dim = case.arguments["x"].shape[-1]
     for words, step in (
@@ -352,7 +351,7 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
     """Read the frequencies from the sums of waves.
 
-    That works only where there are as many sums as frequencies; elsewhere the list is empty.
+    That needs as many sums as frequencies; otherwise, the list is empty.
     """
     number, mixed = case.arguments["sin_coef"].shape
     if number != mixed:

@@ -23,7 +23,7 @@ def turns(given: Arguments, omega: Floats) -> Floats:
 
 
 def kept(given: Arguments, whole_turns: Floats) -> Floats:
-    """Compute how much of a frequency is kept as it is, from 0 to 1."""
+    """Compute the unscaled share of each frequency, from 0 to 1."""
     low, high = given["low_freq_factor"], given["high_freq_factor"]
     if low == high:
         return np.asarray(whole_turns >= high, dtype=np.float64)
@@ -31,7 +31,7 @@ def kept(given: Arguments, whole_turns: Floats) -> Floats:
 
 
 def blended(given: Arguments, omega: Floats, share: Floats) -> Floats:
-    """Keep a share of each frequency, and divide the rest by the factor."""
+    """Keep ``share`` of each frequency, and divide the rest by the factor."""
     return np.asarray(omega * ((1 - share) / given["factor"] + share))
 
 
@@ -46,9 +46,9 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 def ramp(given: Arguments, size: int) -> Floats:
-    """Compute what a frequency's own rounding error costs its multiplier.
+    """Compute the error of a multiplier that results from its frequency's rounding error.
 
-    Between the bounds the multiplier too depends on the frequency. Elsewhere the cost is 0.
+    The multiplier depends on the frequency only between the bounds. Elsewhere the error is 0.
     """
     omega = unscaled(given, size)
     low, high = given["low_freq_factor"], given["high_freq_factor"]
@@ -57,7 +57,7 @@ def ramp(given: Arguments, size: int) -> Floats:
     whole_turns = turns(given, omega)
     result = frequencies(given, size)
     slope = whole_turns / (high - low) * (1 - 1 / given["factor"]) * omega / result
-    # A little beyond the bounds too: a rounded number of turns may fall on the other side.
+    # Slightly beyond the bounds, too: a rounded number of turns may fall on the other side.
     inside = (whole_turns > low * (1 - 1e-5)) & (whole_turns < high * (1 + 1e-5))
     return np.where(inside, slope * (1 + np.abs(np.log(result))), 0.0)
 
@@ -83,7 +83,7 @@ SCALING = Scaling(
 
 
 def outside(given: Arguments, size: int) -> Floats:
-    """Return the multiplier of the frequencies at and beyond the bounds, and nan between them."""
+    """Return the multipliers at and beyond the bounds, and nan between them."""
     whole_turns = turns(given, unscaled(given, size))
     low, high = given["low_freq_factor"], given["high_freq_factor"]
     slow = np.where(whole_turns <= low, 1 / given["factor"], np.nan)
@@ -112,7 +112,7 @@ def all_divided(case: Case) -> Iterator[tuple[str, Floats]]:
 def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the bounds exchanged.
 
-    Nothing is between them then, so that what is asked first decides.
+    No frequency is between them then, so the first comparison decides.
     """
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
@@ -124,7 +124,7 @@ def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the smooth factor counted from the other end."""
+    """Predict the smooth factor counted from the other bound."""
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
     share = kept(given, turns(given, omega))
@@ -158,7 +158,7 @@ def radians(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict scaled frequencies that are scaled again."""
+    """Predict the scaling applied twice."""
     yield "matches the scaling applied twice", scaled(case.arguments, SCALING.frequencies(case))
 
 

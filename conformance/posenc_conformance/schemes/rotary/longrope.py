@@ -41,22 +41,22 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROOM = 640
-"""How far checks may move positions from a start; the choice of factors must be the same there."""
+"""The distance by which checks may move positions without changing the choice of factors."""
 
 
 def factors_for(pairs: int, longest: float) -> Floats:
-    """Make factors that rise from 1 to about the longest, unevenly, as searched ones do."""
+    """Return factors that rise from 1 to about ``longest``, unevenly, like searched ones."""
     rising = longest ** (np.arange(pairs) / max(pairs - 1, 1))
     return np.asarray(np.round(rising * (1 + np.arange(pairs) % 3 / 16), 4))
 
 
 def lists_for(pairs: int) -> dict[str, Floats]:
-    """Make short and long factors."""
+    """Return short and long factors."""
     return {"short_factors": factors_for(pairs, 3.0), "long_factors": factors_for(pairs, 48.0)}
 
 
 def is_long(case: Case) -> bool:
-    """Say whether the long factors are the right ones."""
+    """Return whether the long factors are the right ones."""
     given = case.arguments
     length = int(np.max(given["positions"], initial=-1)) + 1
     return bool(
@@ -65,7 +65,7 @@ def is_long(case: Case) -> bool:
 
 
 def chosen_factors(case: Case) -> Floats:
-    """Return the factors that are the right ones for the case."""
+    """Return the right factors of the case."""
     factors: Floats = case.arguments["long_factors" if is_long(case) else "short_factors"]
     return factors
 
@@ -76,7 +76,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def longer(case: Case) -> Floats:
-    """Compute the factor by which every pair is made longer."""
+    """Compute the factor of every pair's length."""
     given = case.arguments
     if given.get("attention_factor") is not None:
         return np.asarray([given["attention_factor"]], dtype=np.float64)
@@ -92,10 +92,9 @@ def plain_frequencies(case: Case) -> Floats:
 
 
 def frequency_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the frequency, and the angle.
+    """Return the frequency as the scale, and the error of a float32 power as the angle.
 
-    In place of the angle stands what a float32 power loses. Below its normal numbers float16 keeps
-    fewer digits, and the scale stays what it is there.
+    In float16 the scale is at least the smallest normal number, below which there are fewer digits.
     """
     plain = plain_frequencies(case)
     least = SMALLEST_NORMAL.get(case.dtype, 0.0)
@@ -114,9 +113,9 @@ def frequencies_arguments(trial: Trial) -> ArgumentDict:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few positions in a row.
+    """Draw two heads and a few consecutive positions.
 
-    The positions have room on their side of the original length.
+    Positions that move up by ROOM stay on their side of the original length.
     """
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 96, 128))
     extra = some_channels(trial, head_dim)
@@ -156,7 +155,7 @@ def frequencies_sizes(case: Case) -> Iterator[ArgumentDict]:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield small and large heads, powers of two and not, and many rows.
 
-    Yield both sides of the original length and a few factors too.
+    Then yield lengths on both sides of the original one, and small factors.
     """
     for head_dim in (2, 4, 6, 16, 64, 96, 128, 130, 256, 512):
         x = fine((2, head_dim))
@@ -169,7 +168,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield a few sizes of heads, both sides of the original length, and a few factors."""
+    """Yield a few head sizes, lengths on both sides of the original one, and small factors."""
     for head_dim in (2, 6, 96, 128, 130, 256):
         x = fine((2, 2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
@@ -180,9 +179,9 @@ def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def few_factors() -> Iterator[ArgumentDict]:
-    """Yield texts that grow a little longer, and shorter.
+    """Yield factors a little above and below 1.
 
-    If they grow shorter, no pair is made longer.
+    Below 1, pairs keep their length.
     """
     for factor in (1.5, 0.5):
         given = {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4)}
@@ -213,7 +212,7 @@ def frequencies_reciprocal(trial: Trial) -> None:
 
 
 def unit_factors(trial: Trial) -> None:
-    """Check that factors of 1 and no longer texts leave RoPE."""
+    """Check that factors of 1 and an unextended context leave RoPE."""
     chosen = arguments(trial)
     if "attention_factor" in chosen:
         return
@@ -223,7 +222,7 @@ def unit_factors(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit by bit, not made longer."""
+    """Check that channels from rotary_dim on are returned bit for bit, with their length."""
     chosen = partial(trial, arguments(trial))
     rest_passes(trial, chosen | lists_for(chosen["rotary_dim"] // 2))
 
@@ -243,7 +242,7 @@ def frequencies_unscaled(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frequencies_factors_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first factor for the last pair, and so on in reverse order."""
+    """Predict the factors in reverse order."""
     omega = plain_frequencies(case) / case.arguments["factors"][::-1]
     yield Prediction("matches the factors in reverse order", omega)
 
@@ -285,7 +284,7 @@ def factors_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict exponents from head_dim, under partial rotation."""
+    """Predict frequencies computed from head_dim, under partial rotation."""
     size, head_dim = rotary_dim(case), case.arguments["x"].shape[-1]
     if size < head_dim:
         omega = progression(case.arguments["base"], head_dim)[: size // 2] / chosen_factors(case)
@@ -308,15 +307,12 @@ def amplitude_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def amplitude_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the square of the factor of length: its root forgotten, or it applied twice."""
+    """Predict the square of the factor of length: its root missing, or applied twice."""
     yield amplified(case, longer(case) ** 2, "matches the square of the factor of length")
 
 
 def amplitude_of_extended_length(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a factor of length with the logarithm of the extended length in it.
-
-    That logarithm stands below the fraction line.
-    """
+    """Predict a factor of length that divides by the logarithm of the extended length."""
     given = case.arguments
     if case.conventions["amplitude"] == "su" and given.get("attention_factor") is None:
         grown = np.log(max(given["factor"], 1.0))
@@ -335,8 +331,7 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict angles of the opposite sign.
 
-    The factors are those that the negative positions choose, or those that the positions themselves
-    choose.
+    The factors are chosen by the negative positions or by the right ones.
     """
     yield from negated_positions(case, got)
     turned = ROTATION.turned(case, -ROTATION.angles(case))

@@ -44,9 +44,9 @@ ALLOCATIONS = ("contiguous", "interleaved", "alternating")
 
 
 def axes(case: Case, allocation: str = "") -> Index:
-    """Return which of the three positions each pair looks at.
+    """Return which of the three positions each pair uses.
 
-    Another allocation than the case's may be named; it is cut where the pairs end.
+    ``allocation`` replaces that of the case; it is cut off after the last pair.
     """
     sections = case.arguments["sections"]
     allocation = allocation or str(case.conventions["allocation"])
@@ -64,12 +64,12 @@ def frequencies(case: Case) -> Floats:
 
 
 def places(case: Case) -> Floats:
-    """Return the position of each token that each pair looks at: [n, pairs]."""
+    """Return the position of each token for each pair: [n, pairs]."""
     return np.asarray(case.arguments["positions"][axes(case)].T, dtype=np.float64)
 
 
 def thirds(pairs: int) -> Index:
-    """Give height and width a third of the pairs each, and the rest to the time.
+    """Give height and width a third of the pairs each, and time the rest.
 
     Such sections fit every allocation.
     """
@@ -78,9 +78,9 @@ def thirds(pairs: int) -> Index:
 
 
 def sections_of(trial: Trial, pairs: int) -> Index:
-    """Draw thirds, or sections as Qwen2-VL, Qwen3-VL or ERNIE 4.5 VL has them for 64 pairs.
+    """Draw thirds, or sections in the proportions of Qwen2-VL, Qwen3-VL or ERNIE 4.5 VL.
 
-    No axis ever has all pairs: axes and pairs could be exchanged then, and nothing would show.
+    No axis has all pairs, because exchanged axes and pairs would then go unnoticed.
     """
     allocation = trial.subject.combination.conventions["allocation"]
     if pairs == 2:
@@ -99,7 +99,7 @@ def sections_of(trial: Trial, pairs: int) -> Index:
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
-"""Time, height and width of tokens, no two axes alike."""
+"""Time, height and width of tokens, different on each axis."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -138,7 +138,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield a few sizes of heads."""
+    """Yield a few head sizes."""
     yield from (change for change in sizes(case) if change["positions"].shape[-1] == 2)
 
 
@@ -147,10 +147,7 @@ BACKWARD = ROTATION.backward
 
 
 def text_is_rope(trial: Trial) -> None:
-    """Check that the result is the rotary embedding of one position where all three are equal.
-
-    The three positions are time, height and width.
-    """
+    """Check that tokens whose time, height and width are equal turn as in rotary embedding."""
     chosen = arguments(trial)
     text = np.broadcast_to(chosen["positions"][:1], chosen["positions"].shape).copy()
     answer = trial.answer(**(chosen | {"positions": text}))
@@ -168,7 +165,7 @@ def text_is_rope(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels beyond the sections are returned bit by bit."""
+    """Check that channels beyond the sections are returned bit for bit."""
     chosen = arguments(trial)
     size = chosen["x"].shape[-1]
     pairs = size // 4 if size >= 8 else max(1, size // 2 - 1)
@@ -188,7 +185,7 @@ def allocation_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict time, height and width taken for one another."""
+    """Predict time, height and width exchanged."""
     for order in list(permutations(range(3)))[1:]:
         names = ", ".join(AXES[axis] for axis in order)
         yield from predict_case(
@@ -198,14 +195,14 @@ def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every pair turned by the same one of the three positions."""
+    """Predict every pair turned by the position on the same axis."""
     for name, position in zip(AXES, case.arguments["positions"], strict=True):
         angles = position[:, None] * frequencies(case)
         yield Prediction(f"matches the {name} used for every pair", ROTATION.turned(case, angles))
 
 
 def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict height and width for every third pair each to the end, whatever their sections."""
+    """Predict axes interleaved up to the last pair, whatever the sections."""
     if case.conventions["allocation"] == "interleaved":
         axis = np.arange(rotary_dim(case) // 2) % 3
         angles = case.arguments["positions"][axis].T * frequencies(case)
@@ -215,7 +212,7 @@ def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
 def sections_in_channels(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sections counted in channels instead of pairs.
 
-    Twice the sections are cut from sines and cosines that are written out for both halves.
+    Sections of twice the size split sines and cosines that are laid out for both halves.
     """
     if (case.conventions["layout"], case.conventions["allocation"]) != ("half", "contiguous"):
         return
@@ -230,7 +227,7 @@ def sections_in_channels(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frequencies_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a whole progression of frequencies for each section."""
+    """Predict a complete progression of frequencies in each section."""
     axis = axes(case)
     number = np.array([np.count_nonzero(axis[:pair] == axis[pair]) for pair in range(len(axis))])
     share = number / case.arguments["sections"][axis]
@@ -250,7 +247,7 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def whole_head_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all channels rotated, those beyond the sections by the time."""
+    """Predict all channels rotated, those beyond the sections by time."""
     rotated, x = rotary_dim(case), case.arguments["x"]
     head_dim = x.shape[-1]
     if rotated < head_dim:
@@ -279,7 +276,7 @@ SEGMENTS: tuple[tuple[tuple[int, int, int], ...], ...] = (
 
 
 def in_patches(sizes: Any, merge_size: int) -> Index:
-    """Convert segments whose heights and widths are in tokens to patches."""
+    """Convert heights and widths of segments from tokens to patches."""
     patches = np.array([1, merge_size, merge_size], dtype=np.int64)
     return np.array(sizes, dtype=np.int64).reshape(-1, 3) * patches
 
@@ -297,7 +294,7 @@ def id_arguments(trial: Trial) -> ArgumentDict:
 
 
 def id_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield long texts, large images, many frames, many segments, and none at all."""
+    """Yield long texts, large images, many frames, many segments, and no segment."""
     merge_size = case.arguments["merge_size"]
     for listed in (
         ((5000, 0, 0), (1, 33, 40), (1, 0, 0)),
@@ -310,16 +307,16 @@ def id_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def id_shape(case: Case) -> tuple[int, int]:
-    """Return the shape, with three ids for each token."""
+    """Return the shape of the result: three ids for each token."""
     return 3, sum(len(segment[0]) for segment in laid_out(case))
 
 
 Grid = tuple[int, int, int]
 After = Callable[[int, Grid, int], int]
-"""Gives where the next segment starts, from where an image or video starts, its size in tokens, and
-the time of its last frame plus one."""
+"""Computes the start of the next segment from the start of an image or video, its size in tokens,
+and the time of its last frame plus 1."""
 Times = Callable[[Case, int, int], Index]
-"""Gives the times of the frames of an image or video, from its start and their number."""
+"""Computes the times of the frames of an image or video from its start and their number."""
 
 
 def after_largest(start: int, size: Grid, longest: int) -> int:
@@ -328,15 +325,12 @@ def after_largest(start: int, size: Grid, longest: int) -> int:
 
 
 def after_spatial(start: int, size: Grid, longest: int) -> int:
-    """Return the id after the larger one of height and width."""
+    """Return the id after the larger of height and width."""
     return start + max(size[1:])
 
 
 def every(step: float) -> Times:
-    """Make the times that are each frame's number times a step, cut to a whole number.
-
-    The step is what lies between two frames.
-    """
+    """Make times that are the frame's number times ``step``, rounded down."""
 
     def times(case: Case, start: int, frames: int) -> Index:
         seen: Index = np.floor(np.arange(frames) * step).astype(np.int64)
@@ -346,7 +340,7 @@ def every(step: float) -> Times:
 
 
 def pace(case: Case) -> float:
-    """Compute by how much the time grows from frame to frame."""
+    """Compute the time between two frames."""
     given = case.arguments
     seconds = given.get("second_per_grid")
     return 1.0 if seconds is None else float(given["tokens_per_second"] * seconds)
@@ -361,8 +355,8 @@ def laid_out(
 ) -> list[Index]:
     """Compute the ids of each segment: [3, tokens].
 
-    ``place`` makes ids of a segment's start and its tokens' time, height and width; ``as_text``
-    says which images and videos, numbered from 0, are counted like text.
+    ``place`` computes ids from a segment's start and its tokens' time, height and width;
+    ``as_text`` returns whether an image or video, numbered from 0, is counted like text.
     """
     merge_size = case.arguments["merge_size"]
     if after is None:
@@ -387,12 +381,12 @@ def laid_out(
 
 
 def joined(parts: list[Index]) -> Floats:
-    """Join the ids of all segments, one after the other."""
+    """Join the ids of all segments: [3, tokens]."""
     return np.concatenate([np.zeros((3, 0)), *parts], axis=1)
 
 
 def text_counts_on(trial: Trial) -> None:
-    """Check that the ids of a text token are equal, and those of the next larger by one."""
+    """Check that a text token's ids are equal, and one more than those of the token before."""
     answer = trial.answer(**id_arguments(trial))
     wrong, first = [np.zeros(0)], 0
     for segment, part in zip(answer.case.arguments["segments"], laid_out(answer.case), strict=True):
@@ -408,7 +402,7 @@ def text_counts_on(trial: Trial) -> None:
 def grid_coordinates(trial: Trial) -> None:
     """Check that ids of an image or video are its tokens' time, height and width.
 
-    All three start from the same id.
+    All three are counted from the same id.
     """
     answer = trial.answer(**id_arguments(trial))
     wrong, first = [np.zeros(0)], 0
@@ -422,7 +416,7 @@ def grid_coordinates(trial: Trial) -> None:
 
 
 def prefix(trial: Trial) -> None:
-    """Check that later segments change no id, so that a sequence can be continued."""
+    """Check that later segments change no earlier id, so that a sequence can be continued."""
     chosen = id_arguments(trial)
     whole = trial.answer(**chosen)
     cut = trial.pick.integer(0, len(chosen["segments"]))
@@ -432,7 +426,7 @@ def prefix(trial: Trial) -> None:
 
 
 def segments_apart(trial: Trial) -> None:
-    """Check that every id of a segment is larger than every id before it."""
+    """Check that all ids of a segment are larger than all ids before it."""
     answer = trial.answer(**id_arguments(trial))
     ends = np.cumsum([part.shape[1] for part in laid_out(answer.case)])[:-1]
     wrong = [
@@ -445,7 +439,7 @@ def segments_apart(trial: Trial) -> None:
 def models_of_ids(
     explanation: str, **changes: Any
 ) -> Callable[[Case, Floats], Iterator[Prediction]]:
-    """Make a model of the ids of a sequence that is laid out in another way."""
+    """Make a model of the ids of a sequence laid out with ``changes``."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(explanation, joined(laid_out(case, **changes)))
@@ -468,12 +462,12 @@ def start_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def after_tokens(start: int, size: Grid, longest: int) -> int:
-    """Return the id after as many ids as there are tokens."""
+    """Return the start plus the number of tokens."""
     return start + int(np.prod(size))
 
 
 def height_zeroed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of an image that all have one height."""
+    """Predict the same height for all rows of an image."""
     for words, first in (("0", 0), ("that of the first row", 1)):
 
         def place(start: int, grid: Index, first: int = first) -> Index:
@@ -487,7 +481,7 @@ def height_zeroed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frames_at_one_time(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frames of a video that all have the time of the first one."""
+    """Predict the time of the first frame for all frames of a video."""
 
     def place(start: int, grid: Index) -> Index:
         return start + grid * np.array([[0], [1], [1]], dtype=np.int64)
@@ -499,7 +493,7 @@ def frames_at_one_time(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def seconds_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frames that are counted, or taken for seconds."""
+    """Predict frames counted one by one, or second_per_grid taken for 1."""
     if case.arguments.get("second_per_grid") is not None:
         for words, step in (
             ("frames counted one by one", 1.0),
@@ -509,7 +503,7 @@ def seconds_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def seconds_cut_early(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict second_per_grid, or the interval of two frames, cut to a whole number first."""
+    """Predict second_per_grid, or the time between two frames, rounded down first."""
     seconds = case.arguments.get("second_per_grid")
     if seconds is not None:
         for words, step in (
@@ -523,7 +517,7 @@ def seconds_cut_early(case: Case, got: Floats) -> Iterator[Prediction]:
 def start_spaced(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the start multiplied like the frames' numbers.
 
-    That of an image is multiplied by tokens_per_second alone.
+    The start of an image is multiplied only by tokens_per_second.
     """
     if case.arguments.get("second_per_grid") is not None:
 

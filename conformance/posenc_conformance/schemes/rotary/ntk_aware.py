@@ -44,14 +44,14 @@ def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def exponent_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the exponent upside down, (d-2)/d."""
+    """Predict the inverted exponent, (d-2)/d."""
     base, factor, size = case.arguments["base"], case.arguments["factor"], rotary_dim(case)
     omega = progression(base * factor ** ((size - 2) / size), size)
     yield "matches the base times factor to the power (d-2)/d, not d/(d-2)", omega
 
 
 def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict position interpolation instead of the larger base, or on top of it."""
+    """Predict position interpolation in place of the larger base, or in addition to it."""
     omega, factor = unscaled(case.arguments, rotary_dim(case)), case.arguments["factor"]
     yield "matches frequencies divided by factor, with the base as it was", omega / factor
     both = SCALING.frequencies(case) / factor

@@ -27,7 +27,7 @@ def count(given: Arguments, size: int) -> int:
 
 
 def stretch(given: Arguments) -> float:
-    """Return what frequencies are divided by: the factor, or 1 if there is none."""
+    """Return the divisor of frequencies: the factor, or 1 if there is none."""
     return float(given.get("factor", 1.0))
 
 
@@ -47,15 +47,15 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 def division(given: Arguments, size: int) -> Floats:
-    """Give the cost of dividing by the factor: 0.25, or 0 if there is no factor.
+    """Return the cost of dividing by the factor: 0.25, or 0 if there is no factor.
 
-    The division is one more rounding, beside the four that RoPE's angles are granted.
+    The division is one more rounding, in addition to the four granted to RoPE's angles.
     """
     return np.full(size // 2, 0.25 if "factor" in given else 0.0)
 
 
 def stretched(trial: Trial) -> ArgumentDict:
-    """Draw a factor for longer contexts now and then, where scaling is claimed."""
+    """Sometimes draw a factor for longer contexts, if scaling is claimed."""
     if trial.can("scaling") and trial.pick.integer(0, 1):
         return {"scaling": "linear", "factor": trial.choose("factor", (4.0, 8.0, 1.5, 3.0))}
     return {}
@@ -64,7 +64,7 @@ def stretched(trial: Trial) -> ArgumentDict:
 SCALING = Scaling(
     "p_rope",
     frequencies,
-    # At 1 and at 0 most mistakes give the right result, so that changes alone ask for these.
+    # Most mistakes give the right result at 1 and at 0, so only changes include these.
     choices={"proportion": (0.5, 0.25, 0.75, 0.3, 0.7)},
     changes=({"proportion": 1.0}, {"proportion": 0.25}, {"proportion": 0.0}),
     cost=division,
@@ -83,7 +83,7 @@ def pairs_that_turn(trial: Trial) -> None:
 
 
 def slow_pairs_pass(trial: Trial) -> None:
-    """Check that the pairs beyond the share that turns come out as they went in."""
+    """Check that the pairs that do not turn are unchanged."""
     answer = trial.answer(**SCALING.rotary_arguments(trial))
     x = answer.case.arguments["x"]
     still = SCALING.frequencies(answer.case) == 0
@@ -105,9 +105,9 @@ def times_factor(trial: Trial) -> None:
 
 
 def all_turned(case: Case, x: Floats) -> Floats:
-    """Apply position interpolation to these channels.
+    """Apply position interpolation to the channels ``x``.
 
-    Without a factor it is rotary embedding.
+    Without a factor, this is rotary embedding.
     """
     given = case.arguments
     turned = posenc.position_interpolation(
@@ -141,7 +141,7 @@ def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the slow frequencies kept, or the kept ones put on the last pairs."""
+    """Predict the slow frequencies kept, or the fast ones moved to the last pairs."""
     given, size = case.arguments, rotary_dim(case)
     number, omega = count(given, size), divided(given, size)
     last = np.arange(size // 2) >= size // 2 - number
@@ -151,7 +151,7 @@ def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def partial_frequencies(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the frequencies of a head of only as many channels as turn."""
+    """Predict the frequencies of a head that has only the channels that turn."""
     given, size = case.arguments, rotary_dim(case)
     number = count(given, size)
     if number:
@@ -182,7 +182,7 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def paired_within(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the right frequencies on pairs made within the leading channels."""
+    """Predict the right frequencies, with pairs formed within the leading channels."""
     given, size = case.arguments, rotary_dim(case)
     number = count(given, size)
     x, out = given["x"], given["x"].copy()
@@ -195,7 +195,7 @@ def paired_within(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def factor_ignored(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict frequencies as if there were no factor."""
+    """Predict frequencies without the factor."""
     by = stretch(case.arguments)
     if by != 1:
         yield "matches frequencies without the factor", SCALING.frequencies(case) * by
@@ -209,7 +209,7 @@ def factor_multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def many_that_turn(case: Case) -> Iterator[ArgumentDict]:
-    """Yield more pairs than a grid has blocks, and let most of them turn."""
+    """Yield more pairs than a grid has blocks, most of which turn."""
     yield {"rotary_dim": 2**18, "proportion": 0.75}
 
 

@@ -1,4 +1,4 @@
-"""Projections in another layout: invariants and deviations."""
+"""Permuting projections to another layout: invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -17,7 +17,7 @@ Index = npt.NDArray[np.int64]
 
 
 def given(case: Case) -> tuple[Floats, Floats]:
-    """Return what belongs to queries and what to keys: weights or biases."""
+    """Return the weights or biases of queries and of keys."""
     name = "bias" if case.call.name.endswith("bias") else "weight"
     return case.arguments[f"q_{name}"], case.arguments[f"k_{name}"]
 
@@ -28,20 +28,20 @@ def head_dim(case: Case) -> int:
 
 
 def rotated(case: Case) -> int:
-    """Return the number of channels of a head that are rotated."""
+    """Return the number of rotated channels of a head."""
     return int(case.arguments.get("rotary_dim") or head_dim(case))
 
 
 def layouts(case: Case) -> tuple[str, str]:
-    """Return the layout that rows have, and the one that they get."""
+    """Return the old and the new layout of the rows."""
     old, _, new = str(case.conventions["direction"]).partition("-to-")
     return old, new
 
 
 def order(size: int, width: int, old: str, new: str) -> Index:
-    """Find which row comes to each place of a head of ``size`` rows.
+    """Return the row that moves to each place of a head of ``size`` rows.
 
-    Only the first ``width`` rows are rotated, and only they move.
+    Only the first ``width`` rows are rotated, so only they move.
     """
     found = np.arange(size)
     for read, written in zip(channels(width, old), channels(width, new), strict=True):
@@ -50,7 +50,7 @@ def order(size: int, width: int, old: str, new: str) -> Index:
 
 
 def in_heads(rows: Floats, count: int, permutation: Callable[[int], Index]) -> Floats:
-    """Split rows into so many heads and permute each."""
+    """Split rows into ``count`` heads and permute each."""
     by_head = rows.reshape(count, len(rows) // count, *rows.shape[1:])
     return np.asarray(by_head[:, permutation(by_head.shape[1])].reshape(rows.shape))
 
@@ -62,7 +62,7 @@ def shape(case: Case) -> tuple[int, ...]:
 
 
 def sizes_of(trial: Trial) -> ArgumentDict:
-    """Draw numbers of heads and of channels, and how many channels are rotated."""
+    """Draw the numbers of heads, of channels and of rotated channels."""
     claimed = trial.scope.parameters
     counts = claimed.get("heads", (2, 1, 3, 4, 8)), claimed.get("key_heads", (1, 2, 3))
     fitting_counts = [(n, m) for n in counts[0] for m in counts[1] if n % m == 0]
@@ -97,7 +97,7 @@ def no_sweep(parameters: Arguments, largest: int) -> None:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield many heads, one key head for all, heads that are no power of two, and large ones."""
+    """Yield many heads, a single key head, head sizes that are no power of two, and large heads."""
     for heads, key_heads, size, width in (
         (32, 8, 8, 64),
         (9, 1, 4, 3),
@@ -117,16 +117,16 @@ def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def many_biases(case: Case) -> Iterator[ArgumentDict]:
-    """Yield biases of so many heads that the result has many numbers."""
+    """Yield biases of many heads, for a large result."""
     bias = fine((64 * 520,))
     yield {"q_bias": bias, "k_bias": bias[::-1].copy(), "heads": 64, "key_heads": 64}
 
 
 def scores(case: Case, q: Floats, k: Floats, layout: str) -> Floats:
-    """Compute scores of each query head with its key head, both turned by whole quarters.
+    """Compute scores of each query head with its key head, both rotated by quarter turns.
 
-    Quarter turns only move numbers and change signs, so all is exact with inputs from a lattice.
-    Pair t of a query turns by t quarters, pair t of a key by 3t + 1.
+    Quarter turns only move numbers and change signs, so results are exact for inputs from a
+    lattice. Pair t of a query turns by t quarters, pair t of a key by 3t + 1.
     """
     heads, key_heads = int(case.arguments["heads"]), int(case.arguments["key_heads"])
     first, second = channels(rotated(case), layout)
@@ -145,9 +145,9 @@ def scores(case: Case, q: Floats, k: Floats, layout: str) -> Floats:
 
 
 def scores_stay(trial: Trial) -> None:
-    """Check that scores of each two columns are those of the old layout.
+    """Check that the scores of any two columns are those of the old layout.
 
-    A column is what a unit input gives.
+    A column is the projection of a unit vector.
     """
     answer = trial.answer(**trial.subject.knowledge.arguments(trial))
     (q, k), (old, new) = given(answer.case), layouts(answer.case)
@@ -157,7 +157,7 @@ def scores_stay(trial: Trial) -> None:
 
 
 def heads_apart(trial: Trial) -> None:
-    """Check that each head of the result has the rows of that head, each of them once."""
+    """Check that each head of the result has the rows of that head, each once."""
     answer = trial.answer(**arguments(trial))
     size = head_dim(answer.case)
     before = np.concatenate(given(answer.case)).reshape(-1, size, answer.values.shape[1])
@@ -170,7 +170,7 @@ def heads_apart(trial: Trial) -> None:
 
 
 def wanted(case: Case, old: str = "", new: str = "", width: int = 0) -> Callable[[int], Index]:
-    """Make the permutation of a head of some size; by default the one that is asked for."""
+    """Make the permutation of a head of any size; the defaults give the right one."""
     usual = layouts(case)
 
     def permutation(size: int) -> Index:
@@ -181,7 +181,7 @@ def wanted(case: Case, old: str = "", new: str = "", width: int = 0) -> Callable
 
 
 def key_heads_taken(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one number of heads for both queries and keys."""
+    """Predict the same number of heads for queries and keys."""
     q, k = given(case)
     heads, key_heads = int(case.arguments["heads"]), int(case.arguments["key_heads"])
     if heads == key_heads:
@@ -191,14 +191,14 @@ def key_heads_taken(case: Case, got: Floats) -> Iterator[Prediction]:
             rows = [in_heads(q, heads, right), in_heads(k, heads, right)]
             words = f"matches keys permuted as {heads} heads, the queries'"
             yield Prediction(words, np.concatenate(rows))
-        if key_heads > 1:  # queries as one head are no mistake about keys
+        if key_heads > 1:  # queries permuted as one head are no mistake about keys
             rows = [in_heads(q, key_heads, right), in_heads(k, key_heads, right)]
             words = f"matches queries permuted as {key_heads} heads, the keys'"
             yield Prediction(words, np.concatenate(rows))
 
 
 def one_permuted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict that only queries or only keys are permuted."""
+    """Predict only the queries or only the keys permuted."""
     q, k = given(case)
     truth = case.truth
     yield Prediction(
@@ -226,19 +226,19 @@ def both(case: Case, permutation: Callable[[int], Index]) -> Floats:
 
 
 def unpermuted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows left as they were."""
+    """Predict rows left unchanged."""
     yield Prediction("matches rows left as they were", np.concatenate(given(case)))
 
 
 def partial_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every channel permuted, where only some are rotated."""
+    """Predict all channels permuted where only some are rotated."""
     if rotated(case) < head_dim(case):
         every = both(case, wanted(case, width=head_dim(case)))
         yield Prediction("matches all channels of a head permuted; rotary_dim was ignored", every)
 
 
 def heads_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all rows permuted as those of one wide head."""
+    """Predict all rows permuted as one wide head."""
     q, k = given(case)
     for every in (wanted(case), wanted(case, width=rotated(case))):
         wide = [in_heads(rows, 1, every) for rows in (q, k)]

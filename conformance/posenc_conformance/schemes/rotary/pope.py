@@ -27,8 +27,8 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 ROWS = 5
 TURN = 2 * np.pi
 SPREADS = ((2.0, 0.0), (2.0, 0.0), (90.0, 35.0))
-"""How far x is spread, and about which middle. The exponential of 98 overflows in float32; that of
--28 is far below the rounding of 1."""
+"""Spread and middle of x. The exponential of 98 overflows in float32; that of -28 is far below the
+rounding of 1."""
 
 
 def softplus(x: Floats) -> Floats:
@@ -44,7 +44,7 @@ def frequencies(case: Case, step: float = 1.0) -> Floats:
 
 
 def phases(case: Case) -> Floats:
-    """Return what is added to the angles of every channel; 0 for queries."""
+    """Return the phase of every channel; 0 for queries."""
     if case.call.name == "pope_query":
         return np.zeros(case.arguments["x"].shape[-1])
     return np.asarray(np.clip(case.arguments["bias"], -TURN, 0.0))
@@ -63,9 +63,9 @@ def arranged(case: Case, cos: Floats, sin: Floats) -> Floats:
 
 
 def polar(case: Case, angles: Floats, length: Any = None) -> Floats:
-    """Compute the result of these angles, [n, head_dim], and of these lengths.
+    """Compute the result for ``angles``, [n, head_dim], and ``length``.
 
-    Without lengths it takes the right ones.
+    By default, the lengths are the right ones.
     """
     long = softplus(case.arguments["x"]) if length is None else length
     return arranged(case, long * np.cos(angles), long * np.sin(angles))
@@ -78,7 +78,7 @@ def shape(case: Case) -> tuple[int, ...]:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the length of each channel's vector, and the angle."""
+    """Return the scale, which is the length of each channel's vector, and the angle."""
     w = frequencies(case)
     angle = np.abs(places(case)) * w
     lost = angle * (1 + np.abs(np.log(w)))
@@ -89,7 +89,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few rows that follow each other."""
+    """Draw two heads and a few consecutive rows."""
     head_dim = trial.choose("head_dim", (8, 1, 2, 6, 64))
     start = trial.position(ROWS)
     spread, middle = trial.pick.one_of(SPREADS)
@@ -104,7 +104,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def phases_of(head_dim: int) -> Floats:
-    """Make phases between -2π and 0."""
+    """Return phases between -2π and 0."""
     return np.asarray(-np.pi * (1 + fine((head_dim,), 23)))
 
 
@@ -143,7 +143,7 @@ def parts(answer: Answer) -> tuple[Answer, Answer]:
 
 
 def same_length(trial: Trial) -> None:
-    """Check that rows of the same content have vectors of one length at all positions."""
+    """Check that rows of equal content have vectors of equal length at all positions."""
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     cos, sin = parts(trial.answer(**chosen))
@@ -171,7 +171,7 @@ def softplus_difference(trial: Trial) -> None:
 
 
 def by_offset(trial: Trial) -> None:
-    """Check that dot products of rows stay when all move by the same step."""
+    """Check that dot products of rows do not change when all move by the same step."""
     chosen = arguments(trial)
     chosen["x"] = chosen["x"][0]
     chosen["positions"] = chosen["positions"] - chosen["positions"][0]
@@ -184,7 +184,7 @@ def by_offset(trial: Trial) -> None:
 
 
 def full_phase(trial: Trial) -> None:
-    """Check that phases beyond the limits give what no phase gives."""
+    """Check that phases beyond the limits give the same result as no phase."""
     chosen = arguments(trial)
     plain = trial.answer(**(chosen | {"bias": np.zeros_like(chosen["bias"])}))
     for beyond in (-7.5, 0.75):
@@ -207,14 +207,14 @@ def right_angles(case: Case) -> Floats:
 
 
 def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines before cosines."""
+    """Predict sine and cosine exchanged."""
     angle, length = right_angles(case), softplus(case.arguments["x"])
     output = arranged(case, length * np.sin(angle), length * np.cos(angle))
     yield Prediction("matches sine and cosine exchanged", output)
 
 
 def length_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another function of the channel as length."""
+    """Predict another function of the channel as its length."""
     x = case.arguments["x"]
     for words, length in (
         ("the channel itself", x),
@@ -226,7 +226,7 @@ def length_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def negated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles of the opposite sign, with the phase negated too or not."""
+    """Predict angles of the opposite sign, with or without the phase negated."""
     yield from negated_positions(case, got)
     yield Prediction("matches angles of the opposite sign", polar(case, -right_angles(case)))
 
@@ -242,7 +242,7 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies or angles held in a narrow dtype."""
+    """Predict positions, frequencies or angles in a narrow dtype."""
     yield from rounded_angles(
         places(case), frequencies(case), lambda angle: polar(case, angle + phases(case))
     )
@@ -279,7 +279,7 @@ SHARED: dict[str, DeviationModel] = {
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read frequencies from the vectors of channels, with the phases taken into account."""
+    """Read frequencies from the vectors of channels, allowing for the phases."""
     size = case.arguments["x"].shape[-1]
     half = case.conventions["layout"] == "half"
     cos, sin = (slice(size), slice(size, None)) if half else (slice(0, None, 2), slice(1, None, 2))

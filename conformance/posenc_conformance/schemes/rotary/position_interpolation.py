@@ -45,7 +45,7 @@ def times_factor(trial: Trial) -> None:
 def stretched_positions(trial: Trial) -> None:
     """Check that positions of the longer context turn like those of the original one.
 
-    Position s·m of the one is compared with position m of the other.
+    With factor s, position s·m is compared with position m without scaling.
     """
     chosen: ArgumentDict = SCALING.rotary_arguments(trial)
     factor, positions = chosen["factor"], chosen["positions"]

@@ -21,7 +21,7 @@ LENGTHS = (6, 7, 17, 33)
 OF_ROOT = 4
 """Roundings of the mean, eps, the root and the quotient."""
 FIXED = (1e-6, 1e-5, 1e-8, 0.0)
-"""What programs take for eps, whatever they are told."""
+"""Values of eps that programs hard-code."""
 BOTH = ("q", "k")
 
 
@@ -52,7 +52,7 @@ def roots(case: Case) -> Floats:
 
 
 def factors(case: Case) -> Floats:
-    """Return what channels are multiplied by: [heads, 1, head_dim]."""
+    """Return the factors of the channels: [heads, 1, head_dim]."""
     more = case.conventions["norm_weight"] == "one-plus"
     each = [
         np.broadcast_to(
@@ -65,7 +65,7 @@ def factors(case: Case) -> Floats:
 
 
 def normed(case: Case) -> Floats:
-    """Return rows before they are rotated."""
+    """Return the normed rows before rotation."""
     return np.asarray(rows_of(case) / roots(case) * factors(case))
 
 
@@ -79,7 +79,7 @@ def turned(case: Case, rows: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, the length of the pair or the magnitude of the channel, and the angle."""
+    """Return the scale, the length of the pair or the magnitude of the channel, and the angle."""
     rows, omega, (first, second) = normed(case), frequencies(case), pairs_of(case)
     lost = case.arguments["positions"][:, None] * omega * (1 + np.abs(np.log(omega)))
     scale = np.abs(rows)
@@ -92,7 +92,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read frequencies of all rows, in the claimed layout, then the other."""
+    """Read frequencies of all rows in the claimed layout, then in the other."""
     claimed = str(case.conventions["layout"])
     flat = (-1, case.shape[-1])
     rows, result, allowed = (each.reshape(flat) for each in (normed(case), output, case.bound))
@@ -113,12 +113,12 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
 
 
 def weights(head_dim: int) -> ArgumentDict:
-    """Make weights of queries and keys that differ in every channel."""
+    """Return weights of queries and keys that differ in every channel."""
     return {"q_weight": fine((head_dim,), 20), "k_weight": fine((head_dim,), 31)}
 
 
 def given(heads: int, key_heads: int, positions: Ints, head_dim: int) -> ArgumentDict:
-    """Make arguments of a call but for its numbers."""
+    """Return the arrays among the arguments of a call."""
     n = len(positions)
     rows = {"q": fine((heads, n, head_dim)), "k": fine((key_heads, n, head_dim), 5)}
     return {**rows, **weights(head_dim), "positions": positions}
@@ -169,7 +169,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def heads_alone(trial: Trial) -> None:
-    """Check that each head is what it is alone."""
+    """Check that each head has the same result alone."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     heads = len(chosen["q"])
@@ -192,7 +192,7 @@ def norm_at_zero(trial: Trial) -> None:
 
 
 def rows_of_length(trial: Trial) -> None:
-    """Check that rows have the length that their norm gives them."""
+    """Check that rows with a weight of 1 have the length that their norm gives them."""
     chosen = arguments(trial)
     weight = np.ones(chosen["q"].shape[-1]) - (
         trial.subject.combination.conventions["norm_weight"] == "one-plus"
@@ -206,7 +206,7 @@ def rows_of_length(trial: Trial) -> None:
 
 
 def norm_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rotation without norm or without weight."""
+    """Predict rotation without the norm, or without its weight."""
     yield Prediction("matches rotation alone, without norm", turned(case, rows_of(case)))
     plain = rows_of(case) / roots(case)
     yield Prediction("matches the norm without its weight", turned(case, plain))
@@ -222,7 +222,7 @@ def rotary_dim_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def norm_of_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the mean of squares of the rotated channels."""
+    """Predict the mean square of only the rotated channels."""
     if width(case) < case.shape[-1]:
         mean = (rows_of(case)[..., : width(case)] ** 2).mean(axis=-1, keepdims=True)
         rows = rows_of(case) / np.sqrt(mean + case.arguments["eps"]) * factors(case)
@@ -240,7 +240,7 @@ def weight_behind(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def one_weight_for_both(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the weights of queries and keys mixed up."""
+    """Predict one weight for queries and keys, or the two exchanged."""
     q, k = case.arguments["q_weight"], case.arguments["k_weight"]
     for words, first, second in (
         ("the queries' weight for both", q, q),
@@ -253,7 +253,7 @@ def one_weight_for_both(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def norm_over_heads(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one mean of squares for all heads of a token."""
+    """Predict one mean square for all heads of a token."""
     heads = len(case.arguments["q"])
     squares = (rows_of(case) ** 2).mean(axis=-1, keepdims=True)
     means = squares.copy()
@@ -271,7 +271,7 @@ def sum_for_mean(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def eps_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict eps elsewhere, or another one."""
+    """Predict eps added to the root, or another eps."""
     rows, eps = rows_of(case), case.arguments["eps"]
     mean = (rows**2).mean(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""ReRoPE and Leaky ReRoPE: their distances, invariants and deviations."""
+"""ReRoPE and Leaky ReRoPE: distances, invariants and deviations."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ CALLS = ("rerope_scores", "leaky_rerope_scores")
 
 
 def drawn(trial: Trial) -> ArgumentDict:
-    """Draw the window, and what distances beyond it are divided by if they leak."""
+    """Draw the window, and for the leaky call the divisor of distances beyond it."""
     chosen: ArgumentDict = {"window": trial.choose("window", WINDOWS)}
     if trial.subject.call.name == "leaky_rerope_scores":
         chosen["factor"] = trial.choose("factor", (4.0, 2.0, 1.5, 16.0))
@@ -28,9 +28,9 @@ def drawn(trial: Trial) -> ArgumentDict:
 
 
 def beyond(other: Callable[[Case, Floats], Any]) -> Distance:
-    """Make a distance that is another one beyond the window.
+    """Make a distance that differs from that of positions beyond the window.
 
-    ``other`` computes it from the distance of positions.
+    ``other`` computes it there from the distance of positions.
     """
 
     def distance(case: Case, query: Integers, key: Integers) -> Floats:
@@ -41,23 +41,23 @@ def beyond(other: Callable[[Case, Floats], Any]) -> Distance:
 
 
 def clipped(case: Case, lag: Floats) -> Any:
-    """Return the window, which is the distance beyond it."""
+    """Return the window as the distance beyond it."""
     return case.arguments["window"]
 
 
 def leaking(case: Case, lag: Floats) -> Floats:
-    """Compute the distance beyond the window, where the rest is divided."""
+    """Compute the distance beyond the window, with the excess divided."""
     window, factor = case.arguments["window"], case.arguments["factor"]
     return np.asarray(window + (lag - window) / factor)
 
 
 def beyond_window(case: Case) -> Integers:
-    """Put keys at the window and beyond it into one group."""
+    """Return group 0 for keys at the window and beyond it, else -1."""
     return np.where(queries(case) - keys(case) < case.arguments["window"], -1, 0)
 
 
 def without_window(case: Case) -> ArgumentDict:
-    """Return the arguments with a window that holds all keys."""
+    """Return the arguments with a window that includes all keys."""
     return {**case.arguments, "window": int(case.parameter("k_len")) + 1}
 
 
@@ -67,7 +67,7 @@ LEAKY = Remapped(beyond(leaking), drawn, without_window, {"window": 16, "factor"
 
 
 def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances that end, or begin to leak, one too late or too early."""
+    """Predict a window that is one larger or one smaller."""
     window, right = case.arguments["window"], RIGHT[case.call.name]
     lag = np.asarray(queries(case) - keys(case), dtype=np.float64)
     for more in (1, -1):
@@ -77,20 +77,20 @@ def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def keys_turned(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances if far keys still turn by their positions, far queries by the window."""
+    """Compute distances with far keys turned by their positions, far queries by the window."""
     window = case.arguments["window"]
     return np.where(query - key < window, query - key, window - key).astype(np.float64)
 
 
 def keys_undivided(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances if positions of far queries are divided, those of far keys not."""
+    """Compute distances with divided positions of far queries, undivided ones of far keys."""
     window, factor = case.arguments["window"], case.arguments["factor"]
     moved = (query + window * (factor - 1)) / factor
     return np.where(query - key < window, query - key, moved - key)
 
 
 def moved_by(offset: Callable[[Case], Any]) -> Distance:
-    """Make distances beyond the window that are divided after another offset is added."""
+    """Make a distance that is divided beyond the window, after ``offset`` is added."""
     return beyond(lambda case, lag: (lag + offset(case)) / case.arguments["factor"])
 
 
@@ -101,7 +101,7 @@ WRONG_OFFSETS = (
 
 
 def offset_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict divided distances that do not go on from the window."""
+    """Predict divided distances that do not continue from the window."""
     for words, wrong in WRONG_OFFSETS:
         yield Prediction(
             f"matches {words} beyond the window, which it does not go on from",
@@ -110,7 +110,7 @@ def offset_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def common(scheme: Remapped) -> dict[str, DeviationModel]:
-    """Return the models of mistakes of both calls."""
+    """Return the models of mistakes that both calls share."""
     return {
         "window-off-by-one": window_off_by_one,
         "far-unrotated": scheme.instead(

@@ -45,7 +45,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few positions in a row."""
+    """Draw two heads and a few consecutive positions."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     rows = few_rows(head_dim, trial.position(ROWS))
@@ -58,7 +58,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and others, and many rows."""
+    """Yield small and large heads, powers of two and not, and many rows."""
     yield from few_heads(
         (2, 4, 6, 10, 12, 16, 24, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
     )(case)
@@ -70,12 +70,12 @@ BACKWARD = ROTATION.backward
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit by bit."""
+    """Check that channels from rotary_dim on are returned bit for bit."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
 def vjp_inverse(trial: Trial) -> None:
-    """Check that the result, turned forward, is the gradient that was given."""
+    """Check that the result, rotated forward, is the given gradient."""
     answer = trial.answer(**arguments(trial))
     case, given = answer.case, answer.case.arguments["x"]
     first, second = (answer[..., channel] for channel in written_channels(case))
@@ -109,7 +109,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions off by as much as the slowest pair's angle says."""
+    """Predict positions shifted by the estimate from the slowest pair's angle."""
     first, second = (channel[-1] for channel in written_channels(case))
     estimate = np.nan
     if np.isfinite(case.truth).all():
@@ -124,7 +124,7 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict frequencies from head_dim under partial rotation."""
+    """Predict frequencies computed from head_dim, under partial rotation."""
     rotated, head_dim = rotary_dim(case), case.arguments["x"].shape[-1]
     if rotated < head_dim:
         base = case.arguments.get("base", 10000.0) ** (rotated / head_dim)
@@ -135,7 +135,7 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, that are each made of the one before."""
+    """Predict angles, or frequencies, each computed from the one before."""
     places, omega = ROTATION.places(case), ROTATION.frequencies(case)
     yield from iterated(places, omega, lambda angles: ROTATION.turned(case, angles))
 
@@ -143,7 +143,7 @@ def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict evenly spaced exponents that reach 1.
 
-    For one pair alone this is no mistake.
+    For a single pair this is no mistake.
     """
     pairs = rotary_dim(case) // 2
     if pairs > 1:
@@ -152,7 +152,7 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict an angle for each channel as one layout has it, and pairs as the other."""
+    """Predict angles laid out for one layout, with pairs of the other."""
     layout, rotated = case.conventions["layout"], rotary_dim(case)
     if layout not in ("half", "interleaved") or rotated < 4:
         return

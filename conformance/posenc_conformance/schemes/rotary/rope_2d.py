@@ -60,7 +60,7 @@ def axes(case: Case) -> tuple[int, int]:
 
 
 def places(case: Case) -> Floats:
-    """Return the row or column of each patch, whichever a pair looks at: [n, pairs]."""
+    """Return the row or the column of each patch, as each pair uses it: [n, pairs]."""
     axis = np.array(axes(case))[members(case)[0]]
     return np.asarray(case.arguments["positions"][axis].T, dtype=np.float64)
 
@@ -78,13 +78,13 @@ def arguments(trial: Trial) -> ArgumentDict:
     return {
         "x": np.roll(fine((2, ROWS, head_dim)), positions[0, 0] % 5),
         "positions": positions,
-        # The first base has a square root that nobody uses, so that two mistakes are told apart.
+        # Nobody uses the square root of the first base, which distinguishes two mistakes.
         "base": trial.choose("base", (1000.0, 10000.0, 100.0)),
     }
 
 
 def mixed_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads with frequencies of their own."""
+    """Draw a few heads, each with its own frequencies."""
     head_dim = trial.choose("head_dim", HEAD_DIMS)
     heads = trial.choose("heads", (2, 1, 3))
     return {
@@ -120,20 +120,20 @@ PAIR_OF_PATCHES = np.array([[1, 3], [7, 2]])
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and others, and many patches."""
+    """Yield small and large heads, powers of two and not, and many patches."""
     for head_dim in (4, 8, 12, 16, 64, 80, 88, 128, 132, 256):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
     yield {"x": fine((33 * 33, 4)), "positions": np.indices((33, 33)).reshape(2, -1)}
 
 
 def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield a few sizes of heads."""
+    """Yield a few head sizes."""
     for head_dim in (4, 12, 80, 128, 132):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
 
 
 def mixed_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield numbers of heads, sizes of heads and batch axes."""
+    """Yield several numbers of heads, head sizes and batch axes."""
     for leading, heads, head_dim in (
         ((), 1, 4),
         ((2,), 2, 64),
@@ -156,7 +156,7 @@ def mixed_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def unit(case: Case) -> Floats:
-    """Return frequencies of 1, for pairs whose places are angles already."""
+    """Return frequencies of 1, for pairs whose places are already angles."""
     return np.ones(case.arguments["x"].shape[-1] // 2)
 
 
@@ -170,7 +170,7 @@ def by_weight(case: Case, positions: Floats) -> tuple[Floats, Floats]:
 
 
 def mixed_angles(case: Case) -> Floats:
-    """Compute the angle of each head, patch and pair."""
+    """Compute the angle of each head, patch and pair: [heads, n, pairs]."""
     first, second = by_weight(case, case.arguments["positions"])
     return np.asarray(first + second, dtype=np.float64)
 
@@ -178,14 +178,14 @@ def mixed_angles(case: Case) -> Floats:
 def magnitudes(case: Case) -> Floats:
     """Compute the sum of the magnitudes of both products.
 
-    The errors of rounding the products and their sum grow with it.
+    Rounding errors of the products and their sum grow with it.
     """
     first, second = by_weight(case, case.arguments["positions"])
     return np.asarray(np.abs(first) + np.abs(second), dtype=np.float64)
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Return the number of patches that divides each axis of an image: rows, then columns."""
+    """Return the number of patches that divides each axis: rows, then columns."""
     height, width = case.arguments["height"], case.arguments["width"]
     if case.conventions["extent"] == "longer-side":
         return max(height, width), max(height, width)
@@ -199,28 +199,28 @@ def patches(case: Case) -> Index:
 
 
 def spread(case: Case, coordinates: Floats) -> Floats:
-    """Compute each patch's angle in radians, for pairs that turn once for each 1: [n, pairs].
+    """Compute each patch's angle in radians, for pairs of one turn per unit: [n, pairs].
 
-    Coordinates are those of rows and columns: [2, n].
+    ``coordinates`` are those of rows and columns: [2, n].
     """
     axis = np.array(axes(case))[members(case)[0]]
     return np.asarray(2 * np.pi * coordinates[axis].T)
 
 
 def coordinates(case: Case) -> Floats:
-    """Compute coordinates from -1 to 1, of rows and columns: [2, height * width]."""
+    """Compute the coordinates of rows and columns, from -1 to 1: [2, height * width]."""
     return np.asarray((2 * patches(case) + 1) / np.array(sides(case))[:, None] - 1)
 
 
 def in_image(case: Case) -> Floats:
-    """Compute where each patch is, for each pair."""
+    """Compute the place of each patch for each pair: [n, pairs]."""
     return spread(case, coordinates(case))
 
 
 def cancelled(case: Case) -> Floats:
-    """Compute what the errors of rounding a coordinate grow with.
+    """Compute the magnitude that the rounding errors of a coordinate grow with.
 
-    They are 2 u of 1, and of the coordinate what rope grants.
+    The errors are 2 u of 1, plus what rope grants for the coordinate.
     """
     return spread(case, (1 + 3 * np.abs(coordinates(case))) / 2)
 
@@ -267,7 +267,7 @@ IMAGE_BOUNDS = Rotation(image_arguments, frequencies, cancelled)
 
 
 def transposition(trial: Trial) -> None:
-    """Check that the pairs of the two axes change places when rows and columns do."""
+    """Check that exchanging rows and columns exchanges the pairs of the two axes."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     pairs = np.arange(chosen["x"].shape[-1] // 2)
@@ -301,7 +301,7 @@ def axes_compose(trial: Trial) -> None:
 
 
 def mirrored(trial: Trial) -> None:
-    """Check that the image, turned by half a turn, turns its pairs back."""
+    """Check that the image, rotated by 180 degrees, turns its pairs the opposite way."""
     chosen = image_arguments(trial)
     answer = trial.answer(**chosen)
     back = np.ones(chosen["x"].shape[-1])
@@ -316,7 +316,7 @@ def mirrored(trial: Trial) -> None:
 def middle(trial: Trial) -> None:
     """Check that the middle patch is not turned.
 
-    There is one if each side has an odd number of patches.
+    There is one if both sides have an odd number of patches.
     """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
@@ -331,7 +331,8 @@ def middle(trial: Trial) -> None:
 def image_relative_scores(trial: Trial) -> None:
     """Check that scores of patches equally far apart are equal within an image.
 
-    One query and one key are everywhere, one patch apart on each axis that has two.
+    All patches have the same query and the same key. The check compares pairs of patches that are
+    one apart on each axis with more than one.
     """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
@@ -348,9 +349,9 @@ def image_relative_scores(trial: Trial) -> None:
 
 
 def refined(trial: Trial) -> None:
-    """Check that the middle patch of nine is turned as the one patch of a coarser image.
+    """Check that the middle patch of nine is turned like the one patch of a coarser image.
 
-    It is the same image, with three times as many patches on each side.
+    The finer image has three times as many patches on each side.
     """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
@@ -366,12 +367,12 @@ def refined(trial: Trial) -> None:
 
 
 def elsewhere(case: Case, coordinates: Floats, words: str) -> Prediction:
-    """Predict patches turned by other coordinates than theirs: [2, n]."""
+    """Predict patches turned by the wrong ``coordinates``: [2, n]."""
     return Prediction(words, IMAGE.turned(case, spread(case, coordinates) * frequencies(case)))
 
 
 def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict patches counted, from 0 or from 1."""
+    """Predict patches counted from 0 or from 1."""
     for first in (0, 1):
         counted = (patches(case) + first) / (2 * np.pi)
         words = f"matches rows and columns counted from {first}, in radians"
@@ -379,7 +380,7 @@ def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def image_corners(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict first corners of patches, or a row of numbers that includes both ends."""
+    """Predict first corners of patches, or coordinates evenly spaced with both ends."""
     number = np.array(sides(case))[:, None]
     corners = 2 * patches(case) / number - 1
     yield elsewhere(case, corners, "matches the first corners of patches instead of their middles")
@@ -413,14 +414,14 @@ def image_extents(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def image_axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the column's coordinate for the row, or the axes' pairs in another order."""
+    """Predict rows and columns exchanged, or the pairs of the axes in another order."""
     words = "matches rows and columns exchanged"
     yield elsewhere(case, coordinates(case)[::-1], words)
     yield from other_orders(case, got)
 
 
 def image_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates, frequencies or angles held in a narrow dtype."""
+    """Predict coordinates, frequencies or angles in a narrow dtype."""
     omega, exact = frequencies(case), coordinates(case)
     for dtype in ("bfloat16", "float16"):
         held = round_to((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
@@ -458,9 +459,9 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def progression_halved(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one progression cut in two.
+    """Predict one progression split between the axes.
 
-    The first axis has the fast half, the second axis the slow one.
+    The first axis has the fast half, the second one the slow half.
     """
     second, number = members(case)
     head_dim = case.arguments["x"].shape[-1]
@@ -499,7 +500,7 @@ def axial_instead(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def mixed_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, products or angles held in a narrow dtype."""
+    """Predict positions, products or angles in a narrow dtype."""
     positions = case.arguments["positions"].astype(np.float64)
     for dtype in ("bfloat16", "float16"):
         if np.abs(positions).max(initial=0) > np.finfo(np.float16).max and dtype == "float16":

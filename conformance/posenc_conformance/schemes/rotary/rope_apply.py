@@ -16,7 +16,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 6
 LONGER = 5
-"""Rows of a cache beyond those that are asked for."""
+"""Rows of a cache beyond those that the call selects."""
 Tables = tuple[Floats, Floats]
 
 
@@ -34,18 +34,18 @@ def tables(case: Case) -> Tables:
 
 
 def halves(rows: Floats) -> Tables:
-    """Split rows into their left and their right half."""
+    """Split rows into left and right halves."""
     half = rows.shape[1] // 2
     return rows[:, :half], rows[:, half:]
 
 
 def other(layout: str) -> str:
-    """Return the layout that is not this one."""
+    """Return the other layout."""
     return "half" if layout == "interleaved" else "interleaved"
 
 
 def spread(pairs: Floats, layout: str) -> Floats:
-    """Turn a number for each pair into one for each channel of a layout."""
+    """Expand a number per pair to a number per channel of a layout."""
     out = np.empty((*pairs.shape[:-1], 2 * pairs.shape[-1]))
     for each in channels(out.shape[-1], layout):
         out[..., each] = pairs
@@ -53,7 +53,7 @@ def spread(pairs: Floats, layout: str) -> Floats:
 
 
 def turned(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
-    """Compute what tables with a number for each channel make of x."""
+    """Rotate x by tables with a number for each channel."""
     x, out = case.arguments["x"], case.arguments["x"].copy()
     first, second = channels(cos.shape[1], layout or str(case.conventions["layout"]))
     out[..., first] = x[..., first] * cos[:, first] - x[..., second] * sin[:, first]
@@ -62,13 +62,13 @@ def turned(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
 
 
 def by_pairs(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
-    """Compute what tables with a number for each pair make of x."""
+    """Rotate x by tables with a number for each pair."""
     layout = layout or str(case.conventions["layout"])
     return turned(case, spread(cos, layout), spread(sin, layout), layout)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is what is added up, and no angle, as none is computed."""
+    """Return the scale, the sum of the magnitudes of the products, and no angle."""
     cos, sin = (np.abs(each) for each in tables(case))
     x = np.abs(case.arguments["x"])
     first, second = channels(2 * cos.shape[1], str(case.conventions["layout"]))
@@ -82,7 +82,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def given_tables(call: str, conventions: Arguments, cos: Floats, sin: Floats) -> Any:
-    """Make tables in the form that a call takes them in."""
+    """Return tables in the form that ``call`` takes."""
     if call == "rope_apply_pairs":
         return {"cis": np.stack([cos, sin], axis=-1)}
     if call == "rope_apply_cache":
@@ -97,12 +97,12 @@ def given_tables(call: str, conventions: Arguments, cos: Floats, sin: Floats) ->
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads of a few rows, and tables that are no cosines and sines."""
+    """Draw two heads of a few rows, and tables that are not cosines and sines."""
     return with_tables(trial, fine, 5)
 
 
 def with_tables(trial: Trial, make: Callable[..., Floats], start: int) -> ArgumentDict:
-    """Draw arguments whose tables have the values that ``make`` gives."""
+    """Draw arguments with tables of values from ``make``."""
     call = trial.subject.call
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     n = trial.choose("n", (ROWS,)) if "n" in call.parameters else ROWS
@@ -119,7 +119,7 @@ def no_sweep(parameters: Arguments, largest: int) -> None:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and others, one row and many."""
+    """Yield small and large heads, powers of two and not, one row and many."""
     for rows, dim in (
         *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         (1, 8),
@@ -135,7 +135,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def longer_pairs(trial: Trial) -> None:
-    """Check that a pair becomes as much longer as its cosine and sine are together."""
+    """Check that the length of a pair is multiplied by that of its cosine and sine."""
     answer = trial.answer(**arguments(trial))
     cos, sin = tables(answer.case)
     layout = str(answer.case.conventions["layout"])
@@ -149,7 +149,7 @@ def longer_pairs(trial: Trial) -> None:
 
 
 def constant(cos: float, sin: float) -> Callable[[Trial], ArgumentDict]:
-    """Make a function that draws arguments whose tables have one cosine and one sine."""
+    """Make a function that draws arguments with a constant cosine and sine."""
 
     def drawn(trial: Trial) -> ArgumentDict:
         values = iter((cos, sin))
@@ -159,14 +159,14 @@ def constant(cos: float, sin: float) -> Callable[[Trial], ArgumentDict]:
 
 
 def identity(trial: Trial) -> None:
-    """Check that nothing turns with cosines of 1 and sines of 0."""
+    """Check that cosines of 1 and sines of 0 change nothing."""
     answer = trial.answer(**constant(1.0, 0.0)(trial))
     wrong = answer.values != answer.case.arguments["x"]
     trial.assert_none(answer, wrong, "cosines of 1 and sines of 0 change something")
 
 
 def quarter_turn(trial: Trial) -> None:
-    """Check that pairs turn by a quarter with cosines of 0 and sines of 1."""
+    """Check that cosines of 0 and sines of 1 make quarter turns."""
     answer = trial.answer(**constant(0.0, 1.0)(trial))
     cos, sin = tables(answer.case)
     wrong = answer.values != by_pairs(answer.case, cos, sin)
@@ -176,7 +176,7 @@ def quarter_turn(trial: Trial) -> None:
 
 
 def rows_apart(trial: Trial) -> None:
-    """Check that another row of tables changes the same row of the result alone."""
+    """Check that changing a row of the tables changes only the same row of the result."""
     chosen = arguments(trial)
     before = trial.answer(**chosen)
     row = trial.pick.integer(0, before.values.shape[-2] - 1)
@@ -190,7 +190,7 @@ def rows_apart(trial: Trial) -> None:
 
 
 def cache_order(trial: Trial) -> None:
-    """Check that the cache upside down, with rows counted from its end, changes nothing."""
+    """Check that reversing the cache, with rows counted from its end, changes nothing."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     cache, rows = chosen["cache"], chosen["rows"]
@@ -205,7 +205,7 @@ def cache_order(trial: Trial) -> None:
 
 
 def mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers repeated for one layout under pairs of the other."""
+    """Predict tables laid out for one layout, with pairs of the other."""
     layout = str(case.conventions["layout"])
     cos, sin = tables(case)
     if cos.shape[1] < 2:
@@ -237,7 +237,7 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines for cosines, and cosines for sines."""
+    """Predict sines and cosines exchanged."""
     cos, sin = tables(case)
     yield Prediction(
         "matches sines taken for cosines, and cosines for sines", by_pairs(case, sin, cos)
@@ -245,7 +245,7 @@ def exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_rows(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of the tables off by one, one for all, or in order."""
+    """Predict rows of the tables in order, off by one, or the first one for all."""
     count = case.shape[-2]
     cos, sin = tables(case)
     wanted = np.arange(count)
@@ -294,7 +294,7 @@ SHARED: Mapping[str, DeviationModel] = {
 
 
 def by_one_row(case: Case, place: int) -> Case | None:
-    """Return the call in which one row of the tables turns all; None if they have no such row."""
+    """Return the call with the table row ``place`` for all rows; None if there is no such row."""
     given = case.arguments
     last = len(given["cos" if "cos" in given else "cache"]) - 1
     if not 0 <= place <= last:

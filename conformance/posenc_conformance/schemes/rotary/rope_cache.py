@@ -26,9 +26,9 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (6, 7, 17, 33, 65)
-"""Numbers of rows to draw from. No block divides them, but for the first."""
+"""Numbers of rows to draw from. No block size divides them, except for the first."""
 OF_TRUTH = 2.0**-48
-"""What float64 loses when the kit turns a pair by a small angle, in units of its length."""
+"""The float64 error of the kit turning a pair by a small angle, in units of its length."""
 
 
 def frequencies(case: Case) -> Floats:
@@ -42,7 +42,7 @@ def pairs_of(case: Case) -> tuple[Ints, Ints]:
 
 
 def turned(case: Case, by: Ints) -> Floats:
-    """Turn the rows of x by other distances."""
+    """Turn the rows of x by the distances ``by``."""
     x = case.arguments["x"]
     angles = by[:, None] * frequencies(case)
     (first, second), out = pairs_of(case), x.copy()
@@ -52,7 +52,7 @@ def turned(case: Case, by: Ints) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, the length of the turned pair, and the angle."""
+    """Return the scale, the length of the turned pair, and the angle."""
     x, omega = case.arguments["x"], frequencies(case)
     first, second = pairs_of(case)
     lost = np.abs(case.arguments["deltas"])[:, None] * omega * (1 + np.abs(np.log(omega)))
@@ -64,7 +64,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read frequencies of all rows, in the claimed layout, then the other."""
+    """Read frequencies of all rows in the claimed layout, then in the other."""
     claimed = str(case.conventions["layout"])
     x, bound = case.arguments["x"], case.bound
     rows = x.reshape(-1, x.shape[-1])
@@ -86,9 +86,9 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
 
 
 def drawn_deltas(trial: Trial, n: int) -> Ints:
-    """Draw distances: first rows stay, as those that a cache keeps, and the others move.
+    """Draw distances: the first rows stay, like those that a cache keeps, and the others move.
 
-    All may move alike, or each by a distance of its own; to the front more often than away.
+    They move by the same distance or by different ones, more often to the front than away from it.
     """
     most = max(0, min(4095, trial.scope.max_position))
     far = trial.pick.integer(min(3, most), most)
@@ -134,7 +134,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
         yield {"x": fine((2, rows, dim)), "deltas": 5 - np.arange(rows) % 12}
     for heads in (1, 7, 130):
         yield {"x": fine((heads, 3, 4)), "deltas": np.array([0, -40, 7])}
-    # A row, moved by one distance after the other, as a recorded call would have it.
+    # One row, moved by one distance after another, as in a recorded call.
     for delta in (0, -1, -512, 0, 4095):
         yield {"x": fine((2, 1, 8)), "deltas": np.array([delta])}
     yield {"x": fine((2, 0, 8)), "deltas": np.array([], dtype=np.int64)}
@@ -146,7 +146,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def carried(once: Answer) -> Floats:
-    """Return how far the bound of each pair may carry either of its members, turned anyhow."""
+    """Bound the error of each member of a pair after the pair has been turned by any angle."""
     first, second = pairs_of(once.case)
     out = np.zeros(once.bound.shape)
     out[..., first] = out[..., second] = np.hypot(once.bound[..., first], once.bound[..., second])
@@ -154,7 +154,7 @@ def carried(once: Answer) -> Floats:
 
 
 def shifted_as_rotated(trial: Trial) -> None:
-    """Check that keys rotated at their positions and moved are those of the new positions."""
+    """Check that rotated keys, when moved, are the keys rotated at the new positions."""
     chosen = arguments(trial)
     deltas = chosen["deltas"]
     positions = max(0, -int(deltas.min(initial=0))) + np.arange(len(deltas))
@@ -173,7 +173,7 @@ def shifted_as_rotated(trial: Trial) -> None:
 
 
 def two_shifts(trial: Trial) -> None:
-    """Check that two shifts are their sum, and that keys moved back are what they were."""
+    """Check that two shifts are one shift by their sum, and that moving keys back restores them."""
     chosen = arguments(trial)
     deltas = chosen["deltas"]
     once = trial.answer(**chosen)
@@ -198,7 +198,7 @@ def isometry(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit by bit."""
+    """Check that channels from rotary_dim on are returned bit for bit."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
@@ -206,7 +206,7 @@ def pass_through(trial: Trial) -> None:
 
 
 def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows behind the last full block left as they were, or never written."""
+    """Predict rows after the last full block unchanged, or never written."""
     x, n = case.arguments["x"], case.shape[-2]
     whole = turned(case, case.arguments["deltas"])
     for full in dict.fromkeys(n // size * size for size in (2 ** np.arange(1, 12)).tolist()):
@@ -223,7 +223,7 @@ def shift_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def shift_unsigned(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances below 0 taken for 0, or for those above."""
+    """Predict negative distances taken for 0, or for positive ones."""
     deltas = case.arguments["deltas"]
     if (deltas < 0).any():
         clipped = turned(case, np.maximum(deltas, 0))
@@ -232,12 +232,12 @@ def shift_unsigned(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def shift_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict keys left as they were."""
+    """Predict keys left unchanged."""
     yield Prediction("matches keys as they were, not moved", case.arguments["x"])
 
 
 def first_delta_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one row's distance for all."""
+    """Predict the distance of one row for all rows."""
     deltas = case.arguments["deltas"]
     for row, words in ((0, "first"), (-1, "last")):
         if deltas.size:
@@ -246,7 +246,7 @@ def first_delta_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rotated_anew(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows turned by their number and the distance."""
+    """Predict rows turned by their own number plus the distance."""
     deltas = case.arguments["deltas"]
     anew = turned(case, np.arange(len(deltas)) + deltas)
     yield Prediction("matches rows turned by their own number, too", anew)

@@ -1,7 +1,7 @@
-"""Rotary embedding as kernels are called: bounds, invariants and deviations.
+"""Rotary embedding in the forms of kernels: bounds, invariants and deviations.
 
-Each call turns rows, each at a position. What a call is given is taken apart into rows of shape
-[..., n, head_dim], and the turned rows are put together again.
+Each call turns rows, each at its own position. The arguments are split into rows of shape [..., n,
+head_dim], and the turned rows are joined in the form of the result.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,15 +23,17 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 LENGTHS = (6, 7, 17, 33, 65)
-"""Numbers of rows to draw from. No block divides them, but for the first. ``sizes`` has one row."""
+"""Numbers of rows to draw from. No block size divides them, except for the first. ``sizes`` has one
+row."""
 ROUNDINGS = 16
-"""Roundings that may lie between a model of a mistake and its cause, with two rotations in turn."""
+"""Roundings by which a result may differ from the model of its mistake, with two rotations in
+turn."""
 GAP = 16
 """Distance between the positions at which drawn sequences start."""
 
 
 def rows_of(case: Case) -> Floats:
-    """Return all rows that a call is given, those of values too: [..., n, head_dim]."""
+    """Return all rows of a call, including those of values: [..., n, head_dim]."""
     given = case.arguments
     if "qkv" in given:
         return apart(case, given["qkv"])
@@ -41,7 +43,7 @@ def rows_of(case: Case) -> Floats:
 
 
 def apart(case: Case, result: Floats) -> Floats:
-    """Take an array in the form of the result apart into rows, as :func:`rows_of` has them."""
+    """Split an array in the form of the result into rows, like :func:`rows_of`."""
     if "qkv" not in case.arguments:
         return result
     rows, width = result.shape
@@ -50,7 +52,7 @@ def apart(case: Case, result: Floats) -> Floats:
 
 
 def joined(case: Case, rows: Floats) -> Floats:
-    """Put rows together as the result of the call has them."""
+    """Join rows in the form of the result."""
     if "qkv" not in case.arguments:
         return rows
     out = np.empty_like(rows)
@@ -59,7 +61,7 @@ def joined(case: Case, rows: Floats) -> Floats:
 
 
 def places_of_heads(case: Case) -> Integers:
-    """Return where in a row of a projection each head lies: of queries, then keys, then values."""
+    """Return the place of each head in a row of a projection: queries, then keys, then values."""
     heads, key_heads, _ = counts(case)
     if case.conventions.get("packing") != "by-group":
         return np.arange(heads + 2 * key_heads)
@@ -70,7 +72,7 @@ def places_of_heads(case: Case) -> Integers:
 
 
 def counts(case: Case) -> tuple[int, int, int]:
-    """Return the numbers of heads of the query, the key and the value."""
+    """Return the numbers of heads of queries, keys and values."""
     given = case.arguments
     if "q" in given:
         return len(given["q"]), len(given["k"]), 0
@@ -78,7 +80,7 @@ def counts(case: Case) -> tuple[int, int, int]:
 
 
 def positions(case: Case) -> Integers:
-    """Return the position of each row; it broadcasts to the rows without their channels."""
+    """Return the positions of rows, which broadcast to the rows without their channels."""
     given = case.arguments
     if case.call.name == "rope_batched":
         return np.asarray(given["positions"][:, None, :])
@@ -91,15 +93,15 @@ def positions(case: Case) -> Integers:
 
 
 def in_sequences(edges: Integers, offsets: Integers, lengths: Integers) -> Integers:
-    """Compute positions of rows, as many for each sequence as its length.
+    """Compute the positions of rows, ``lengths`` of them for each sequence.
 
-    They are counted from the sequence's edge, and start at its offset.
+    They count up from the sequence's edge, where they equal its offset.
     """
     return np.asarray(np.arange(lengths.sum()) + np.repeat(offsets - edges[:-1], lengths))
 
 
 def at_one(case: Case, place: int) -> Case:
-    """Return the call of sequences with positions of their own whose rows are all at one place."""
+    """Return the call with explicit positions whose rows are all at ``place``."""
     name = "rope_batched" if case.call.name == "rope_offsets" else "rope_in_place"
     call, x = case.scheme.calls[name], case.arguments["x"]
     where = np.full((len(x), x.shape[2]) if x.ndim == 4 else x.shape[1], place)
@@ -108,7 +110,7 @@ def at_one(case: Case, place: int) -> Case:
 
 
 def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
-    """Yield queries, keys and values, each head as a sequence of its own."""
+    """Yield queries, keys and values, each head as a separate sequence."""
     rows, found, turns = rows_of(case), apart(case, result), turning(case)
     where = np.broadcast_to(positions(case), turns.shape) * turns
     ends = np.cumsum([0, *counts(case)])
@@ -125,7 +127,7 @@ def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
 
 
 def turning(case: Case) -> npt.NDArray[np.bool_]:
-    """Return which rows are turned, as :func:`rows_of` has them; those of values are not."""
+    """Return which rows of :func:`rows_of` are turned; those of values are not."""
     rows = rows_of(case)
     if "qkv" not in case.arguments:
         return np.ones(rows.shape[:-1], bool)
@@ -139,7 +141,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def turned(case: Case, rows: Floats, where: Any) -> Floats:
-    """Turn rows at positions that broadcast to them."""
+    """Turn rows at the positions ``where``, which broadcast to them."""
     angles = np.asarray(where)[..., None] * frequencies(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     out = np.empty(rows.shape)
@@ -149,14 +151,14 @@ def turned(case: Case, rows: Floats, where: Any) -> Floats:
 
 
 def at(case: Case, where: Any) -> Floats:
-    """Compute what a call gives if its rows stand at other positions."""
+    """Compute the result of a call with its rows at the positions ``where``."""
     rows = rows_of(case)
     out = turned(case, rows, where)
     return joined(case, np.where(turning(case)[..., None], out, rows))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, the length of the turned pair, and the angle; values must be equal."""
+    """Return the scale, the length of the turned pair or 0 for values, and the angle."""
     rows, omega = rows_of(case), frequencies(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     length = np.hypot(rows[..., first], rows[..., second]) * turning(case)[..., None]
@@ -180,7 +182,7 @@ def given(
     n: int = 6,
     head_dim: int = 8,
 ) -> ArgumentDict:
-    """Make arguments of a call: sequences of n rows that start at some positions."""
+    """Return arguments of a call: sequences of ``n`` rows that start at ``starts``."""
     many = (len(starts), heads, n, head_dim)
     if call == "rope_batched":
         return {"x": fine(many), "positions": starts[:, None] + np.arange(n)}
@@ -202,12 +204,12 @@ def given(
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few sequences of a few rows, each at positions of its own."""
+    """Draw a few sequences of a few rows, each at its own positions."""
     call = trial.subject.call
     n = trial.pick.one_of(LENGTHS)
     batch = trial.choose("batch", (2, 1, 3)) if "batch" in call.parameters else 2
     gap = max(0, min(GAP, (trial.scope.max_position - n) // batch))
-    # The first sequence may be that which is farthest on, or another one.
+    # Any sequence may be the farthest, not only the first.
     apart = np.roll(np.arange(batch)[::-1], trial.pick.integer(0, batch - 1))
     starts = trial.position(n + batch * gap) + gap * apart
     if call.name == "rope_packed" and not trial.pick.integer(0, 1):
@@ -248,7 +250,7 @@ def sweep(call: str) -> Callable[[Arguments, int], ArgumentDict]:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield rows that no block divides, a row for each of many sequences, small and large heads."""
+    """Yield numbers of rows that no block divides, one-row sequences, small and large heads."""
     for rows, dim in (
         *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         *((rows, 4) for rows in (1, 3, 31, 63, 65, 127, 129, 255, 1000, 2049)),
@@ -258,7 +260,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
         yield given(case.call.name, np.array([5]), n=3, heads=heads, key_heads=key_heads)
     yield given(case.call.name, np.arange(300)[::-1] % 41, n=1, heads=1)
     if case.call.name == "rope_packed":
-        # As many rows with other edges, and a long sequence behind a short one.
+        # The same number of rows with other edges, and a long sequence after a short one.
         for lengths in ((2, 0, 3), (0, 2, 3), (3, 2, 0), (1, 4, 0), (3, 0, 130)):
             edges = np.concatenate([[0], np.cumsum(lengths)])
             x = fine((2, sum(lengths), 8))
@@ -269,7 +271,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def alone(trial: Trial) -> None:
-    """Check that each sequence of a batch is turned as if it were the only one."""
+    """Check that each sequence of a batch is turned as if it were alone."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     name = "positions" if "positions" in chosen else "offsets"
@@ -282,7 +284,7 @@ def alone(trial: Trial) -> None:
 
 
 def unpacked(trial: Trial) -> None:
-    """Check that each packed sequence is turned as if it were the only one."""
+    """Check that each packed sequence is turned as if it were alone."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     edges, offsets = chosen["cu_seqlens"], chosen["offsets"]
@@ -300,7 +302,7 @@ def unpacked(trial: Trial) -> None:
 
 
 def heads_alone(trial: Trial) -> None:
-    """Check that each head is turned as if it were the only one of its kind."""
+    """Check that each head is turned as if it were alone."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     heads = len(chosen["q"])
@@ -311,7 +313,7 @@ def heads_alone(trial: Trial) -> None:
 
 
 def values_stay(trial: Trial) -> None:
-    """Check that values are returned bit by bit."""
+    """Check that values are returned bit for bit."""
     answer = trial.answer(**arguments(trial))
     given = answer.case.arguments["qkv"]
     heads, key_heads, _ = counts(answer.case)
@@ -335,9 +337,9 @@ def lengths_stay(trial: Trial) -> None:
 
 
 def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
-    """Return a model's numbers, or those that a call gave if they differ by rounding alone.
+    """Return ``got`` where it differs from ``model`` only by rounding, else ``model``.
 
-    Where other rows or values are turned than should be, the bound says nothing of their rounding.
+    The bound does not cover the rounding of rows or values that are turned by mistake.
     """
     farthest = np.max(positions(case), initial=0)
     unit = max(UNIT_ROUNDOFF[case.dtype], UNIT_ROUNDOFF["float32"] * (1 + farthest))
@@ -345,7 +347,7 @@ def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
 
 
 def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows behind the last full block left as they were, or never written."""
+    """Predict rows after the last full block unchanged, or never written."""
     rows = rows_of(case)
     n = rows.shape[-2]
     whole = turned(case, rows, positions(case))
@@ -353,7 +355,7 @@ def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
         if full == n:
             continue
         for words, rest in (("left as they were", rows), ("never written", 0 * rows)):
-            if full or not rest.any():  # nothing done at all has other names
+            if full or not rest.any():  # doing nothing at all has other names
                 kept = np.where(np.arange(n)[:, None] < full, whole, rest)
                 output = joined(case, np.where(turning(case)[..., None], kept, rows))
                 yield Prediction(
@@ -362,7 +364,7 @@ def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions of the first sequence for all."""
+    """Predict the positions of the first sequence for all sequences."""
     where = positions(case)
     if case.call.name == "rope_packed":
         edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
@@ -373,11 +375,11 @@ def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sequences after the first left as they were, or never written."""
+    """Predict sequences after the first unchanged, or never written."""
     x, where = case.arguments["x"], positions(case)
     whole = at(case, where)
     for words, rest in (("left as they were", x), ("never written", 0 * x)):
-        if rest is x and not where[:1].any():  # it is not seen that the first one is turned
+        if rest is x and not where[:1].any():  # turning the first one does not show
             continue
         output = np.concatenate([whole[:1], rest[1:]])
         yield Prediction(f"matches the first sequence, the others {words}", output)
@@ -388,14 +390,14 @@ def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def offsets_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every sequence counted from 0."""
+    """Predict all sequences counted from 0."""
     offsets = case.arguments["offsets"]
     without = case.with_fields(arguments={**case.arguments, "offsets": 0 * offsets})
     yield Prediction("matches sequences that all start at position 0", at(case, positions(without)))
 
 
 def boundaries_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows counted on from one sequence to the next."""
+    """Predict positions that continue from one sequence to the next."""
     rows, offsets = np.arange(case.arguments["x"].shape[1]), case.arguments["offsets"]
     words = "matches rows counted on from one sequence to the next"
     yield Prediction(words + ", offsets left out" * bool(offsets.any()), at(case, rows))
@@ -405,7 +407,7 @@ def boundaries_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def boundaries_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sequences that begin a row late, or a row early."""
+    """Predict sequences that begin a row late or a row early."""
     edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
     total = int(edges[-1])
     for shift, words in ((1, "a row late"), (-1, "a row early")):
@@ -424,7 +426,7 @@ def boundaries_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one number of heads for queries and keys."""
+    """Predict the same number of heads for queries and keys."""
     heads, key_heads, values = counts(case)
     if heads == key_heads:
         return
@@ -459,9 +461,9 @@ def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def crossed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict pairs mixed of queries and keys.
+    """Predict pairs that mix queries and keys.
 
-    Second members of queries are made of keys, first members of keys are made of queries.
+    Second members of queries come from keys, first members of keys come from queries.
     """
     heads, key_heads, _ = counts(case)
     rows = rows_of(case)
@@ -484,7 +486,7 @@ def crossed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def keys_left(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict that queries alone are rotated."""
+    """Predict only the queries rotated."""
     heads, _, _ = counts(case)
     rows = rows_of(case)
     out = np.concatenate([turned(case, rows, positions(case))[:heads], rows[heads:]])
@@ -492,14 +494,14 @@ def keys_left(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def values_turned(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all heads rotated, those of values too."""
+    """Predict all heads rotated, including those of values."""
     out = joined(case, turned(case, rows_of(case), positions(case)))
     yield Prediction("matches values rotated as well", rounded_as(case, out, got))
 
 
 def strides_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of q and k taken to follow each other, as if nothing lay between."""
-    if "packing" in case.conventions:  # whose heads of a kind do not lie together
+    """Predict rows of q and k read as if they were contiguous."""
+    if "packing" in case.conventions:  # its heads of a kind are not contiguous
         return
     qkv, where = case.arguments["qkv"], positions(case)[:, None]
     heads, key_heads, _ = counts(case)
@@ -532,12 +534,12 @@ def packing_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def copy_changed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict x as it was, because a copy was changed."""
+    """Predict x unchanged, because a copy was changed."""
     yield Prediction("matches x as it was: a copy was changed", case.arguments["x"])
 
 
 def overwritten(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a member of a pair used after it was written."""
+    """Predict a member of a pair read after it was overwritten."""
     x = case.arguments["x"]
     angles = positions(case)[:, None] * frequencies(case)
     first, second = channels(x.shape[-1], str(case.conventions["layout"]))
@@ -559,7 +561,7 @@ CALLS = (
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
-    """Read frequencies of all rows that are turned, in the claimed layout, then the other."""
+    """Read frequencies of all turned rows in the claimed layout, then in the other."""
     claimed = str(case.conventions["layout"])
     there = turning(case)
     rows = rows_of(case)[there]
@@ -648,7 +650,7 @@ KNOWLEDGE = {
         ),
         places=positions,
         frequencies=read_frequencies,
-        tied=(("k", -3),),  # as many heads as divide those of q
+        tied=(("k", -3),),  # its number of heads divides that of q
         parts=parts,
         invariants={"heads-alone": heads_alone},
         deviations={

@@ -1,4 +1,4 @@
-"""Self-Extend: its distances, invariants and deviations."""
+"""Self-Extend: distances, invariants and deviations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +17,9 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 NUMBERS = ((3, 6), (2, 4), (4, 4), (1, 5), (5, 10), (2, 64))
-"""Sizes of groups and windows. The windows are multiples of the groups, as blocks demand."""
+"""Sizes of groups and windows. The windows are multiples of the groups, as blocks require."""
 UNEVEN = ((3, 7), (4, 6), (2, 1), (3, 2))
-"""Sizes of groups and windows. The windows are no multiples of the groups."""
+"""Sizes of groups and windows. The windows are not multiples of the groups."""
 
 
 def drawn(trial: Trial) -> ArgumentDict:
@@ -31,7 +31,7 @@ def drawn(trial: Trial) -> ArgumentDict:
 
 
 def is_near(case: Case, query: Integers, key: Integers) -> Any:
-    """Say which keys are neighbours."""
+    """Return which keys are neighbours."""
     window = case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return query - key < window
@@ -39,7 +39,7 @@ def is_near(case: Case, query: Integers, key: Integers) -> Any:
 
 
 def grouped(case: Case, query: Integers) -> Integers:
-    """Compute grouped positions of queries, such that far keys follow on near ones."""
+    """Compute grouped positions of queries, such that far keys continue from near ones."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return np.asarray(query // group + window - window // group)
@@ -47,7 +47,7 @@ def grouped(case: Case, query: Integers) -> Integers:
 
 
 def far(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances at grouped positions."""
+    """Compute the distances of grouped positions."""
     return np.asarray(grouped(case, query) - key // case.arguments["group_size"], np.float64)
 
 
@@ -57,27 +57,27 @@ def near(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def distance(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances: of neighbours as they are, of other keys grouped."""
+    """Compute the distances: plain for neighbours, grouped for other keys."""
     return joined(near, far)(case, query, key)
 
 
 def joined(one: Distance, other: Distance) -> Distance:
-    """Join one distance for neighbours and another for other keys."""
+    """Combine distance ``one`` for neighbours and ``other`` for other keys."""
     return lambda case, query, key: np.where(
         is_near(case, query, key), one(case, query, key), other(case, query, key)
     )
 
 
 def unmoved(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances at grouped positions, with nothing added to those of queries."""
+    """Compute distances of grouped positions, without the shift of queries."""
     group = case.arguments["group_size"]
     return np.asarray(query // group - key // group, np.float64)
 
 
 def fractions(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances at positions that are divided by the size of groups.
+    """Compute distances of positions divided by the group size.
 
-    The quotients are not rounded down, so that no two positions share a group.
+    The quotients are not rounded down, so no two positions share a group.
     """
     group, window = case.arguments["group_size"], case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
@@ -86,7 +86,7 @@ def fractions(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances that are divided in the place of positions."""
+    """Compute distances that are divided in place of positions."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     lag = query - key
     if case.conventions["neighbours"] == "sliding":
@@ -95,18 +95,18 @@ def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def from_the_window(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances of which the part beyond the window is divided."""
+    """Compute distances with the part beyond the window divided."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     return np.asarray(window + (query - key - window) // group, np.float64)
 
 
 def from_one(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances at grouped positions that are counted from 1."""
+    """Compute distances of grouped positions counted from 1."""
     return far(case, query + 1, key + 1)
 
 
 def shift_not_floored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict window / group_size not rounded down, where it is no whole number."""
+    """Predict window / group_size not rounded down, if it is not an integer."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     if window % group:
         less = window / group - window // group
@@ -118,9 +118,9 @@ def shift_not_floored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a neighbour too many or too few.
+    """Predict one neighbour too many or too few.
 
-    With blocks, predict a block that is closed one token late or early.
+    With blocks, predict a block closed one token late or early.
     """
     query, key, window = queries(case), keys(case), case.arguments["window"]
     one, other = near(case, query, key), far(case, query, key)
@@ -154,7 +154,7 @@ SCORES = Remapped(
 
 
 def group_of_far(case: Case) -> Integers:
-    """Find the groups of far keys, -1 for neighbours."""
+    """Return the groups of far keys, and -1 for neighbours."""
     query, key = queries(case), keys(case)
     return np.where(is_near(case, query, key), -1, key // case.arguments["group_size"])
 

@@ -28,8 +28,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 FARTHEST = 4
-"""Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is
-150 or 1/150, which float16 still holds."""
+"""Largest distance from the centre in checks, in scale bases: there the scale of pair 0 is 150 or
+1/150, which float16 still represents."""
 START = 2000
 
 
@@ -61,10 +61,10 @@ def scale(case: Case) -> Floats:
 
 
 class Scaled(Rotation):
-    """A rotation whose float32 scale has an error as well, which grows with the exponent."""
+    """A rotation whose float32 scale has an error, too, which grows with the exponent."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """Give the error terms of any rotation, plus what a float32 power of zeta loses."""
+        """Return the error terms of any rotation, plus the error of a float32 power of zeta."""
         terms = super().error_terms(case)
         more = np.abs(exponents(case)) * (1 + np.abs(np.log(zeta(case))))
         angle = np.array(terms.angle)
@@ -74,7 +74,7 @@ class Scaled(Rotation):
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few positions in a row."""
+    """Draw two heads and a few consecutive positions."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     start = trial.position(ROWS, START)
     return few_rows(head_dim, start) | {
@@ -87,7 +87,8 @@ def arguments(trial: Trial) -> ArgumentDict:
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Reach all powers of two up to the largest position, for one head of 64 channels.
 
-    The scale base is large enough for the scale to stay within float16, or the positions are small.
+    The scale base is large enough, or the positions small enough, for the scale to stay within
+    float16.
     """
     scale_base = float(max(512, 2 ** max(0, (largest // FARTHEST).bit_length())))
     scale_base = parameters.get("scale_base", scale_base)
@@ -113,14 +114,14 @@ def partners(answer: Answer, x: Floats) -> Floats:
 
 
 def scores(answer: Answer, others: Floats) -> Answer:
-    """Compute the dot product of every row of an answer with every row of others."""
+    """Compute the dot product of every row of an answer with every row of ``others``."""
     return (answer[..., :, None, :] * others[..., None, :, :]).sum(axis=-1)
 
 
 def relative_scores(trial: Trial) -> None:
-    """Check that scores depend on the offset alone.
+    """Check that scores depend only on the offset.
 
-    Every row has the same query and the same key.
+    All rows have the same query and the same key.
     """
     chosen = arguments(trial)
     query, key = chosen["x"][..., :1, :], chosen["x"][..., 1:2, :]
@@ -136,7 +137,7 @@ def relative_scores(trial: Trial) -> None:
 def scores_of_ones(trial: Trial) -> None:
     """Check that the score of all-ones query and key is 2 Σ zeta^(δ/B) cos(w δ).
 
-    It is so whatever the centre.
+    It does not depend on the centre.
     """
     chosen = arguments(trial)
     ones = np.ones_like(chosen["x"])
@@ -169,7 +170,7 @@ def reciprocal(trial: Trial) -> None:
 
 
 def rescaled(case: Case, other: Floats, words: str) -> Prediction:
-    """Predict pairs turned rightly, but with another scale."""
+    """Predict correctly turned pairs with another scale."""
     out = case.truth.copy()
     ratio = other / scale(case)
     for written in written_channels(case):
@@ -187,12 +188,12 @@ def downscale_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scale_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict RoPE alone."""
+    """Predict RoPE without a scale."""
     yield rescaled(case, np.ones(1), "matches RoPE without any scale")
 
 
 def scale_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the square of the scale: all that a score should lose, on one side."""
+    """Predict the square of the scale: the whole change of a score, on one side."""
     yield rescaled(case, scale(case) ** 2, "matches the square of the scale")
 
 

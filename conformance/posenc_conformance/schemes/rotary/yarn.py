@@ -46,7 +46,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers that frequencies follow from, and what can go wrong with each of them."""
+    """The numbers that determine frequencies, and the possible mistakes with them."""
 
     size: int
     base: float
@@ -56,16 +56,16 @@ class Recipe:
     slow: float
     ramp: str
     bounds_size: int
-    """Number of channels that the bounds of the ramp follow from."""
+    """Number of channels that determines the bounds of the ramp."""
     last: int
-    """The end of the ramp lies here at most."""
+    """The upper limit of the ramp's end."""
     inverted: bool = False
     rounded_early: bool = False
     """Whether the numerators of the bounds are rounded, not the bounds themselves."""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Where the ramp begins and ends."""
+        """The start and the end of the ramp."""
         low, high = (
             self.bounds_size * np.log(self.length / (2 * np.pi * beta))
             for beta in (self.fast, self.slow)
@@ -82,12 +82,12 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Curves:
-    """What a recipe gives, for each pair."""
+    """The results of a recipe, for each pair."""
 
     plain: Floats
     """Frequencies without any scaling."""
     kept: Floats
-    """The part of each that is not divided by the factor."""
+    """The part of each frequency that is not divided by the factor."""
     frequencies: Floats
     """Radians per position."""
     sensitivity: Floats
@@ -120,7 +120,7 @@ def curves(asked: Recipe) -> Curves:
 
 
 def recipe(case: Case) -> Recipe:
-    """Return the recipe that a case asks for."""
+    """Return the recipe for a case's arguments."""
     given = case.arguments
     size = given["rotary_dim"] if case.call.kind == "frequencies" else rotary_dim(case)
     return Recipe(
@@ -142,7 +142,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def longer(case: Case) -> Floats:
-    """Compute the factor by which every pair is made longer."""
+    """Compute the factor of every pair's length."""
     given = case.arguments
     if given.get("attention_factor") is not None:
         return np.asarray([given["attention_factor"]], dtype=np.float64)
@@ -157,10 +157,10 @@ def longer(case: Case) -> Floats:
 
 
 class Ramped(Rotation):
-    """A rotation whose float32 frequencies have the error of the ramp as well."""
+    """A rotation whose float32 frequencies have the error of the ramp, too."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """Give the error terms of any rotation, plus what the ramp adds to the error of angles."""
+        """Return the error terms of any rotation, plus the error of angles from the ramp."""
         terms = super().error_terms(case)
         more = np.abs(self.angles(case)) * curves(recipe(case)).sensitivity
         angle = np.array(terms.angle)
@@ -170,10 +170,9 @@ class Ramped(Rotation):
 
 
 def frequency_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the frequency, and what a power and the ramp lose.
+    """Return the frequency as the scale, and the errors of a power and the ramp as the angle.
 
-    The loss stands in place of the angle. Below its normal numbers float16 keeps fewer digits, and
-    the scale is no smaller than these.
+    In float16 the scale is at least the smallest normal number, below which there are fewer digits.
     """
     found = curves(recipe(case))
     grown = 1 + np.abs(np.log(found.plain)) + found.sensitivity
@@ -195,12 +194,12 @@ def chosen_recipe(trial: Trial) -> ArgumentDict:
 
 
 def weighed(trial: Trial) -> bool:
-    """Say whether the logarithm has the weight that mscale belongs to."""
+    """Return whether the logarithm may have a weight, mscale."""
     return trial.subject.combination.conventions["temperature"] == "scaled"
 
 
 def chosen_amplitude(trial: Trial) -> ArgumentDict:
-    """Draw nothing, or one of the ways to say by what pairs are made longer."""
+    """Draw nothing, or one of the ways to set the factor of length."""
     if trial.subject.combination.conventions["temperature"] == "none":
         return {}
     ways = [way for way in trial.can("attention") if way == "explicit" or weighed(trial)]
@@ -216,7 +215,7 @@ def chosen_amplitude(trial: Trial) -> ArgumentDict:
 
 
 def frequencies_arguments(trial: Trial) -> ArgumentDict:
-    """Draw one of a few sizes, and any recipe."""
+    """Draw a number of channels and a recipe."""
     return {
         "rotary_dim": trial.choose("rotary_dim", (8, 4, 6, 16, 64, 80, 128)),
         **chosen_recipe(trial),
@@ -224,7 +223,7 @@ def frequencies_arguments(trial: Trial) -> ArgumentDict:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw two heads and a few positions in a row."""
+    """Draw two heads and a few consecutive positions."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     return {
@@ -245,7 +244,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def frequencies_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield small and large sizes, powers of two and not.
 
-    A ramp that begins where it ends comes last.
+    The last ramp begins where it ends.
     """
     for size in (2, 4, 6, 12, 16, 64, 80, 96, 128, 130, 256, 512):
         yield {"rotary_dim": size}
@@ -284,7 +283,7 @@ def frequencies_between(trial: Trial) -> None:
 
 
 def frequencies_affine(trial: Trial) -> None:
-    """Check that frequencies are a straight line in 1 / factor.
+    """Check that frequencies are affine in 1 / factor.
 
     That is, w(1) - 3 w(2) + 2 w(4) = 0.
     """
@@ -309,36 +308,36 @@ def factor_one(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit by bit, not made longer."""
+    """Check that channels from rotary_dim on are returned bit for bit, with their length."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
 # Models of mistakes: other frequencies.
 
 Mistaken = Callable[[Case, Recipe], Iterator[tuple[str, Floats]]]
-"""Yields explanations, and the frequencies that a mistake gives."""
+"""Yields explanations, and the frequencies of a mistake."""
 
 
 def recipes(words: str, change: Callable[[Recipe], Recipe]) -> Mistaken:
-    """Make a mistake that gives the frequencies of another recipe."""
+    """Make a mistake that has the frequencies of another recipe."""
     return lambda case, asked: iter([(words, curves(change(asked)).frequencies)])
 
 
 def blends(words: str, blend: Callable[[Recipe, Curves], Floats]) -> Mistaken:
-    """Make a mistake that puts frequencies together otherwise."""
+    """Make a mistake that combines frequencies differently."""
     return lambda case, asked: iter([(words, np.asarray(blend(asked, curves(asked))))])
 
 
 def factor_in_power(asked: Recipe, right: Curves) -> Floats:
-    """Compute frequencies with the factor multiplied to the base before the power is taken."""
+    """Compute frequencies with the base multiplied by the factor before the power is taken."""
     slow = progression(asked.base * asked.factor, asked.size)
     return right.kept * right.plain + (1 - right.kept) * slow
 
 
 def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Yield fast pairs taken from the base of NTK-aware scaling.
+    """Yield fast pairs from the base of NTK-aware scaling.
 
-    One pair alone does not have that base.
+    That base is undefined for a single pair.
     """
     if asked.size > 2:
         raised = asked.base * asked.factor ** (asked.size / (asked.size - 2))
@@ -348,7 +347,7 @@ def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
 
 
 def head_dim_bounds(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Yield, under partial rotation, frequencies with the ramp of the whole head."""
+    """Yield frequencies with the ramp of the whole head, under partial rotation."""
     head_dim = case.arguments["x"].shape[-1]
     if asked.size < head_dim:
         other = replace(asked, bounds_size=head_dim, last=head_dim - 1)
@@ -356,7 +355,7 @@ def head_dim_bounds(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
 
 
 def head_dim_frequencies(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Yield, under partial rotation, the frequencies of the whole head."""
+    """Yield the frequencies of the whole head, under partial rotation."""
     head_dim = case.arguments["x"].shape[-1]
     if asked.size < head_dim:
         whole = replace(asked, size=head_dim, bounds_size=head_dim, last=head_dim - 1)
@@ -365,7 +364,7 @@ def head_dim_frequencies(case: Case, asked: Recipe) -> Iterator[tuple[str, Float
 
 
 def of_frequencies(mistaken: Mistaken) -> DeviationModel:
-    """Make a model of a mistake in frequencies, as the frequencies call shows it."""
+    """Make a model of mistaken frequencies for the frequencies call."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, omega in mistaken(case, recipe(case)):
@@ -375,7 +374,7 @@ def of_frequencies(mistaken: Mistaken) -> DeviationModel:
 
 
 def of_rotation(mistaken: Mistaken) -> DeviationModel:
-    """Make a model of a mistake in frequencies, as rotated queries and keys show it."""
+    """Make a model of mistaken frequencies for rotated queries and keys."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, omega in mistaken(case, recipe(case)):
@@ -388,7 +387,7 @@ def of_rotation(mistaken: Mistaken) -> DeviationModel:
 
 
 def amplified(case: Case, factor: Floats, words: str) -> Prediction:
-    """Predict the rotated channels made longer by another factor."""
+    """Predict the rotated channels with another factor of length."""
     out = case.truth.copy()
     both = np.concatenate(written_channels(case))
     out[..., both] *= factor / longer(case)
@@ -396,7 +395,7 @@ def amplified(case: Case, factor: Floats, words: str) -> Prediction:
 
 
 def temperature_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all that logits should gain, given to this side alone."""
+    """Predict the whole gain of logits, applied to one side."""
     yield amplified(case, longer(case) ** 2, "matches pairs made longer twice")
 
 
@@ -406,7 +405,7 @@ def rotated_twice(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def temperature_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the factor of length inverted, its square root taken, or both."""
+    """Predict the factor of length inverted, its square root, or both."""
     factor = longer(case)
     yield amplified(case, 1 / factor, "matches pairs made shorter, not longer")
     yield amplified(case, factor**0.5, "matches the square root of the factor of length")
@@ -414,7 +413,7 @@ def temperature_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def attention_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict attention_factor or mscale left out of account."""
+    """Predict attention_factor or mscale ignored."""
     names = ("attention_factor", "mscale", "mscale_all_dim")
     given = [name for name in names if case.arguments.get(name) is not None]
     if given:
@@ -423,12 +422,12 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def grown(case: Case, weight: float = 1.0) -> Floats:
-    """Compute what a weight makes of the logarithm of the factor."""
+    """Compute 0.1 times ``weight`` times the logarithm of the factor, plus 1."""
     return np.asarray([0.1 * weight * np.log(case.arguments["factor"]) + 1])
 
 
 def attention_on_top(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a given factor times the one that it stands in place of."""
+    """Predict the given factor times the one that it replaces."""
     given = case.arguments.get("attention_factor")
     if given is not None:
         words = "matches attention_factor times 0.1 ln(factor) + 1, not in its place"
@@ -436,7 +435,7 @@ def attention_on_top(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a given factor taken for a weight of the logarithm."""
+    """Predict the given factor taken for the weight of the logarithm."""
     given = case.arguments.get("attention_factor")
     if given is not None:
         words = "matches 0.1 attention_factor ln(factor) + 1, not attention_factor itself"
@@ -444,7 +443,7 @@ def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the lower part of the fraction alone."""
+    """Predict only the denominator of the quotient."""
     below = case.arguments.get("mscale_all_dim")
     if below is not None:
         words = "matches 0.1 mscale_all_dim ln(factor) + 1, not the quotient with mscale's"

@@ -35,12 +35,12 @@ def axes(case: Case) -> Index:
 
 
 def numbers(case: Case) -> Index:
-    """Return the number of each pair among those of its axis, from 0."""
+    """Return the number of each pair within its axis, from 0."""
     return np.concatenate([np.arange(width // 2) for width in case.arguments["widths"]])
 
 
 def base_of(case: Case) -> float:
-    """Return the base that is asked for, or the usual one."""
+    """Return the base of the call, or the default."""
     return float(case.arguments.get("base", 10000.0))
 
 
@@ -56,20 +56,20 @@ def places(case: Case) -> Floats:
 
 
 def widths_of(head_dim: int) -> Index:
-    """Choose three widths in FLUX's proportions, no two alike if the head is wide enough."""
+    """Choose three widths in FLUX's proportions, all different if the head is wide enough."""
     first = max(2, head_dim // 16 * 2)
     second = max(2, (head_dim - first) // 4 * 2 - 2)
     return np.array([first, second, head_dim - first - second])
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0]])
-"""Positions of tokens, no two axes alike."""
+"""Positions of tokens, different on each axis."""
 RELEASED: Mapping[int, tuple[tuple[int, ...], ...]] = {
     128: ((16, 56, 56), (32, 32, 32, 32), (44, 42, 42), (32, 48, 48)),
     64: ((16, 24, 24), (32, 32), (24, 20, 20)),
     96: ((32, 32, 32),),
 }
-"""Widths of released models, by the size of a head."""
+"""Widths of released models, by head_dim."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -86,7 +86,7 @@ def arguments(trial: Trial) -> ArgumentDict:
         "x": np.roll(fine((2, ROWS, head_dim)), start[0, 0] % 5),
         "positions": start + TOKENS[: len(chosen)],
         "widths": np.array(chosen),
-        # First a base that nobody uses, so that its roots are no other base.
+        # The first base is one that nobody uses, so that its roots are no other base.
         "base": trial.choose("base", (1000.0, 10000.0, 256.0, 2000.0)),
     }
 
@@ -101,7 +101,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield one axis to five, small and large heads, and many tokens."""
+    """Yield one to five axes, small and large heads, and many tokens."""
     for widths in (
         (2, 2, 2),
         (8,),
@@ -128,7 +128,7 @@ ROTATION = Rotation(arguments, frequencies, places, axis=axes)
 
 
 def each_axis_is_rope(trial: Trial) -> None:
-    """Check that the pairs of an axis turn as rope turns a head of that axis's channels."""
+    """Check that the channels of each axis turn as rope turns a head of these channels."""
     answer = trial.answer(**arguments(trial))
     case = answer.case
     x, axis = case.arguments["x"], axes(case)
@@ -144,7 +144,7 @@ def each_axis_is_rope(trial: Trial) -> None:
 def other_angles(
     words: str, angles: Callable[[Case], Floats]
 ) -> Callable[..., Iterator[Prediction]]:
-    """Make a model that predicts pairs turned by other angles: [n, pairs]."""
+    """Make a model that predicts pairs turned by other ``angles``: [n, pairs]."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, ROTATION.turned(case, angles(case)))
@@ -166,7 +166,7 @@ def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def widths_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the channels of the head shared out in another order, or in equal parts."""
+    """Predict the widths of the axes in another order, or equal."""
     widths = case.arguments["widths"]
     count, head_dim = len(widths), int(widths.sum())
     if count > 4:
@@ -194,7 +194,7 @@ def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another base: estimated, usual, or that of another model of images."""
+    """Predict another base: estimated, usual, or that of another image model."""
     yield from wrong_base(case, got)
     for base in (256.0, 2000.0):
         if base != base_of(case):
@@ -205,7 +205,7 @@ def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def one_progression(case: Case) -> Floats:
-    """Compute angles with frequencies of one progression over the head, as m-rope has them."""
+    """Compute angles with one progression of frequencies over the head, as in m-rope."""
     return places(case) * progression(base_of(case), len(axes(case)) * 2)
 
 
@@ -215,7 +215,7 @@ def head_dim_exponents(case: Case) -> Floats:
 
 
 def other_layout_waves(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines written out for one layout, with channels paired by another."""
+    """Predict sines and cosines laid out for one layout, with channels paired by another."""
     x, angles = case.arguments["x"], places(case) * frequencies(case)
     layout = str(case.conventions["layout"])
     widths = case.arguments["widths"].tolist()
@@ -235,7 +235,7 @@ def other_layout_waves(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def negative_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict negative positions looked up from the wrong end of a table of them."""
+    """Predict negative positions looked up from the wrong end of their table."""
     where = case.arguments["positions"]
     if (where >= 0).all():
         return

@@ -1,4 +1,4 @@
-"""Positions of the patches and the text of a model of images."""
+"""Positions of patches and text in image models."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -28,7 +28,7 @@ IMAGES: Mapping[str, tuple[tuple[tuple[int, int, int], ...], ...]] = {
     ),
     "z-image": (((1, 3, 5),), ((2, 5, 2),), ((1, 4, 4),)),
 }
-"""Sizes of images, square and not, odd and even."""
+"""Sizes of images: square and oblong, odd and even."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -61,7 +61,7 @@ def patches(case: Case) -> list[int]:
 
 
 def shape(case: Case) -> tuple[int, int]:
-    """Give the shape of the ids: a row for each axis, a column for each token and patch."""
+    """Return the shape of the ids: a row for each axis, a column for each token and patch."""
     count = int(case.arguments["tokens"]) + sum(patches(case))
     return 4 if case.conventions["grid"] == "flux-2" else 3, count
 
@@ -75,7 +75,7 @@ def each_image(case: Case, values: Floats) -> Iterator[tuple[list[int], Floats]]
 
 
 def rows_and_columns(trial: Trial) -> None:
-    """Check that within an image rows and columns count on by one, row by row."""
+    """Check that rows and columns of an image count up by 1, row by row."""
     answer = trial.answer(**arguments(trial))
     wrong = [np.zeros(0)]
     for size, ids in each_image(answer.case, answer.values):
@@ -100,7 +100,7 @@ def text_apart(trial: Trial) -> None:
 
 
 def centred(trial: Trial) -> None:
-    """Check that rows and columns lie about zero: the first and the last add up to 0 or -1."""
+    """Check that rows and columns are centred: the first and the last add up to -1 or -2."""
     answer = trial.answer(**arguments(trial))
     wrong = [np.zeros(0)]
     for size, ids in each_image(answer.case, answer.values):
@@ -117,7 +117,7 @@ def truth_of_grid(case: Case) -> Floats:
 def changed_patches(
     words: str, change: Callable[[Case, list[int], Floats], Floats]
 ) -> Callable[..., Iterator[Prediction]]:
-    """Make a model that predicts other ids of patches, and those of the text as they should be."""
+    """Make a model that predicts other ids of patches, with the right ids of the text."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         ids = truth_of_grid(case).copy()
@@ -136,9 +136,9 @@ def exchanged(case: Case, size: list[int], ids: Floats) -> Floats:
 
 
 def recounted(start: Callable[[int], int]) -> Callable[[Case, list[int], Floats], Floats]:
-    """Make a change that counts rows and columns from a number other than the right one.
+    """Make a change that counts rows and columns from another number.
 
-    The number follows from how many rows or columns there are.
+    ``start`` computes the number from the count of rows or columns.
     """
 
     def change(case: Case, size: list[int], ids: Floats) -> Floats:
@@ -151,7 +151,7 @@ def recounted(start: Callable[[int], int]) -> Callable[[Case, list[int], Floats]
 
 
 def first_axis_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first axis of the text or of the patches one early or one late."""
+    """Predict the text or the patches one early or one late on the first axis."""
     tokens = int(case.arguments["tokens"])
     for shift, word in ((-1, "early"), (1, "late")):
         for where, name in ((slice(tokens), "the text"), (slice(tokens, None), "the patches")):
@@ -161,7 +161,7 @@ def first_axis_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def images_on_one_plane(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict every image at the place of the first on the first axis."""
+    """Predict every image at the position of the first one on the first axis."""
     ids = truth_of_grid(case).copy()
     first = ids[0, int(case.arguments["tokens"])] if patches(case) else 0
     for size, part in each_image(case, ids):
@@ -170,7 +170,7 @@ def images_on_one_plane(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def text_start(words: str, start: Callable[[Case], int]) -> Callable[..., Iterator[Prediction]]:
-    """Make a model that predicts the text of Qwen-Image's grid begun elsewhere."""
+    """Make a model that predicts another start of the text in Qwen-Image's grid."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         if case.conventions["grid"] == "qwen-image":
@@ -188,14 +188,14 @@ def largest_side(case: Case) -> int:
 
 
 def text_at_zero(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all tokens of the text at 0."""
+    """Predict all text tokens at 0."""
     ids = truth_of_grid(case).copy()
     ids[:, : int(case.arguments["tokens"])] = 0
     yield Prediction("matches all tokens of the text at 0", ids)
 
 
 def grid_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the grid of another model, if it has as many axes."""
+    """Predict the grid of another model with as many axes."""
     for model in other_conventions("grid", "matches the grid of {value}; {claimed} was claimed")(
         case, got
     ):

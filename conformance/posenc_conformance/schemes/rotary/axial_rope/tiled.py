@@ -1,4 +1,4 @@
-"""Rotary embedding of three axes with waves repeated over an axis: V-JEPA 2."""
+"""Rotary embedding of three axes with waves tiled over each axis: V-JEPA 2."""
 
 from collections.abc import Callable, Iterator
 from itertools import permutations
@@ -37,7 +37,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def turned(case: Case, angles: Floats) -> Floats:
-    """Return the result that other angles would give, one per row and channel."""
+    """Compute the result for other angles, one per row and channel."""
     x = case.arguments["x"]
     out, own = np.array(x, dtype=np.float64), x[..., : angles.shape[-1]]
     beside = np.stack([-own[..., 1::2], own[..., 0::2]], axis=-1).reshape(own.shape)
@@ -46,9 +46,9 @@ def turned(case: Case, angles: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Give the scale, which is the length of the pair, and the angle.
+    """Return the scale, which is the length of the pair, and the angle.
 
-    Channels that pass through must be equal.
+    The scale of channels that pass through is 0, because they must be equal.
     """
     x, omega = case.arguments["x"], frequencies(case)
     scale, angle = np.zeros(x.shape), np.zeros(x.shape)
@@ -78,7 +78,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield heads that six divides and heads that it does not, small and large, and many tokens."""
+    """Yield small and large heads, divisible by six or not, and many tokens."""
     for head_dim in (6, 7, 8, 10, 12, 18, 32, 64, 80, 96, 128, 256):
         yield {"x": fine((2, 2, head_dim)), "positions": np.array([[1, 7], [3, 2], [5, 4]])}
     frames = np.indices((5, 15, 15)).reshape(3, -1)
@@ -86,7 +86,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def identity_at_zero(trial: Trial) -> None:
-    """Check that the first patch of the first frame, at 0 on all axes, is left alone."""
+    """Check that the first patch of the first frame, at 0 on all axes, is unchanged."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
     x = answer.case.arguments["x"]
@@ -94,9 +94,9 @@ def identity_at_zero(trial: Trial) -> None:
 
 
 def determinant(trial: Trial) -> None:
-    """Check that a pair's determinant is the cosine of how far its channels' angles differ.
+    """Check that a pair's determinant is the cosine of the difference of its channels' angles.
 
-    The determinant is the area that the results of the two unit vectors span.
+    The determinant is the area spanned by the results of the two unit vectors.
     """
     chosen = arguments(trial)
     first = np.zeros_like(chosen["x"])
@@ -113,7 +113,7 @@ def determinant(trial: Trial) -> None:
 
 
 def one_pair(trial: Trial) -> None:
-    """Check that an axis with a single pair is turned as rotary embedding turns it."""
+    """Check that an axis with a single pair turns as in rotary embedding."""
     chosen = arguments(trial)
     chosen["x"] = chosen["x"][..., :6]
     answer = trial.answer(**chosen)
@@ -122,7 +122,7 @@ def one_pair(trial: Trial) -> None:
 
 
 def rest_passes(trial: Trial) -> None:
-    """Check that channels beyond the three axes are returned bit by bit."""
+    """Check that channels beyond the three axes are returned bit for bit."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     rest = slice(3 * axis_width(answer.case), None)
@@ -149,7 +149,7 @@ def paired_angles(case: Case) -> Floats:
 
 
 def halves(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the waves as they are on halves of each axis, where they make a rotation."""
+    """Predict the waves applied to halves of each axis, where they make a rotation."""
     width = axis_width(case)
     if width > 2:
         out = np.array(case.arguments["x"], dtype=np.float64)
@@ -163,7 +163,7 @@ def halves(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def shared_out(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all channels given to the axes, so that none is left over."""
+    """Predict the remaining channels given to the first or the last axis."""
     head_dim, side = case.arguments["x"].shape[-1], axis_width(case)
     rest = head_dim - 2 * side
     if rest == side or rest % 2:
@@ -198,7 +198,7 @@ def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict angles in a narrow dtype.
 
-    Every step is narrow, as in released code, or one step alone.
+    All steps are narrow, as in released code, or only one.
     """
     width, largest = axis_width(case), np.abs(places(case)).max(initial=0)
     for dtype in ("bfloat16", "float16"):

@@ -1,4 +1,4 @@
-"""How many channels of a head each axis has."""
+"""The number of channels of each axis."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield heads whose sixth is whole and heads whose sixth is not, large and small."""
+    """Yield small and large heads, divisible by six or not."""
     return ({"head_dim": head_dim} for head_dim in (16, 32, 48, 80, 112, 160, 192, 512))
 
 
@@ -29,7 +29,7 @@ def widths_add_up(trial: Trial) -> None:
 
 
 def widths_are_pairs(trial: Trial) -> None:
-    """Check that every width is even and above zero."""
+    """Check that every width is even and positive."""
     answer = trial.answer(**arguments(trial))
     wrong = (answer.values % 2 != 0) | (answer.values <= 0)
     trial.assert_none(answer, wrong, "an axis has no whole pairs")
@@ -45,7 +45,7 @@ def sides_alike(trial: Trial) -> None:
 def model(
     words: str, widths: Callable[[int], tuple[int, int, int]]
 ) -> Callable[..., Iterator[Prediction]]:
-    """Make a model that predicts the head shared out in another way."""
+    """Make a model that predicts another split of the head."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, np.array(widths(int(case.arguments["head_dim"])), dtype=np.float64))
@@ -60,6 +60,6 @@ def thirds(head_dim: int) -> tuple[int, int, int]:
 
 
 def rest_to_width(head_dim: int) -> tuple[int, int, int]:
-    """Share the head out to three equal axes, and give what is left to the last one."""
+    """Split the head into three equal axes, and give the rest to the last one."""
     side = head_dim // 6 * 2
     return side, side, head_dim - 2 * side
