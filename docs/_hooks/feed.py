@@ -1,4 +1,4 @@
-"""A feed of the findings, for readers who want to know of new ones.
+"""A feed of the findings, for readers who want to follow new ones.
 
 A feed needs absolute addresses, so it is written only if the address of the site is known.
 """

@@ -28,7 +28,7 @@ FIRST_INDEX = {"UV_INDEX": "", "UV_FIND_LINKS": ""}
 def main() -> int:
     """Write the pins and the table of libraries.
 
-    Adapting the kit to the new releases is left to whoever commits them.
+    Adapting the kit to the new releases is left to the committer.
     """
     shipped = [library for library in libraries() if library.is_shipped]
     (torch,) = (library.install for library in shipped if library.name == "torch")

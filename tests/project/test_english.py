@@ -15,7 +15,7 @@ from tests.building import CHECKOUT
 PHRASES = {
     r"hang(s|ing)? on": "depend on",
     r"so (many|much)(?! (as|that|to)\b)": "the name of the parameter",
-    r"(is|are|was|were|be|been) told": "an active verb: report, print, pass",
+    r"(is|are|was|were|be|been) told(?! apart)": "an active verb: report, print, pass",
     r"told of": "reported",
     r"comes? of": "result from",
     r"becomes? of": "happens to",
@@ -46,7 +46,7 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         text = node.value if isinstance(node, ast.Expr) else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            yield node.lineno, " ".join(text.value.split())
+            yield text.lineno, " ".join(text.value.split())
 
 
 def phrases_in(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Adapters: helpers for writing one, what it claims, and how the kit finds it.
+"""Adapters: helpers for writing them, their claims, and finding them by name.
 
 The helpers are for libraries of any framework. Importing this module imports none of them:
 :mod:`posenc_conformance.adapters.torch` and :mod:`posenc_conformance.adapters.jax` hold what only

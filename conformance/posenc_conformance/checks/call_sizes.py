@@ -159,7 +159,7 @@ def _first_of_many(
 
 
 def _of_heads(case: Case, name: str, axis: int | None) -> bool:
-    """Return whether a length belongs to no rows, keys or channels, as far as can be told."""
+    """Return whether a length belongs to no rows, keys or channels that are known."""
     if axis is None:
         return name not in COUNTED
     alone = np.ndim(case.arguments[name]) == 1 and name != "positions"

@@ -1,1 +1,1 @@
-"""The command ``posenc``, one module or package for each thing that it does."""
+"""The command ``posenc``, one module or package per subcommand."""

@@ -1,1 +1,1 @@
-"""What the schemes of one family share."""
+"""Shared code of the schemes of a family."""

@@ -166,7 +166,7 @@ class Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Detect an aborted run, whoever aborted it and whether or not pytest reports it."""
+        """Detect an aborted run, whether or not pytest reports it."""
         try:
             with preventing_exit() if self.alone else nullcontext():
                 result = yield

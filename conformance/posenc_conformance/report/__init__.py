@@ -1,1 +1,1 @@
-"""Telling what a run found: the card, the report, known failures, differences."""
+"""Reporting a run: the card, the report, known failures, differences."""

@@ -1,1 +1,1 @@
-"""The scheme files: reading them, checking them, and what they say as plain data."""
+"""The scheme files: reading them, validating them, and their content as plain data."""

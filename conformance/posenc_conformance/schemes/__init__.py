@@ -1,4 +1,4 @@
-"""What the kit knows of each scheme: one module per scheme, named as its file in the spec.
+"""The kit's knowledge about each scheme: one module per scheme, named as its file in the spec.
 
 Each module is in the package of the scheme's family and defines ``KNOWLEDGE``, which maps the name
 of each call of the scheme to a ``judge.knowledge.CallKnowledge``; its fields are documented there.

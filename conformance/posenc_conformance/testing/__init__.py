@@ -1,1 +1,1 @@
-"""Assertions for tests that stand already: one result, judged as a golden is."""
+"""Assertions for existing tests: one result, judged as a golden is."""

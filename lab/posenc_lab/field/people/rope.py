@@ -724,7 +724,7 @@ def _angles(length: int, dim: int, base: float) -> Tensor:
 
 @right(HalfFunction)
 def rope_of_kept_angles(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Keeps angles by all that they hang on."""
+    """Caches angles under everything that they depend on."""
     length = int(positions.max()) + 1 if len(positions) else 0
     angles = _angles(length, x.shape[-1], base)[positions]
     c, s = angles.cos(), angles.sin()
