@@ -1,1 +1,1 @@
-"""Judging an engine as deployed, with a checkpoint whose attention scores can be read from outside."""
+"""Judging an engine as deployed, by a checkpoint whose scores can be read from outside."""
