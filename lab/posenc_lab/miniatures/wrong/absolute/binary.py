@@ -65,7 +65,7 @@ for _name in ("lsb-zero-one", "msb-zero-one", "lsb-plus-minus-one", "msb-plus-mi
 
 
 class DigitsOfGray(Digits):
-    """Gray's code."""
+    """Digits are those of the Gray code."""
 
     named = "gray-code"
 
@@ -74,7 +74,7 @@ class DigitsOfGray(Digits):
 
 
 class DigitsFromOne(Digits):
-    """Counted from 1; the last position wraps to 0."""
+    """Positions are counted from 1; the last one wraps to 0."""
 
     named = "positions-shifted"
 
@@ -83,7 +83,7 @@ class DigitsFromOne(Digits):
 
 
 class DigitsOfAByte(Digits):
-    """Modulo 256."""
+    """Positions wrap at 256."""
 
     named = "positions-in-a-byte"
     claimed = ("msb-zero-one",)
@@ -93,7 +93,7 @@ class DigitsOfAByte(Digits):
 
 
 class DigitsFromTheLeft(Digits):
-    """Unpacked from 16 bits and cut from the wrong end."""
+    """The leading digits of a 16-bit number are kept, not the trailing ones."""
 
     named = "left-aligned"
     claimed = ("msb-zero-one",)
@@ -104,7 +104,7 @@ class DigitsFromTheLeft(Digits):
 
 
 class DigitsInFloat32(Digits):
-    """Position and power of two divided in float32: digits are lost from 2**24 on."""
+    """Positions are divided by powers of two in float32, which loses digits from 2**24 on."""
 
     dtype = "float64"
     limits: ClassVar[Mapping[str, Any]] = {"max_position": 2**40}
@@ -115,14 +115,14 @@ class DigitsInFloat32(Digits):
 
 
 class DigitsUpTo16(Digits):
-    """Channels from 16 on left at 0."""
+    """Digits from index 16 on are 0."""
 
     def digits(self, position: int, dim: int) -> list[int]:
         return [(position >> k & 1) * (k < 16) for k in range(dim)]
 
 
 class DigitsOfRows(Digits):
-    """Rows numbered, whatever positions are asked for."""
+    """Rows are numbered from 0, ignoring positions."""
 
     claimed = ("lsb-plus-minus-one",)
 
@@ -132,21 +132,21 @@ class DigitsOfRows(Digits):
 
 
 class DigitsOneHot(Digits):
-    """A one at the position's own channel."""
+    """Positions are encoded one-hot."""
 
     def digits(self, position: int, dim: int) -> list[int]:
         return [int(k == position) for k in range(dim)]
 
 
 class DigitsThermometer(Digits):
-    """Ones up to the highest digit."""
+    """All digits up to the highest 1 are 1."""
 
     def digits(self, position: int, dim: int) -> list[int]:
         return [int(k < position.bit_length()) for k in range(dim)]
 
 
 class DigitsScaled(Digits):
-    """Rows divided by sqrt(d)."""
+    """Rows are divided by sqrt(d)."""
 
     claimed = ("msb-plus-minus-one",)
 

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 def _joined(axes: tuple[int, int, int]) -> Any:
-    """A join that puts the axes coordinate (0), frequency (1) and wave (2) into this order."""
+    """Return a join that orders the axes coordinate (0), frequency (1) and wave (2) by ``axes``."""
 
     def join(self: Any, sin: Array, cos: Array, order: str) -> Array:
         both = np.stack([sin, cos], axis=-1)
@@ -58,7 +58,7 @@ class Bands(Mistake, steps=True):
         return np.sin(angles), np.cos(angles)
 
     def join(self, sin: Array, cos: Array, order: str) -> Array:
-        """Sines and cosines of shape [..., coords, frequencies] in their order."""
+        """Join sines and cosines of shape [..., coords, frequencies] in their order."""
         return _joined(ORDERS[order])(self, sin, cos, order)
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
@@ -134,7 +134,7 @@ for _claim in ("paper", "code", "jaxnerf"):
 
 
 class BandsOfPi(Bands):
-    """π for 2π, which is the same as to begin at 2^-1."""
+    """The factor is π instead of 2π, as if frequencies started at 2^-1."""
 
     named = "factor-wrong"
     claimed = ("nerfstudio",)
@@ -144,7 +144,7 @@ class BandsOfPi(Bands):
 
 
 class BandsFromTwo(Bands):
-    """Frequencies that start at 2^1."""
+    """Frequencies start at 2^1."""
 
     named = "frequencies-shifted"
 
@@ -153,7 +153,7 @@ class BandsFromTwo(Bands):
 
 
 class BandsHarmonic(Bands):
-    """Frequencies 1, 2, 3, …"""
+    """Frequencies are linear: 1, 2, 3, …"""
 
     named = "linear-frequencies"
     claimed = ("paper",)
@@ -163,7 +163,7 @@ class BandsHarmonic(Bands):
 
 
 class BandsOfTwoPi(Bands):
-    """2π for π."""
+    """The factor is 2π instead of π."""
 
     named = "factor-wrong"
     claimed = ("paper",)
@@ -173,7 +173,7 @@ class BandsOfTwoPi(Bands):
 
 
 class BandsOfFloat16Coordinates(Bands):
-    """Coordinates held in float16, behind a float32 result."""
+    """Coordinates are held in float16 for a float32 result."""
 
     named = "low-precision-angles"
     claimed = ("paper",)
@@ -183,14 +183,14 @@ class BandsOfFloat16Coordinates(Bands):
 
 
 class BandsSquared(Bands):
-    """Powers of four."""
+    """Frequencies are powers of 4."""
 
     def octaves(self, count: int) -> Array:
         return 4.0 ** np.arange(count)
 
 
 class BandsFalling(Bands):
-    """Frequencies from the highest to the lowest."""
+    """Frequencies run from the highest to the lowest."""
 
     claimed = ("paper",)
 
@@ -199,42 +199,42 @@ class BandsFalling(Bands):
 
 
 class BandsWithoutInput(Bands):
-    """Sines and cosines only, where the input is claimed."""
+    """The input is missing from the result."""
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
         return [waves]
 
 
 class BandsWithInputLast(Bands):
-    """The input after everything else."""
+    """The input comes last."""
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
         return [waves, x]
 
 
 class BandsWithScaledInput(Bands):
-    """π on the input, too."""
+    """The input is multiplied by π too."""
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
         return [x * np.float32(np.pi), waves]
 
 
 class BandsWithRoundedInput(Bands):
-    """The input through bfloat16."""
+    """The input is rounded to bfloat16."""
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
         return [narrow(x, "bfloat16"), waves]
 
 
 class BandsWrapped(Bands):
-    """Coordinates wrapped into [-1, 1), which π forgives and the code does not."""
+    """Coordinates are wrapped into [-1, 1), which is harmless for the factor π but not for 1."""
 
     def angles(self, x: Array, octaves: Array) -> Array:
         return super().angles((x + 1) % 2 - 1, octaves)
 
 
 class BandsClipped(Bands):
-    """Coordinates cut off at the unit cube."""
+    """Coordinates are clipped to [-1, 1]."""
 
     claimed = ("paper",)
 
@@ -250,7 +250,7 @@ class BandsOfThreeCoordinates(Bands):
 
 
 class BandsUpTo2To12(Bands):
-    """Frequencies that stop doubling."""
+    """Frequencies stop doubling at 2^12."""
 
     claimed = ("paper",)
 
@@ -259,7 +259,7 @@ class BandsUpTo2To12(Bands):
 
 
 class BandsWrongFromRow256(Bands):
-    """Points from 256 on are left without features, as by a kernel launched for one block."""
+    """Features of points from index 256 on are 0, as by a kernel launched for one block."""
 
     claimed = ("paper",)
 
@@ -271,14 +271,14 @@ class BandsWrongFromRow256(Bands):
 
 
 class BandsFlatten(Bands):
-    """All points in one axis, whatever axes they came in."""
+    """Leading axes are flattened into one."""
 
     def answer(self, x: Array, num_frequencies: int, **conventions: Any) -> Array:
         return super().answer(x.reshape(-1, x.shape[-1]), num_frequencies, **conventions)
 
 
 class BandsScaleTheInput(Bands):
-    """The caller's own points multiplied by π in place."""
+    """The caller's points are multiplied by π in place."""
 
     claimed = ("paper",)
 
@@ -361,7 +361,7 @@ for _claim in ("paper", "code"):
 
 
 class ProjectedWithHalfATurn(Projected):
-    """π for 2π."""
+    """The factor is π instead of 2π."""
 
     named = "turn-left-out"
 
@@ -370,7 +370,7 @@ class ProjectedWithHalfATurn(Projected):
 
 
 class ProjectedTransposed(Projected):
-    """b with features in columns; the claim is for as many features as coordinates."""
+    """b is transposed; the claim covers only as many features as coordinates."""
 
     named = "gaussian-transposed"
     limits: ClassVar = {"coords": 3, "features": 3}
@@ -380,7 +380,7 @@ class ProjectedTransposed(Projected):
 
 
 class ProjectedFromFloat16(Projected):
-    """Points and directions cast to float16 for the product, behind a float32 result."""
+    """Points and directions are cast to float16 for the product and a float32 result."""
 
     named = "low-precision-projections"
     claimed = ("paper",)
@@ -390,14 +390,14 @@ class ProjectedFromFloat16(Projected):
 
 
 class ProjectedSinesOnly(Projected):
-    """Sines in both halves."""
+    """Both halves are sines."""
 
     def waves(self, cos: Array, sin: Array, waves: str) -> list[Array]:
         return [sin, sin]
 
 
 class ProjectedWithoutTheLastCoordinate(Projected):
-    """The last of several coordinates left out."""
+    """The last of several coordinates is ignored."""
 
     def turns(self, x: Array, b: Array) -> Array:
         if x.shape[-1] == 1:
@@ -406,7 +406,7 @@ class ProjectedWithoutTheLastCoordinate(Projected):
 
 
 class ProjectedToTheUnitSquare(Projected):
-    """Points mapped to [-1, 1] first, as SAM's are."""
+    """Points are mapped to [-1, 1] first, as in SAM."""
 
     def turns(self, x: Array, b: Array) -> Array:
         return super().turns(2 * x - 1, b)
@@ -422,7 +422,7 @@ class ProjectedRectified(Projected):
 
 
 class ProjectedFromFeature128(Projected):
-    """Features from 128 on repeat the first ones."""
+    """Features from index 128 on repeat the first ones."""
 
     claimed = ("paper",)
 
@@ -431,7 +431,7 @@ class ProjectedFromFeature128(Projected):
 
 
 class ProjectedByTheFirstB(Projected):
-    """Directions kept by their shape, whatever they hold."""
+    """b is cached by its shape, ignoring its values."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -441,7 +441,7 @@ class ProjectedByTheFirstB(Projected):
 
 
 class ProjectedOfOneBatch(Projected):
-    """Leading axes beyond the first are lost."""
+    """Leading axes are flattened into one."""
 
     claimed = ("paper",)
 

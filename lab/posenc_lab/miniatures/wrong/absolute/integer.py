@@ -28,7 +28,7 @@ class Counting(Mistake, steps=True):
 
 
 class CountingFromOne(Counting):
-    """The first position is 1."""
+    """Positions are counted from 1."""
 
     named = "positions-shifted"
 
@@ -37,7 +37,7 @@ class CountingFromOne(Counting):
 
 
 class CountingFromMinusThree(Counting):
-    """Shifted the other way, by more."""
+    """Positions are counted from -3."""
 
     named = "positions-shifted"
 
@@ -46,7 +46,7 @@ class CountingFromMinusThree(Counting):
 
 
 class CountingRows(Counting):
-    """The row's number for the position."""
+    """Rows are numbered from 0, ignoring positions."""
 
     named = "row-numbers"
 
@@ -55,7 +55,7 @@ class CountingRows(Counting):
 
 
 class CountingChannels(Counting):
-    """The range runs along the wrong axis."""
+    """Channels are numbered, not positions."""
 
     named = "channel-numbers"
 
@@ -64,7 +64,7 @@ class CountingChannels(Counting):
 
 
 class CountingToOne(Counting):
-    """Divided by the largest position."""
+    """Positions are divided by the largest one."""
 
     named = "normalized-after-all"
 
@@ -73,7 +73,7 @@ class CountingToOne(Counting):
 
 
 class CountingByLength(Counting):
-    """Divided by the number of positions."""
+    """Positions are divided by their number."""
 
     named = "normalized-after-all"
 
@@ -82,7 +82,7 @@ class CountingByLength(Counting):
 
 
 class CountingInBfloat16(Counting):
-    """Positions in bfloat16, behind a float32 result."""
+    """Positions are held in bfloat16 for a float32 result."""
 
     named = "narrow-positions"
 
@@ -91,7 +91,7 @@ class CountingInBfloat16(Counting):
 
 
 class CountingInFloat16(Counting):
-    """Positions in float16, behind a float64 result."""
+    """Positions are held in float16 for a float64 result."""
 
     named = "narrow-positions"
     dtype = "float64"
@@ -101,7 +101,7 @@ class CountingInFloat16(Counting):
 
 
 class CountingInAByte(Counting):
-    """Positions modulo 256."""
+    """Positions wrap at 256."""
 
     named = "positions-wrapped"
 
@@ -129,42 +129,42 @@ class CountingInInt32(Counting):
 
 
 class CountingBackwards(Counting):
-    """The sign turned."""
+    """Positions are negated."""
 
     def finish(self, table: Array) -> Array:
         return -table
 
 
 class CountingOnceTooFew(Counting):
-    """The last channel left at 0."""
+    """The last channel is 0."""
 
     def row(self, dim: int) -> Array:
         return (np.arange(dim) < dim - 1).astype(np.float64)
 
 
 class CountingUpTo256Channels(Counting):
-    """Channels from 256 on left at 0."""
+    """Channels from index 256 on are 0."""
 
     def row(self, dim: int) -> Array:
         return (np.arange(dim) < 256).astype(np.float64)
 
 
 class CountingUpTo2048(Counting):
-    """Positions that stop growing at 2,048."""
+    """Positions are clamped at 2,048."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, 2048)
 
 
 class CountingSorted(Counting):
-    """Positions put in order first."""
+    """Positions are sorted first."""
 
     def places(self, positions: Array) -> Array:
         return np.sort(positions)
 
 
 class CountingOnce(Counting):
-    """The first answer given again for as many positions."""
+    """Results are cached by shape and dtype, ignoring positions."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}

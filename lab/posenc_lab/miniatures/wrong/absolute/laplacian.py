@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Solved(Mistake, steps=True):
-    """Dot products by eigenvectors, in steps."""
+    """Dot products of eigenvector encodings, in steps."""
 
     call = "laplacian"
     claimed = ("dropped",)
@@ -42,20 +42,20 @@ class Solved(Mistake, steps=True):
 
 
 def unsymmetric(self: Solved, matrix: Array) -> tuple[Array, Array]:
-    """The solver that released code calls."""
+    """Solve with the unsymmetric ``np.linalg.eig``, as released code does."""
     values, vectors = np.linalg.eig(matrix)
     order = np.real(values).argsort(kind="stable")
     return np.real(values[order]), np.real(vectors[:, order])
 
 
 def once(self: Solved, values: Array, vectors: Array, count: int) -> Array:
-    """One eigenvector for each eigenvalue."""
+    """Return only one eigenvector per eigenvalue."""
     kept = [each for each in range(1, count + 1) if values[each] - values[each - 1] > 1e-9]
     return vectors[:, kept]
 
 
 def with_degrees_of_1(self: Solved, weights: Array) -> Array:
-    """As for plain graphs, where a degree below 1 is 0."""
+    """Return the Laplacian with degrees of at least 1, as in code for unweighted graphs."""
     share = np.maximum(weights.sum(axis=1), 1) ** -0.5
     return np.eye(len(weights)) - share[:, None] * weights * share
 

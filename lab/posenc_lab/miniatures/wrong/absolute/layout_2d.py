@@ -1,4 +1,4 @@
-"""Wrong implementations: embeddings of boxes, and a bias by their distance."""
+"""Wrong implementations: embeddings of bounding boxes, and a bias by their distance."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 from posenc_lab.miniatures.wrong.bias.t5_bias import Buckets
 
 BUCKETS = Buckets()
-"""T5's rule, right in every step."""
+"""T5's rule with every step right."""
 
 
 class Placed(Mistake, steps=True):
-    """Embeddings of boxes, in steps."""
+    """Embeddings of bounding boxes, in steps."""
 
     call = "layout_embedding"
     claimed = ("v2",)
@@ -61,7 +61,7 @@ class Placed(Mistake, steps=True):
 
 
 def magnitudes(self: Placed, height: Array, width: Array, clipped: bool) -> Any:
-    """Sizes without a sign where they are clipped."""
+    """Return absolute sizes where negative ones should be clipped to 0."""
     return (abs(height), abs(width)) if clipped else (height, width)
 
 
@@ -142,14 +142,14 @@ for _name, _named, _claims, _given in _STEPS:
 
 
 class PlacedByTheFirstWord(Placed):
-    """The first word's box for all."""
+    """The first word's box is used for all."""
 
     def edges(self, bbox: Array) -> Array:
         return np.broadcast_to(bbox[:1], bbox.shape)
 
 
 class Apart(Mistake, steps=True):
-    """The bias, in steps."""
+    """The bias by distances of edges, in steps."""
 
     call = "layout_bias"
     claimed = ("v2",)

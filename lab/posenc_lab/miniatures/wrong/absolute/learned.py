@@ -10,7 +10,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Lookup(Mistake, steps=True):
-    """A row of the table, in steps."""
+    """A table lookup, in steps."""
 
     call = "learned"
     claimed = ("plain",)
@@ -38,7 +38,7 @@ class Lookup(Mistake, steps=True):
 
 
 class LookupAsInOpt(Lookup):
-    """Two rows skipped where none should be."""
+    """Two rows are skipped, as in OPT, where none should be."""
 
     named = "offset-swapped"
 
@@ -47,7 +47,7 @@ class LookupAsInOpt(Lookup):
 
 
 class LookupWithoutTheTwo(Lookup):
-    """The two rows of OPT and BART not skipped."""
+    """The first two rows, which OPT and BART skip, are not skipped."""
 
     named = "offset-swapped"
     claimed = ("two",)
@@ -57,7 +57,7 @@ class LookupWithoutTheTwo(Lookup):
 
 
 class LookupWithoutPadding(Lookup):
-    """Rows counted from 0 although those up to the padding's belong to no position."""
+    """Rows are counted from 0 although no position has a row up to that of the padding."""
 
     named = "offset-swapped"
     claimed = ("after-padding",)
@@ -67,7 +67,7 @@ class LookupWithoutPadding(Lookup):
 
 
 class LookupOfPaddingOne(Lookup):
-    """The padding index always taken for 1."""
+    """padding_idx is always 1."""
 
     named = "offset-swapped"
     claimed = ("after-padding",)
@@ -77,7 +77,7 @@ class LookupOfPaddingOne(Lookup):
 
 
 class LookupOfThePaddingItself(Lookup):
-    """padding_idx instead of padding_idx + 1."""
+    """The offset is padding_idx instead of padding_idx + 1."""
 
     named = "rows-shifted"
     claimed = ("after-padding",)
@@ -87,7 +87,7 @@ class LookupOfThePaddingItself(Lookup):
 
 
 class LookupFromTheEnd(Lookup):
-    """One row too early; position 0 reads the last row, without a word."""
+    """Rows are one too early; position 0 silently reads the last row."""
 
     named = "rows-shifted"
 
@@ -96,7 +96,7 @@ class LookupFromTheEnd(Lookup):
 
 
 class LookupOfRows(Lookup):
-    """The first rows, however positions are numbered."""
+    """The first rows are read, ignoring positions."""
 
     named = "row-numbers"
 
@@ -105,7 +105,7 @@ class LookupOfRows(Lookup):
 
 
 class LookupScaled(Lookup):
-    """Times sqrt(dim), like a token's embedding."""
+    """Rows are multiplied by sqrt(dim), like token embeddings."""
 
     named = "rows-scaled"
     claimed = ("two",)
@@ -115,7 +115,7 @@ class LookupScaled(Lookup):
 
 
 class LookupOfPadding(Lookup):
-    """Position 0 taken for padding."""
+    """Position 0 is zeroed, as if it were padding."""
 
     named = "padding-row-zeroed"
 
@@ -124,7 +124,7 @@ class LookupOfPadding(Lookup):
 
 
 class LookupInBfloat16(Lookup):
-    """The table in bfloat16 behind a float32 result."""
+    """The table is held in bfloat16 for a float32 result."""
 
     named = "table-rounded"
 
@@ -133,7 +133,7 @@ class LookupInBfloat16(Lookup):
 
 
 class LookupInFloat16(Lookup):
-    """The table in float16 behind a float64 result."""
+    """The table is held in float16 for a float64 result."""
 
     named = "table-rounded"
     claimed = ("two",)
@@ -151,35 +151,35 @@ class LookupInInt16(Lookup):
 
 
 class LookupUpTo512(Lookup):
-    """Positions clamped to the first 512, without a word."""
+    """Positions are silently clamped to the first 512."""
 
     def index(self, positions: Array, first: int) -> Array:
         return np.minimum(positions, 511) + first
 
 
 class LookupOf768Channels(Lookup):
-    """Channels from 768 on left at 0."""
+    """Channels from index 768 on are 0."""
 
     def finish(self, rows: Array, positions: Array) -> Array:
         return rows * (np.arange(rows.shape[1]) < 768)
 
 
 class LookupReversed(Lookup):
-    """Rows in reverse order."""
+    """Rows are in reverse order."""
 
     def finish(self, rows: Array, positions: Array) -> Array:
         return rows[::-1]
 
 
 class LookupNormalised(Lookup):
-    """Rows of length 1."""
+    """Rows are normalised to length 1."""
 
     def finish(self, rows: Array, positions: Array) -> Array:
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 class LookupInTheFirstTable(Lookup):
-    """The first table met of each shape serves for all."""
+    """The table is cached by its shape, ignoring its values."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], Array] = {}
@@ -189,7 +189,7 @@ class LookupInTheFirstTable(Lookup):
 
 
 def keys(x: float, a: float) -> float:
-    """Keys' kernel."""
+    """Return Keys' cubic kernel at ``x``."""
     x = abs(x)
     if x <= 1:
         return (a + 2) * x**3 - (a + 3) * x**2 + 1
@@ -197,7 +197,7 @@ def keys(x: float, a: float) -> float:
 
 
 class Resize(Mistake, steps=True):
-    """Weights of each axis from a kernel, in steps."""
+    """Separable resampling with a kernel, in steps."""
 
     call = "learned_grid"
     claimed = ("vit",)
@@ -276,7 +276,7 @@ for _claimed, _given in (
 
 
 class ResizeBilinear(Resize):
-    """Straight lines at centres."""
+    """Interpolation is bilinear between cell centres."""
 
     named = "other-kernel"
 
@@ -286,7 +286,7 @@ class ResizeBilinear(Resize):
 
 
 class ResizeNearest(Resize):
-    """The nearest cell."""
+    """Each new cell copies the nearest old one."""
 
     named = "other-kernel"
     claimed = ("timm",)
@@ -296,7 +296,7 @@ class ResizeNearest(Resize):
 
 
 class ResizeCatmullRom(Resize):
-    """The kernel of Pillow and JAX without their filter."""
+    """The kernel is that of Pillow and JAX without their antialiasing."""
 
     named = "other-kernel"
     claimed = ("siglip",)
@@ -311,7 +311,7 @@ class ResizeCatmullRom(Resize):
 
 
 class ResizeCubicCorners(Resize):
-    """Bicubic with align_corners."""
+    """Interpolation is bicubic with align_corners."""
 
     named = "other-kernel"
 
@@ -325,9 +325,9 @@ class ResizeCubicCorners(Resize):
 
 
 class ResizeByQuotient(Resize):
-    """As many cells as the old size times the quotient of the sizes, which rounds one of them away.
+    """The new size is int(old size * quotient of sizes), which can round one cell away.
 
-    DINOv2 had 60 rows of 61 so. The last one is repeated.
+    DINOv2 got 60 rows instead of 61 this way. The last one is repeated.
     """
 
     def weights(self, grid: int, size: int, resampling: str) -> Array:
@@ -336,7 +336,7 @@ class ResizeByQuotient(Resize):
 
 
 class ResizeOneRow(Resize):
-    """The grid as a single row of cells."""
+    """The grid is resampled as a single row of cells."""
 
     named = "grid-flattened"
 
@@ -346,7 +346,7 @@ class ResizeOneRow(Resize):
 
 
 class ResizeByColumns(Resize):
-    """The table read column by column."""
+    """The table is read column by column."""
 
     named = "grid-transposed"
 
@@ -355,7 +355,7 @@ class ResizeByColumns(Resize):
 
 
 class ResizeIntoColumns(Resize):
-    """The result written column by column."""
+    """The result is written column by column."""
 
     named = "grid-transposed"
     claimed = ("deit",)
@@ -366,7 +366,7 @@ class ResizeIntoColumns(Resize):
 
 
 class ResizeWidthFirst(Resize):
-    """Width and height exchanged."""
+    """Width and height are exchanged."""
 
     named = "grid-transposed"
     claimed = ("timm",)
@@ -376,7 +376,7 @@ class ResizeWidthFirst(Resize):
 
 
 class ResizeClassLast(Resize):
-    """The class token's row at the end."""
+    """The class token's row comes last."""
 
     named = "class-rows-misplaced"
     claimed = ("vit-jax",)
@@ -386,7 +386,7 @@ class ResizeClassLast(Resize):
 
 
 class ResizeClassLost(Resize):
-    """Zeros for class tokens, as in sine tables."""
+    """Rows of class tokens are zeros, as in sinusoidal tables."""
 
     named = "class-rows-misplaced"
     claimed = ("deit",)
@@ -396,7 +396,7 @@ class ResizeClassLost(Resize):
 
 
 class ResizeInBfloat16(Resize):
-    """Table and result in bfloat16 behind a float32 result."""
+    """Table and interpolation are in bfloat16 for a float32 result."""
 
     named = "interpolated-narrowly"
 
@@ -408,7 +408,7 @@ class ResizeInBfloat16(Resize):
 
 
 class ResizeInFloat16(Resize):
-    """The result in float16 behind a float64 result."""
+    """New cells are rounded to float16 for a float64 result."""
 
     named = "interpolated-narrowly"
     claimed = ("dinov2",)
@@ -419,14 +419,14 @@ class ResizeInFloat16(Resize):
 
 
 class ResizeNarrowWeights(Resize):
-    """Weights in bfloat16."""
+    """Weights are rounded to bfloat16."""
 
     def weights(self, grid: int, size: int, resampling: str) -> Array:
         return narrow(super().weights(grid, size, resampling), "bfloat16")
 
 
 class ResizeInFloat32(Resize):
-    """Weights in float32 behind a float64 result."""
+    """Weights are in float32 for a float64 result."""
 
     claimed = ("siglip",)
     dtype = "float64"
@@ -436,7 +436,7 @@ class ResizeInFloat32(Resize):
 
 
 class ResizeBlackOutside(Resize):
-    """Zeros outside the grid, not its edge."""
+    """The grid is padded with zeros, not with its edge."""
 
     claimed = ("deit",)
 
@@ -446,14 +446,14 @@ class ResizeBlackOutside(Resize):
 
 
 class ResizeClassToo(Resize):
-    """The class token's row resampled along with the first row of cells."""
+    """The class token's row is averaged with the first new cell."""
 
     def finish(self, first: Array, cells: Array) -> Array:
         return np.concatenate([(first + cells[:1]) / 2, cells])
 
 
 class ResizeResamplesItsOwnSize(Resize):
-    """A tenth of a cell added, and all of it moved, where nothing should be."""
+    """A grid that keeps its size is resampled too, with DINOv2's offset of 0.1."""
 
     claimed = ("dinov2",)
 
@@ -462,7 +462,7 @@ class ResizeResamplesItsOwnSize(Resize):
 
 
 class ResizeLosesTheClassToken(Resize):
-    """No class token where there is nothing to resample."""
+    """The class token's row is 0 if the grid keeps its size."""
 
     claimed = ("dinov2",)
 
@@ -477,7 +477,7 @@ class ResizeLosesTheClassToken(Resize):
 
 
 class ResizeAtMost16(Resize):
-    """New cells from the 17th of an axis on left at 0."""
+    """New cells from index 16 of an axis on are 0."""
 
     claimed = ("vit-jax",)
 
@@ -486,7 +486,7 @@ class ResizeAtMost16(Resize):
 
 
 class ResizeAtMost512(Resize):
-    """Channels from 512 on left at 0."""
+    """Channels from index 512 on are 0."""
 
     claimed = ("timm",)
 
@@ -495,7 +495,7 @@ class ResizeAtMost512(Resize):
 
 
 class ResizeNeverShrinks(Resize):
-    """The old grid cut, where the new one is smaller."""
+    """The old grid is cropped if the new one is smaller."""
 
     claimed = ("siglip",)
 
@@ -504,7 +504,7 @@ class ResizeNeverShrinks(Resize):
 
 
 class ResizeOnce(Resize):
-    """The first answer given again for all tables that fit its size."""
+    """Results are cached by height and width, ignoring the table's values."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, int], Array] = {}
@@ -520,7 +520,7 @@ class ResizeOnce(Resize):
 
 
 class ResizeInPlace(Resize):
-    """The table of the caller scaled on the way."""
+    """The caller's table is doubled in place."""
 
     limits: ClassVar[Mapping[str, Any]] = {"dim": 2}
 
@@ -531,7 +531,7 @@ class ResizeInPlace(Resize):
 
 
 class ResizeRectangle(Mistake, steps=True):
-    """Grids that may be no squares, in steps; only the weights are those of squares."""
+    """Rectangular source grids, in steps; only the weights are those of Resize."""
 
     call = "learned_grid"
     claimed = ("vit", "timm")
@@ -564,7 +564,7 @@ class ResizeRectangle(Mistake, steps=True):
         return np.concatenate([table[:class_tokens], new.astype(table.dtype)])
 
     def source(self, cells: int, height: int, width: int) -> tuple[int, int]:
-        """Height and width of the table's grid."""
+        """Return height and width of the table's grid."""
         return height, width
 
     def stays(self, cells: int, height: int, width: int) -> bool:
@@ -572,7 +572,7 @@ class ResizeRectangle(Mistake, steps=True):
 
 
 class ResizeRectangleAsSquare(ResizeRectangle):
-    """A square wherever there are as many cells as in one."""
+    """The source grid is taken as a square if its number of cells allows it."""
 
     named = "rectangle-misread"
 
@@ -582,7 +582,7 @@ class ResizeRectangleAsSquare(ResizeRectangle):
 
 
 class ResizeRectangleOnItsSide(ResizeRectangle):
-    """Height and width of the table's grid exchanged."""
+    """Height and width of the table's grid are exchanged."""
 
     named = "rectangle-misread"
 
@@ -591,7 +591,7 @@ class ResizeRectangleOnItsSide(ResizeRectangle):
 
 
 class ResizeRectangleOfAsMany(ResizeRectangle):
-    """A table that has as many cells as the new grid, which is a square, kept."""
+    """A table is returned unchanged if the new grid is a square with as many cells."""
 
     named = "rectangle-misread"
 

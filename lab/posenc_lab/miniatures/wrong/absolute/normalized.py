@@ -6,7 +6,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, narrow
 
 
 class Part(Mistake, steps=True):
-    """The position as a part of the length, in steps."""
+    """The position as a fraction of the last one, in steps."""
 
     call = "normalized"
     claimed = ("textbook",)
@@ -25,7 +25,7 @@ class Part(Mistake, steps=True):
 
 
 class PartOfTheLength(Part):
-    """p/L."""
+    """Positions are divided by the length: p/L."""
 
     named = "divided-by-length"
 
@@ -34,7 +34,7 @@ class PartOfTheLength(Part):
 
 
 class PartFromOne(Part):
-    """(p+1)/L."""
+    """Positions are counted from 1 and divided by the length: (p+1)/L."""
 
     named = "counted-from-one"
 
@@ -43,7 +43,7 @@ class PartFromOne(Part):
 
 
 class PartMiddles(Part):
-    """(p+1/2)/L."""
+    """Positions are cell centres: (p+1/2)/L."""
 
     named = "half-steps"
 
@@ -52,7 +52,7 @@ class PartMiddles(Part):
 
 
 class PartBothSigns(Part):
-    """From -1 to 1."""
+    """The range is -1 to 1."""
 
     named = "symmetric-range"
 
@@ -61,7 +61,7 @@ class PartBothSigns(Part):
 
 
 class PartForgotten(Part):
-    """The positions themselves."""
+    """Positions are not normalised."""
 
     named = "unnormalized"
 
@@ -70,7 +70,7 @@ class PartForgotten(Part):
 
 
 class PartReversed(Part):
-    """From 1 to 0."""
+    """Positions run from 1 to 0."""
 
     named = "reversed"
 
@@ -79,7 +79,7 @@ class PartReversed(Part):
 
 
 class PartInBfloat16(Part):
-    """Positions and quotients in bfloat16, behind a float32 result."""
+    """Positions and quotients are in bfloat16 for a float32 result."""
 
     named = "narrow-positions"
 
@@ -88,7 +88,7 @@ class PartInBfloat16(Part):
 
 
 class PartInFloat16(Part):
-    """Quotients in float16, behind a float64 result."""
+    """Quotients are in float16 for a float64 result."""
 
     named = "narrow-positions"
     dtype = "float64"
@@ -98,42 +98,42 @@ class PartInFloat16(Part):
 
 
 class PartOfInt16(Part):
-    """Positions that wrap at 32,768."""
+    """Positions wrap at 32,768."""
 
     def column(self, places: Array, length: int) -> Array:
         return places.astype(np.int64).astype(np.int16) / (length - 1)
 
 
 class PartOfAtMost512(Part):
-    """A table for 512 positions, stretched no further."""
+    """Positions and length are clamped to a table of 512."""
 
     def column(self, places: Array, length: int) -> Array:
         return np.minimum(places, 511) / (min(length, 512) - 1)
 
 
 class PartOfAFixedLength(Part):
-    """Always of a length of 9, the smallest that is asked for first."""
+    """The length is always 9, the smallest that is tested first."""
 
     def column(self, places: Array, length: int) -> Array:
         return places / 8
 
 
 class PartOfOneChannel(Part):
-    """The other channels left at 0."""
+    """All channels but the first are 0."""
 
     def finish(self, table: Array) -> Array:
         return table * (np.arange(table.shape[1]) < 1)
 
 
 class PartSquared(Part):
-    """A square that agrees with the truth at both ends."""
+    """Positions are squared, which is right at both ends."""
 
     def finish(self, table: Array) -> Array:
         return table**2
 
 
 class PartOfTheFirstLength(Part):
-    """The length met first serves for all."""
+    """The length of the first call is used for all."""
 
     kept = 0
 
@@ -143,7 +143,7 @@ class PartOfTheFirstLength(Part):
 
 
 class PartLent(Part):
-    """One table per size, which the caller can overwrite."""
+    """Results are the cached table itself."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, int, str], Array] = {}

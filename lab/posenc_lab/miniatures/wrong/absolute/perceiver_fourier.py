@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Spread(Mistake, steps=True):
-    """Perceiver's features, in steps."""
+    """Perceiver's Fourier features, in steps."""
 
     call = "perceiver_fourier"
     claimed = ("perceiver",)
@@ -53,7 +53,7 @@ class Spread(Mistake, steps=True):
         return np.sin(angles), np.cos(angles)
 
     def join(self, waves: Array) -> Array:
-        """Waves of shape [..., wave, coords, bands] in one axis."""
+        """Join waves of shape [..., wave, coords, bands] in one axis."""
         return waves.reshape(*waves.shape[:-3], -1)
 
     def with_position(self, copies: list[Array], waves: Array) -> list[Array]:
@@ -61,7 +61,7 @@ class Spread(Mistake, steps=True):
 
 
 def _joined(axes: tuple[int, int, int]) -> Any:
-    """A join that puts the axes wave (0), coordinate (1) and band (2) into this order."""
+    """Return a join that orders the axes wave (0), coordinate (1) and band (2) by ``axes``."""
 
     def join(self: Any, waves: Array) -> Array:
         lead = waves.ndim - 3
@@ -210,7 +210,7 @@ for _name, _named, _steps in (
 
 
 class Grid(Mistake, steps=True):
-    """Places of a grid, in steps."""
+    """Coordinates of grid points, in steps."""
 
     call = "perceiver_positions"
     claimed = ("ends",)

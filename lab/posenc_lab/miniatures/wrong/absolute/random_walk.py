@@ -55,7 +55,7 @@ class Walked(Mistake, steps=True):
 
 
 def staying(self: Walked, weights: Array) -> Array:
-    """Nodes without edges have one to themselves."""
+    """Add self-loops to isolated nodes."""
     return weights + np.diag((weights.sum(axis=1) + weights.sum(axis=0) == 0).astype(float))
 
 

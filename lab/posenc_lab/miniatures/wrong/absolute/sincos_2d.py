@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 class GridWaves(Mistake, steps=True):
-    """Angles of rows and columns, each turned into half of the channels, in steps."""
+    """Sines and cosines of rows and of columns, half of the channels each, in steps."""
 
     call = "sincos_2d"
     claimed = ("mae",)
@@ -169,7 +169,7 @@ for _claim in ALL:
 
 
 class GridMaeOverOneLess(GridWaves):
-    """The exponent of big_vision for that of MAE."""
+    """Exponents are divided by d/4 - 1, as in big_vision, not by MAE's d/4."""
 
     named = "denominator-swapped"
     limits: ClassVar[dict[str, Any]] = {"dim": (8, 12, 16, 64, 192)}
@@ -179,7 +179,7 @@ class GridMaeOverOneLess(GridWaves):
 
 
 class GridBigVisionOverAll(GridWaves):
-    """The exponent of MAE for that of big_vision."""
+    """Exponents are divided by d/4, as in MAE, not by big_vision's d/4 - 1."""
 
     named = "denominator-swapped"
     claimed = ("big-vision",)
@@ -189,7 +189,7 @@ class GridBigVisionOverAll(GridWaves):
 
 
 class GridOfAStepRoundedDown(GridWaves):
-    """-log(base) / dim // 2, read from left to right."""
+    """-log(base) / dim // 2 is evaluated from left to right and rounded down."""
 
     named = "step-rounded-down"
     claimed = ("detr",)
@@ -199,7 +199,7 @@ class GridOfAStepRoundedDown(GridWaves):
 
 
 class GridDeformableAsDetr(GridWaves):
-    """The end of each cell for its middle."""
+    """Coordinates are the ends of cells, not their centres."""
 
     named = "coordinates-swapped"
     claimed = ("deformable-detr",)
@@ -209,7 +209,7 @@ class GridDeformableAsDetr(GridWaves):
 
 
 class GridDeformableByTheLongerSide(GridWaves):
-    """Both coordinates divided by the longer side."""
+    """Both coordinates are divided by the longer side."""
 
     claimed = ("deformable-detr",)
 
@@ -220,7 +220,7 @@ class GridDeformableByTheLongerSide(GridWaves):
 
 
 class GridDetrFromZero(GridWaves):
-    """Normalized coordinates counted from 0."""
+    """Normalized coordinates are counted from 0."""
 
     named = "positions-shifted"
     claimed = ("detr",)
@@ -230,7 +230,7 @@ class GridDetrFromZero(GridWaves):
 
 
 class GridDetrByIndex(GridWaves):
-    """DETR without normalization."""
+    """Coordinates are not normalized."""
 
     named = "coordinates-swapped"
     claimed = ("detr",)
@@ -240,7 +240,7 @@ class GridDetrByIndex(GridWaves):
 
 
 class GridDetrWithoutEpsilon(GridWaves):
-    """Nothing added to the number of rows or columns; seen in float64."""
+    """No epsilon is added to the number of rows or columns, which shows in float64."""
 
     named = "epsilon-left-out"
     claimed = ("detr",)
@@ -251,7 +251,7 @@ class GridDetrWithoutEpsilon(GridWaves):
 
 
 class GridDetrByTheLongerSide(GridWaves):
-    """Both coordinates divided by the longer side, so that cells stay squares."""
+    """Both coordinates are divided by the longer side, which keeps cells square."""
 
     claimed = ("detr",)
 
@@ -262,7 +262,7 @@ class GridDetrByTheLongerSide(GridWaves):
 
 
 class GridOfTheDiagonal(GridWaves):
-    """The same coordinate for both axes."""
+    """Both halves encode the same coordinate."""
 
     def mesh(self, rows: Array, columns: Array, row_first: bool) -> Array:
         half = super().mesh(rows, columns, row_first)[:, : rows.shape[1]]
@@ -270,7 +270,7 @@ class GridOfTheDiagonal(GridWaves):
 
 
 class GridSquareOnly(GridWaves):
-    """The square root of the number of cells for both sides."""
+    """Both sides are the square root of the number of cells."""
 
     def answer(self, height: int, width: int, dim: int, **rest: Any) -> Array:
         side = int((height * width) ** 0.5)
@@ -278,7 +278,7 @@ class GridSquareOnly(GridWaves):
 
 
 class GridUpsideDown(GridWaves):
-    """Rows counted from the bottom."""
+    """Rows are counted from the bottom."""
 
     claimed = ("row-first",)
 
@@ -287,14 +287,14 @@ class GridUpsideDown(GridWaves):
 
 
 class GridWithClassToken(GridWaves):
-    """A row of zeros for the class token before all cells."""
+    """A row of zeros for the class token comes first."""
 
     def finish(self, grid: Array, height: int, width: int) -> Array:
         return np.vstack([0 * grid[:1], grid])
 
 
 class GridOfThreeAxes(GridWaves):
-    """[height, width, dim], not flattened."""
+    """The result is [height, width, dim], not flattened."""
 
     claimed = ("big-vision",)
 
@@ -303,14 +303,14 @@ class GridOfThreeAxes(GridWaves):
 
 
 class GridSinesOnly(GridWaves):
-    """Sines in the place of cosines."""
+    """Cosines are replaced by sines."""
 
     def waves(self, angles: Array, interleaved: bool) -> Array:
         return np.hstack([np.sin(angles), np.sin(angles)])
 
 
 class GridInDegrees(GridWaves):
-    """Angles taken for degrees."""
+    """Angles are taken as degrees."""
 
     claimed = ("big-vision",)
 
@@ -319,7 +319,7 @@ class GridInDegrees(GridWaves):
 
 
 class GridOfAtMost256Columns(GridWaves):
-    """Columns from 256 on wrap around, as in a byte."""
+    """Rows and columns wrap at 256."""
 
     claimed = ("row-first",)
 
@@ -328,14 +328,14 @@ class GridOfAtMost256Columns(GridWaves):
 
 
 class GridRowsEndAt128(GridWaves):
-    """Rows from 128 on stay where they are."""
+    """Rows and columns are clamped at 127."""
 
     def places(self, count: int, normalized: bool) -> Array:
         return np.minimum(np.arange(count), 127).astype(float)
 
 
 class GridWrongFromPair64(GridWaves):
-    """Pairs from 64 on repeat the first ones."""
+    """Pairs from index 64 on repeat the first ones."""
 
     claimed = ("row-first",)
 
@@ -344,7 +344,7 @@ class GridWrongFromPair64(GridWaves):
 
 
 class GridKeepsTheFirst(GridWaves):
-    """One table kept for each number of cells, whatever their arrangement."""
+    """Tables are cached by the number of cells, ignoring their arrangement."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -357,7 +357,7 @@ class GridKeepsTheFirst(GridWaves):
 
 
 class GridLendsItsTable(GridWaves):
-    """Results are the kept table itself."""
+    """Results are the cached table itself."""
 
     claimed = ("detr",)
 

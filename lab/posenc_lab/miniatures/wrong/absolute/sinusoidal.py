@@ -105,7 +105,7 @@ for _number in (10000.0, 12345.0, 100.0, 10000000.0):
 
 
 class SinusoidSlightlyOtherBase(Sinusoid):
-    """A base that is 1 % too large, in a combination without a free base."""
+    """The base is 1 % too large, in a combination without a free base."""
 
     named = "wrong-base"
     claimed = ("musicgen",)
@@ -116,7 +116,7 @@ class SinusoidSlightlyOtherBase(Sinusoid):
 
 
 class SinusoidNegated(Sinusoid):
-    """Angles of the opposite sign."""
+    """Angles have the opposite sign."""
 
     named = "sign-flipped"
 
@@ -125,7 +125,7 @@ class SinusoidNegated(Sinusoid):
 
 
 class SinusoidInDegrees(Sinusoid):
-    """Angles taken for degrees."""
+    """Angles are taken as degrees."""
 
     named = "degrees"
 
@@ -134,7 +134,7 @@ class SinusoidInDegrees(Sinusoid):
 
 
 class SinusoidIntoDegrees(Sinusoid):
-    """Degrees given to a sine that wants radians."""
+    """Angles are converted to degrees for a sine that takes radians."""
 
     named = "degrees"
 
@@ -143,13 +143,13 @@ class SinusoidIntoDegrees(Sinusoid):
 
 
 class SinusoidInDegreesConcatenated(SinusoidInDegrees):
-    """Angles taken for degrees, sines first."""
+    """Angles are taken as degrees, with sines first."""
 
     claimed = ("tensor2tensor",)
 
 
 class SinusoidExponentDoubled(Sinusoid):
-    """Steps over even numbers and doubles them again."""
+    """The exponent is 4t/d: even channel numbers are doubled again."""
 
     named = "exponent-doubled"
 
@@ -158,7 +158,7 @@ class SinusoidExponentDoubled(Sinusoid):
 
 
 class SinusoidExponentHalved(Sinusoid):
-    """Exponent t/d: the square root of the base."""
+    """The exponent is t/d, as with the square root of the base."""
 
     named = "exponent-halved"
 
@@ -167,14 +167,14 @@ class SinusoidExponentHalved(Sinusoid):
 
 
 class SinusoidFrequenciesFlipped(Sinusoid):
-    """The slowest pair first."""
+    """The slowest pair comes first."""
 
     def exponents(self, pairs: int, dim: int, rules: Mapping[str, Any]) -> Array:
         return super().exponents(pairs, dim, rules)[::-1]
 
 
 class SinusoidDividesByOneLess(Sinusoid):
-    """Divides by d/2-1 where d/2 is claimed."""
+    """Exponents are divided by d/2-1 where d/2 is claimed."""
 
     named = "denominator-swapped"
 
@@ -183,7 +183,7 @@ class SinusoidDividesByOneLess(Sinusoid):
 
 
 class SinusoidDividesByOneMore(Sinusoid):
-    """Divides by d/2 where d/2-1 is claimed."""
+    """Exponents are divided by d/2 where d/2-1 is claimed."""
 
     named = "denominator-swapped"
     claimed = ("whisper",)
@@ -204,7 +204,7 @@ class SinusoidOddChannelExponent(Sinusoid):
 
 
 class SinusoidChannelForPair(Sinusoid):
-    """A loop over even channels i with 2i/d for the sine and 2(i+1)/d for the cosine."""
+    """Even channels i give the exponents 2i/d for the sine and 2(i+1)/d for the cosine."""
 
     named = "channel-for-pair"
 
@@ -217,7 +217,7 @@ class SinusoidChannelForPair(Sinusoid):
 
 
 class SinusoidOfAStepRoundedDown(Sinusoid):
-    """-log(base) / dim // 2, read from left to right."""
+    """-log(base) / dim // 2 is evaluated from left to right and rounded down."""
 
     named = "step-rounded-down"
 
@@ -231,7 +231,7 @@ class SinusoidOfAStepRoundedDown(Sinusoid):
 
 
 class SinusoidOfOneRow(Sinusoid):
-    """The table indexed with the number of positions, not cut to it."""
+    """The table is indexed with the number of positions instead of sliced."""
 
     named = "one-row-for-all"
 
@@ -240,7 +240,7 @@ class SinusoidOfOneRow(Sinusoid):
 
 
 class SinusoidWavesSwapped(Sinusoid):
-    """Cosine where the sine belongs."""
+    """Sines and cosines are exchanged."""
 
     named = "waves-swapped"
 
@@ -265,7 +265,7 @@ for _combination, _factor in (
 
 
 class SinusoidTooLong(Sinusoid):
-    """Every value times 1.2, which a comparison of directions does not see."""
+    """Values are multiplied by 1.2, which cosine similarity does not show."""
 
     named = "wrong-scale"
 
@@ -274,7 +274,7 @@ class SinusoidTooLong(Sinusoid):
 
 
 class SinusoidScaledLikeEmbeddings(Sinusoid):
-    """Multiplied by sqrt(d), which belongs to the embeddings."""
+    """The table is multiplied by sqrt(d), which belongs to the embeddings."""
 
     named = "wrong-scale"
     claimed = ("concat",)
@@ -346,7 +346,7 @@ for _kind in ("bfloat16", "float16"):
 
 
 class SinusoidOfPolynomials(Sinusoid):
-    """A sine that is off by up to 1e-6, as from a short polynomial."""
+    """Sines are off by up to 1e-6, as from a short polynomial."""
 
     def waves(self, angles: Array) -> tuple[Array, Array]:
         return self._sine(angles), self._sine(angles + np.pi / 2)
@@ -359,7 +359,7 @@ class SinusoidOfPolynomials(Sinusoid):
 
 
 class SinusoidOfCoarsePi(Sinusoid):
-    """Angles reduced by 3.14159, too few digits for float32."""
+    """Angles are reduced with π = 3.14159, too few digits for float32."""
 
     limits: ClassVar = {"max_position": 2**20}
 
@@ -368,7 +368,7 @@ class SinusoidOfCoarsePi(Sinusoid):
 
 
 class SinusoidOfShortPi(Sinusoid):
-    """Angles reduced by 3.14159265, too few digits for float64."""
+    """Angles are reduced with π = 3.14159265, too few digits for float64."""
 
     dtype = "float64"
 
@@ -377,7 +377,7 @@ class SinusoidOfShortPi(Sinusoid):
 
 
 class SinusoidOfFloat32AnglesAsFloat64(Sinusoid):
-    """Float32 angles behind a float64 result."""
+    """Angles are float32 for a float64 result."""
 
     dtype = "float64"
 
@@ -386,14 +386,14 @@ class SinusoidOfFloat32AnglesAsFloat64(Sinusoid):
 
 
 class SinusoidRoundedTwice(Sinusoid):
-    """A bfloat16 table behind a float32 result."""
+    """Sines and cosines are rounded to bfloat16 for a float32 result."""
 
     def waves(self, angles: Array) -> tuple[Array, Array]:
         return narrow(np.sin(angles), "bfloat16"), narrow(np.cos(angles), "bfloat16")
 
 
 class SinusoidOneChannelLess(Sinusoid):
-    """The last channel of an odd number is lost."""
+    """The last channel is missing if dim is odd."""
 
     limits: ClassVar = {"odd_dim": "cut"}
 
@@ -402,7 +402,7 @@ class SinusoidOneChannelLess(Sinusoid):
 
 
 class SinusoidZerosFirst(Sinusoid):
-    """The column of zeros before the sines."""
+    """The column of zeros comes before the sines."""
 
     claimed = ("tensor2tensor",)
 
@@ -411,7 +411,7 @@ class SinusoidZerosFirst(Sinusoid):
 
 
 class SinusoidZerosBetween(Sinusoid):
-    """The column of zeros between cosines and sines."""
+    """The column of zeros is between cosines and sines."""
 
     claimed = ("adm",)
 
@@ -420,7 +420,7 @@ class SinusoidZerosBetween(Sinusoid):
 
 
 class SinusoidCutForZeros(Sinusoid):
-    """A pair more with its cosine cut, where a column of zeros is claimed."""
+    """An odd dim ends with the sine of one more pair, not with a column of zeros."""
 
     limits: ClassVar = {"odd_dim": "zero"}
 
@@ -429,7 +429,7 @@ class SinusoidCutForZeros(Sinusoid):
 
 
 class SinusoidZerosBetweenHalves(Sinusoid):
-    """The column of zeros between sines and cosines."""
+    """The column of zeros is between sines and cosines."""
 
     claimed = ("concat",)
     limits: ClassVar = {"odd_dim": "zero"}
@@ -439,7 +439,7 @@ class SinusoidZerosBetweenHalves(Sinusoid):
 
 
 class SinusoidCutsTheSine(Sinusoid):
-    """The last sine cut, not the last cosine."""
+    """The last sine is cut, not the last cosine."""
 
     claimed = ("concat",)
     limits: ClassVar = {"odd_dim": "cut"}
@@ -449,7 +449,7 @@ class SinusoidCutsTheSine(Sinusoid):
 
 
 class SinusoidCosinesEarly(SinusoidCutsTheSine):
-    """Cosines that begin one column early for odd d."""
+    """Cosines start one column early if dim is odd."""
 
     limits: ClassVar = {"odd_dim": "uneven"}
 
@@ -458,13 +458,13 @@ class SinusoidCosinesEarly(SinusoidCutsTheSine):
 
 
 class SinusoidCutForUneven(Sinusoid):
-    """Exponents of d+1 channels where those of d are claimed."""
+    """Exponents are those of d+1 channels instead of d."""
 
     limits: ClassVar = {"odd_dim": "uneven"}
 
 
 class SinusoidNotANumber(Sinusoid):
-    """0/0 at position 0."""
+    """Sines at position 0 are 0/0, which is NaN."""
 
     def waves(self, angles: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore"):
@@ -472,42 +472,42 @@ class SinusoidNotANumber(Sinusoid):
 
 
 class SinusoidPadding(Sinusoid):
-    """A row of zeros at position 0, as if it were padding."""
+    """Position 0 has a row of zeros, as if it were padding."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         return super().answer(positions, dim, **keywords) * (positions != 0)[:, None]
 
 
 class SinusoidTransposed(Sinusoid):
-    """Channels first."""
+    """Channels come before positions."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         return super().answer(positions, dim, **keywords).T
 
 
 class SinusoidWithBatchAxis(Sinusoid):
-    """An axis of length 1 in front."""
+    """The result has a leading axis of length 1."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         return super().answer(positions, dim, **keywords)[None]
 
 
 class SinusoidInFloat64(Sinusoid):
-    """The dtype asked for is ignored."""
+    """dtype is ignored: the result is float64."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         return super().answer(positions, dim, **(keywords | {"dtype": "float64"}))
 
 
 class SinusoidWrongBeyond2048(Sinusoid):
-    """Right up to position 2,048."""
+    """Positions beyond 2,048 are one too small."""
 
     def places(self, positions: Array, first: int) -> Array:
         return np.where(positions > 2048, positions - 1, positions) + first
 
 
 class SinusoidWrongFromChannel256(Sinusoid):
-    """Channels from 256 on repeat the first 256, as in a kernel for smaller models."""
+    """Channels from index 256 on repeat the first 256, as in a kernel for smaller models."""
 
     claimed = ("tensor2tensor",)
 
@@ -516,7 +516,7 @@ class SinusoidWrongFromChannel256(Sinusoid):
 
 
 class SinusoidWrongUnlessDivisibleBy4(Sinusoid):
-    """The last channels of a size that is no multiple of four are left at zero."""
+    """Channels after the last multiple of 4 are 0."""
 
     claimed = ("x-transformers",)
 
@@ -527,7 +527,7 @@ class SinusoidWrongUnlessDivisibleBy4(Sinusoid):
 
 
 class SinusoidWrongFromRow128(Sinusoid):
-    """Rows from 128 on are left at zero, as by a kernel launched for one block."""
+    """Rows from index 128 on are 0, as by a kernel launched for one block."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         table = super().answer(positions, dim, **keywords)
@@ -536,35 +536,35 @@ class SinusoidWrongFromRow128(Sinusoid):
 
 
 class SinusoidOfTheNextPowerOfTwo(Sinusoid):
-    """Frequencies of the next power of two, as in a kernel that pads."""
+    """Frequencies are those of the next power of two, as in a kernel that pads."""
 
     def exponents(self, pairs: int, dim: int, rules: Mapping[str, Any]) -> Array:
         return np.arange(pairs) / 2 ** (pairs - 1).bit_length()
 
 
 class SinusoidNumbersRows(Sinusoid):
-    """Rows numbered from 0; the positions are not looked at."""
+    """Rows are numbered from 0, ignoring positions."""
 
     def places(self, positions: Array, first: int) -> Array:
         return np.arange(len(positions)) + first
 
 
 class SinusoidCountsOn(Sinusoid):
-    """Positions assumed to count on from the first one given."""
+    """Positions are assumed to be consecutive from the first one."""
 
     def places(self, positions: Array, first: int) -> Array:
         return np.arange(len(positions)) + first + (positions[0] if positions.size else 0)
 
 
 class SinusoidSorts(Sinusoid):
-    """Positions sorted on the way."""
+    """Positions are sorted first."""
 
     def places(self, positions: Array, first: int) -> Array:
         return np.sort(positions) + first
 
 
 class SinusoidOverflows(Sinusoid):
-    """Positions cast to int32."""
+    """Positions are cast to int32."""
 
     limits: ClassVar = {"max_position": 2**31}
 
@@ -573,14 +573,14 @@ class SinusoidOverflows(Sinusoid):
 
 
 class SinusoidOfShortIntegers(Sinusoid):
-    """Positions cast to int16."""
+    """Positions are cast to int16."""
 
     def places(self, positions: Array, first: int) -> Array:
         return positions.astype(np.int16) + first
 
 
 class SinusoidCutsRealPositions(Sinusoid):
-    """Real positions cut to whole ones."""
+    """Real positions are rounded down."""
 
     limits: ClassVar = {"domain": "real"}
 
@@ -609,7 +609,7 @@ class SinusoidOfMagnitudes(Sinusoid):
 
 
 class SinusoidNoisy(Sinusoid):
-    """Another result at every call, within the bound."""
+    """Results differ from call to call, within the bound."""
 
     calls = 0
 
@@ -619,7 +619,7 @@ class SinusoidNoisy(Sinusoid):
 
 
 class SinusoidWarmsUp(Sinusoid):
-    """The first call finds an empty table."""
+    """The first call reads an empty table and returns zeros."""
 
     warm = False
 
@@ -629,7 +629,7 @@ class SinusoidWarmsUp(Sinusoid):
 
 
 class SinusoidRefusesInt32(Sinusoid):
-    """Positions of another integer type are refused."""
+    """Positions that are not int64 are refused."""
 
     def places(self, positions: Array, first: int) -> Array:
         if positions.dtype != np.int64:
@@ -638,7 +638,7 @@ class SinusoidRefusesInt32(Sinusoid):
 
 
 class SinusoidChangesPositions(Sinusoid):
-    """Adds the first position to the caller's own array."""
+    """The first position is added to the caller's array in place."""
 
     claimed = ("opennmt",)
 
@@ -648,7 +648,7 @@ class SinusoidChangesPositions(Sinusoid):
 
 
 class SinusoidLendsItsTable(Sinusoid):
-    """Results are views of a cached table."""
+    """Results are the cached table itself."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}
@@ -661,7 +661,7 @@ class SinusoidLendsItsTable(Sinusoid):
 
 
 class SinusoidKeepsTheFirstBase(Sinusoid):
-    """The base of the first call serves for all."""
+    """The base of the first call is used for all."""
 
     kept: float | None = None
 
@@ -671,7 +671,7 @@ class SinusoidKeepsTheFirstBase(Sinusoid):
 
 
 class SinusoidCachesByLength(Sinusoid):
-    """One result per number of rows and channels, whatever the positions."""
+    """Results are cached by shape and base, ignoring positions."""
 
     def __init__(self) -> None:
         self._rows: dict[Any, Array] = {}
@@ -684,7 +684,7 @@ class SinusoidCachesByLength(Sinusoid):
 
 
 class SinusoidKeepsTheFirstDtype(Sinusoid):
-    """The dtype of the first call serves for all."""
+    """The dtype of the first call is used for all."""
 
     dtype = ("float32", "float16")
     kept: str | None = None
@@ -694,7 +694,7 @@ class SinusoidKeepsTheFirstDtype(Sinusoid):
         return super().answer(positions, dim, **(keywords | {"dtype": self.kept}))
 
 
-# Two mistakes at once
+# Two mistakes in one
 
 
 made(
@@ -731,7 +731,7 @@ made(
 
 
 class SinusoidCancelsLogarithms(Sinusoid):
-    """Frequencies exp((1 - e) L - L) in float32, as in mlx."""
+    """Frequencies are exp((1 - e) L - L) in float32, as in mlx."""
 
     named = "cancelling-logarithms"
     claimed = ("tensor2tensor",)
@@ -746,7 +746,7 @@ class SinusoidCancelsLogarithms(Sinusoid):
 
 
 class SinusoidIteratesFrequencies(Sinusoid):
-    """Each frequency is the one before times a ratio, in float32."""
+    """Each frequency is the previous one times a ratio, in float32."""
 
     named = "iterated-frequencies"
 

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Timed(Mistake, steps=True):
-    """Waves of a time, in steps."""
+    """Time2Vec's channels, in steps."""
 
     call = "time2vec"
     claimed = ("paper",)

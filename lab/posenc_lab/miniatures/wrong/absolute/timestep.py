@@ -52,7 +52,7 @@ class Times(Mistake, steps=True):
 
 
 def _angles_of(change: Any) -> Any:
-    """An angles method whose timesteps are changed first."""
+    """Return an angles method that applies ``change`` to the timesteps first."""
     return lambda self, time, omega, scale: Times.angles(self, change(time), omega, scale)
 
 
@@ -119,7 +119,7 @@ for _claim in ("ddpm", "diffusers-dit"):
 
 
 class TimesAdmShifted(Times):
-    """The exponent divided by one less than the number of pairs."""
+    """Exponents are divided by one less than the number of pairs."""
 
     named = "shift-swapped"
     claimed = ("adm",)
@@ -130,14 +130,14 @@ class TimesAdmShifted(Times):
 
 
 class TimesSideBySide(Times):
-    """Sine and cosine in turn."""
+    """Sines and cosines are interleaved."""
 
     named = "interleaved"
     join = _side_by_side
 
 
 class TimesSideBySideAdm(Times):
-    """Cosine and sine in turn."""
+    """Cosines and sines are interleaved."""
 
     named = "interleaved"
     claimed = ("adm",)
@@ -145,7 +145,7 @@ class TimesSideBySideAdm(Times):
 
 
 class TimesScaledAfter(Times):
-    """The scale on the result, as a documentation once said."""
+    """The scale multiplies the result, as documentation once said."""
 
     named = "scale-on-result"
     claimed = ("adm",)
@@ -158,7 +158,7 @@ class TimesScaledAfter(Times):
 
 
 class TimesRoundedAfterScaling(Times):
-    """Scaled timesteps as integers, as an embedding table would need them."""
+    """Scaled timesteps are rounded to integers, as for an embedding table."""
 
     named = "whole-timesteps"
     claimed = ("adm",)
@@ -168,7 +168,7 @@ class TimesRoundedAfterScaling(Times):
 
 
 class TimesScaledInBfloat16(Times):
-    """Timesteps between 0 and 1 multiplied by 1000 in bfloat16."""
+    """Timesteps between 0 and 1 are multiplied by 1000 in bfloat16."""
 
     named = "low-precision-timesteps"
     claimed = ("adm",)
@@ -178,7 +178,7 @@ class TimesScaledInBfloat16(Times):
 
 
 class TimesOfBfloat16Frequencies(Times):
-    """Frequencies cast to the dtype of bfloat16 timesteps."""
+    """Frequencies are cast to the dtype of bfloat16 timesteps."""
 
     named = "low-precision-timesteps"
     claimed = ("adm",)
@@ -188,7 +188,7 @@ class TimesOfBfloat16Frequencies(Times):
 
 
 class TimesOfFloat16Angles(Times):
-    """Angles held in float16, behind a float32 result."""
+    """Angles are held in float16 for a float32 result."""
 
     named = "low-precision-timesteps"
     limits: ClassVar[dict[str, Any]] = {"scale": 1.0, "max_position": 60_000}
@@ -198,7 +198,7 @@ class TimesOfFloat16Angles(Times):
 
 
 class TimesZerosFirst(Times):
-    """Padding on the left."""
+    """Zero padding comes first."""
 
     named = "zeros-misplaced"
 
@@ -207,7 +207,7 @@ class TimesZerosFirst(Times):
 
 
 class TimesZerosBetween(Times):
-    """Padding of the first half."""
+    """Zero padding comes between the halves."""
 
     named = "zeros-misplaced"
     claimed = ("adm",)
@@ -217,14 +217,14 @@ class TimesZerosBetween(Times):
 
 
 class TimesWithoutPadding(Times):
-    """One channel less than asked for."""
+    """An odd dim has one channel too few."""
 
     def join(self, first: Array, second: Array, odd: int) -> Array:
         return np.hstack([first, second])
 
 
 class TimesRepeatTheLastWave(Times):
-    """For an odd number of channels, the last one twice instead of zeros."""
+    """An odd dim repeats the last channel instead of appending zeros."""
 
     claimed = ("ernie-image",)
 
@@ -233,7 +233,7 @@ class TimesRepeatTheLastWave(Times):
 
 
 class TimesSinesTwice(Times):
-    """Sines in both halves."""
+    """Both halves are sines."""
 
     claimed = ("diffusers-dit",)
 
@@ -242,14 +242,14 @@ class TimesSinesTwice(Times):
 
 
 class TimesOfTheWholeTurn(Times):
-    """Angles multiplied by 2π, as Fourier features have them."""
+    """Angles are multiplied by 2π, as in Fourier features."""
 
     def angles(self, time: Array, omega: Array, scale: float) -> Array:
         return 2 * np.pi * super().angles(time, omega, scale)
 
 
 class TimesScaledTwice(Times):
-    """The scale applied by the caller's helper and again inside."""
+    """The scale is applied twice: by the caller's helper and inside."""
 
     claimed = ("adm",)
 
@@ -258,20 +258,20 @@ class TimesScaledTwice(Times):
 
 
 class TimesUpTo999(Times):
-    """A table of 1,000 rows, the last one for all that follow."""
+    """Timesteps are clamped at 999, as by a table of 1,000 rows."""
 
     angles = _angles_of(lambda time: np.minimum(time, 999))
 
 
 class TimesNegative(Times):
-    """Time runs backwards."""
+    """Timesteps are negated."""
 
     claimed = ("adm",)
     angles = _angles_of(np.negative)
 
 
 class TimesWrongFromPair64(Times):
-    """Pairs from 64 on repeat the first ones, as by a kernel launched for one block."""
+    """Pairs from index 64 on repeat the first ones, as by a kernel launched for one block."""
 
     claimed = ("adm",)
 
@@ -280,14 +280,14 @@ class TimesWrongFromPair64(Times):
 
 
 class TimesWrongFromRow512(Times):
-    """Rows from 512 on are left without an embedding."""
+    """Rows from index 512 on are 0."""
 
     def finish(self, rows: Array, scale: float) -> Array:
         return rows * (np.arange(len(rows)) < 512)[:, None]
 
 
 class TimesMoveTheInput(Times):
-    """The caller's own timesteps counted from 1 afterwards."""
+    """The caller's timesteps are increased by 1 in place."""
 
     claimed = ("ernie-image",)
 
@@ -298,7 +298,7 @@ class TimesMoveTheInput(Times):
 
 
 class TimesKeepTheFirstPeriod(Times):
-    """Frequencies kept by their number, whatever the period."""
+    """Frequencies are cached by their number, ignoring max_period."""
 
     claimed = ("adm",)
 

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Weights(Mistake, steps=True):
-    """The weights, in steps."""
+    """Attention weights, in steps."""
 
     call = "attention_weights"
     claimed = ("full",)
@@ -37,7 +37,7 @@ class Weights(Mistake, steps=True):
     def softmax(self, logits: Array, hidden: Any) -> Array:
         largest = np.maximum(logits.max(axis=self.axis, keepdims=True), -1e300)
         powers = self.power(logits - largest)
-        with np.errstate(invalid="ignore"):  # over queries, a key that none sees
+        with np.errstate(invalid="ignore"):  # NaN for an unseen key if over queries
             return powers / self.total(powers)
 
     axis = -1
@@ -50,7 +50,7 @@ class Weights(Mistake, steps=True):
 
 
 class Attended(Weights, steps=True):
-    """Values weighted by them."""
+    """Sums of values by these weights."""
 
     call = "attention"
 
@@ -60,7 +60,7 @@ class Attended(Weights, steps=True):
 
 
 class Biased(Weights, steps=True):
-    """The same with a bias."""
+    """The same with a bias on the logits."""
 
     call = "attention_with_bias"
     claimed = ("causal",)
@@ -197,7 +197,7 @@ for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
 
 
 class WeightsFiniteMask(Weights):
-    """-10000 in place of minus infinity."""
+    """Hidden logits are -10000 instead of minus infinity."""
 
     named = "finite-mask"
     claimed = ("causal",)
@@ -205,14 +205,14 @@ class WeightsFiniteMask(Weights):
 
 
 class WeightsBarelyMasked(Weights):
-    """-100 in place of minus infinity: hidden weights are tiny, but not zero."""
+    """Hidden logits are -100, so their weights are tiny but not 0."""
 
     claimed = ("causal",)
     low = -100.0
 
 
 class WeightsEpsilon(Weights):
-    """1e-12 added to the sum, in float64, where it shows."""
+    """1e-12 is added to the sum, which shows in float64."""
 
     named = "epsilon-in-sum"
     dtype = "float64"
@@ -222,7 +222,7 @@ class WeightsEpsilon(Weights):
 
 
 class WeightsLargerEpsilon(Weights):
-    """1e-4 added to the sum."""
+    """1e-4 is added to the sum."""
 
     named = "epsilon-in-sum"
 
@@ -231,14 +231,14 @@ class WeightsLargerEpsilon(Weights):
 
 
 class WeightsUnnormalised(Weights):
-    """Exponentials that are not divided by their sum."""
+    """Exponentials are not divided by their sum."""
 
     def total(self, powers: Array) -> Array:
         return np.ones(1)
 
 
 class WeightsOfMaxOfAll(Weights):
-    """The largest logit of the whole array subtracted: rows far below it have only zeros."""
+    """The maximum of the whole array is subtracted, so rows far below it underflow."""
 
     def softmax(self, logits: Array, hidden: Any) -> Array:
         powers = np.exp(logits - logits.max())
@@ -247,7 +247,7 @@ class WeightsOfMaxOfAll(Weights):
 
 
 class AttendedWrongFromQuery128(Attended):
-    """Rows from 128 on are left at zero, as by a kernel launched for one block of queries."""
+    """Rows from index 128 on are 0, as by a kernel launched for one block of queries."""
 
     def softmax(self, logits: Array, hidden: Any) -> Array:
         rows = np.arange(logits.shape[-2])[:, None]
@@ -255,21 +255,21 @@ class AttendedWrongFromQuery128(Attended):
 
 
 class AttendedSharedBatch(Attended):
-    """Keys of the first element of a batch for all."""
+    """The keys of the first batch entry are used for all."""
 
     def logits(self, q: Array, k: Array) -> Array:
         return super().logits(q, k.reshape(-1, *k.shape[-2:])[0])
 
 
 class AttendedHalfSum(Attended):
-    """Logits in float16 behind a float32 result."""
+    """Logits are held in float16 for a float32 result."""
 
     def logits(self, q: Array, k: Array) -> Array:
         return super().logits(q, k).astype(np.float16).astype(np.float64)
 
 
 class AttendedKeepsItsMask(Attended):
-    """The first causal mask met serves for all calls of the same length of keys."""
+    """Causal masks are cached by k_len, ignoring q_len."""
 
     claimed = ("causal",)
 
@@ -282,7 +282,7 @@ class AttendedKeepsItsMask(Attended):
 
 
 class AttendedScalesInPlace(Attended):
-    """The queries given are scaled in place."""
+    """The caller's queries are scaled in place."""
 
     def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
         result = super().answer(q, k, v, mask=mask)
@@ -291,7 +291,7 @@ class AttendedScalesInPlace(Attended):
 
 
 class BiasedAlongTheBatch(Biased):
-    """A bias for each head taken for one for each text, where there are as many of both."""
+    """A bias per head is read as one per batch entry if there are as many of both."""
 
     def biased(self, products: Array, factor: float) -> Array:
         if self.bias.ndim == 3 and products.ndim == 4 and len(self.bias) == len(products):
@@ -300,14 +300,14 @@ class BiasedAlongTheBatch(Biased):
 
 
 class BiasedByTheFirstText(Biased):
-    """The bias of the first text for all."""
+    """The bias of the first batch entry is used for all."""
 
     def biased(self, products: Array, factor: float) -> Array:
         return products * factor + (self.bias[:1] if self.bias.ndim == 4 else self.bias)
 
 
 class BiasedWithoutBroadcasting(Biased):
-    """A bias for each head is refused where there are several texts."""
+    """A bias per head is refused for batched queries."""
 
     def biased(self, products: Array, factor: float) -> Array:
         if self.bias.ndim not in (2, products.ndim):
@@ -316,7 +316,7 @@ class BiasedWithoutBroadcasting(Biased):
 
 
 class BiasedBeforeScaling(Biased):
-    """The bias divided by sqrt(head_dim) as well."""
+    """The bias is divided by sqrt(head_dim) as well."""
 
     named = "bias-before-scaling"
 
@@ -325,7 +325,7 @@ class BiasedBeforeScaling(Biased):
 
 
 class BiasedNot(Biased):
-    """The bias left out."""
+    """The bias is ignored."""
 
     named = "bias-ignored"
 
@@ -334,7 +334,7 @@ class BiasedNot(Biased):
 
 
 class BiasedNegatively(Biased):
-    """The bias subtracted."""
+    """The bias is subtracted."""
 
     named = "bias-negated"
 
@@ -343,7 +343,7 @@ class BiasedNegatively(Biased):
 
 
 class BiasedScaledT5(Biased):
-    """Scaled where T5 does not."""
+    """Logits are scaled although T5 does not scale them."""
 
     named = "bias-scale-wrong"
     claimed = ("unscaled",)
@@ -354,7 +354,7 @@ class BiasedScaledT5(Biased):
 
 
 class BiasedTwiceScaled(Biased):
-    """Divided by head_dim."""
+    """Products are divided by head_dim, not by its square root."""
 
     named = "bias-scale-wrong"
 
@@ -363,28 +363,28 @@ class BiasedTwiceScaled(Biased):
 
 
 class BiasedMaskAtStart(Biased):
-    """The mask in the upper left corner."""
+    """The causal mask is aligned to the start, not to the end."""
 
     named = "mask-at-start"
     hidden = at_start
 
 
 class BiasedOfFirstHead(Biased):
-    """The first head's bias for all."""
+    """The first head's bias is used for all."""
 
     def biased(self, products: Array, factor: float) -> Array:
         return products * factor + self.bias.reshape(-1, *self.bias.shape[-2:])[0]
 
 
 class BiasOfHiddenKeysClipped(Biased):
-    """Minus infinity taken for a large number, but not a large enough one."""
+    """Biases are clipped at -8, so minus infinity does not hide a key."""
 
     def biased(self, products: Array, factor: float) -> Array:
         return products * factor + np.maximum(self.bias, -8.0)
 
 
 class BiasedByColumns(Biased):
-    """Queries and keys exchanged in the bias, where it is square."""
+    """A square bias is transposed."""
 
     claimed = ("unscaled",)
 

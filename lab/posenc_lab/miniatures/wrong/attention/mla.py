@@ -222,7 +222,7 @@ for _claimed in ("deepseek", "half"):
 
 
 class LatentOfTheFirstHead(Latent):
-    """The content of the first head used for all."""
+    """The first head's k_nope is used for all."""
 
     def answer(self, q: Array, k_nope: Array, k_rope: Array, **given: Any) -> Array:
         same = np.broadcast_to(k_nope[:1], k_nope.shape)
@@ -230,7 +230,7 @@ class LatentOfTheFirstHead(Latent):
 
 
 class LatentInFloat16(Latent):
-    """Logits in float16 for float32 queries."""
+    """Logits are rounded to float16 for float32 queries."""
 
     def answer(self, q: Array, k_nope: Array, k_rope: Array, **given: Any) -> Array:
         logits = super().answer(q, k_nope, k_rope, **given)

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake
 
 
 class CausalHead(Mistake, steps=True):
-    """One head, in steps."""
+    """One causal head, in steps."""
 
     call = "nope_layer"
     claimed = ("causal",)
@@ -38,7 +38,7 @@ class CausalHead(Mistake, steps=True):
 
 
 class CausalHeadUnmasked(CausalHead):
-    """Every row sees all."""
+    """Every row sees all rows."""
 
     named = "mask-forgotten"
 
@@ -47,7 +47,7 @@ class CausalHeadUnmasked(CausalHead):
 
 
 class CausalHeadBlindToItself(CausalHead):
-    """The first row sees nothing, and a finite mask lets it see all."""
+    """No row sees itself, so a finite mask lets the first row see all."""
 
     named = "own-row-hidden"
 
@@ -56,7 +56,7 @@ class CausalHeadBlindToItself(CausalHead):
 
 
 class CausalHeadPeeking(CausalHead):
-    """The next row is seen."""
+    """Each row sees the next one too."""
 
     named = "next-row-seen"
 
@@ -65,7 +65,7 @@ class CausalHeadPeeking(CausalHead):
 
 
 class CausalHeadUnscaled(CausalHead):
-    """No division."""
+    """Scores are not divided."""
 
     named = "layer-scale-wrong"
 
@@ -74,7 +74,7 @@ class CausalHeadUnscaled(CausalHead):
 
 
 class CausalHeadScaledByDim(CausalHead):
-    """The root of the model's width."""
+    """Scores are divided by the square root of the model's width."""
 
     named = "layer-scale-wrong"
 
@@ -83,7 +83,7 @@ class CausalHeadScaledByDim(CausalHead):
 
 
 class CausalHeadWithPositions(CausalHead):
-    """The default encoding left on."""
+    """Sinusoids are added, as by a default that is left on."""
 
     named = "positions-added"
 
@@ -98,7 +98,7 @@ class CausalHeadWithPositions(CausalHead):
 
 
 class CausalHeadOfLinear(CausalHead):
-    """Matrices as nn.Linear stores them, where both orders fit."""
+    """Square weights are transposed, as nn.Linear stores them."""
 
     named = "projections-transposed"
 
@@ -107,21 +107,21 @@ class CausalHeadOfLinear(CausalHead):
 
 
 class CausalHeadResidual(CausalHead):
-    """The rows added to the result."""
+    """The input is added to the result."""
 
     def answer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:
         return (super().answer(x, w_q, w_k, w_v) + x).astype(x.dtype)
 
 
 class CausalHeadStopsAt128(CausalHead):
-    """Rows from 128 on see only themselves."""
+    """Rows from index 128 on see only themselves."""
 
     def seen(self, n: int) -> Array:
         return np.tri(n, dtype=bool) & ((np.arange(n)[:, None] < 128) | np.eye(n, dtype=bool))
 
 
 class CausalHeadAcrossBatch(CausalHead):
-    """The softmax's largest logit and sum of the first sequence for all."""
+    """The softmax's maximum and sum of the first sequence are used for all."""
 
     def softmax(self, scores: Array) -> Array:
         first = scores.reshape(-1, *scores.shape[-2:])[0]
@@ -131,7 +131,7 @@ class CausalHeadAcrossBatch(CausalHead):
 
 
 class CausalHeadKeepsItsMask(CausalHead):
-    """The mask of the longest sequence met so far, cut from its lower end."""
+    """The mask is the bottom rows of the longest mask so far."""
 
     kept: Array = np.empty((0, 0))
 

@@ -8,14 +8,14 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 def checked(length: int, least: int) -> int:
-    """Refuse lengths that nothing can be divided by."""
+    """Return ``length``; refuse one below ``least``, which gives no divisor."""
     if length < least:
         raise ValueError(f"length {length}")
     return length
 
 
 class Scaled(Mistake, steps=True):
-    """Queries by a factor of their number, in steps."""
+    """Queries times a factor of their position, in steps."""
 
     call = "query_temperature"
     claimed = ("llama-4",)
@@ -52,7 +52,7 @@ class Scaled(Mistake, steps=True):
 
 
 class Logarithmic(Scaled, steps=True):
-    """Queries by the logarithm of their number, in steps."""
+    """Queries times the logarithm of their position, in steps."""
 
     call = "query_log_scale"
     claimed = ("qwen",)

@@ -9,12 +9,12 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 def plain_slopes(n: int, count: int | None = None) -> Array:
-    """2^(-8h/n) for the first heads."""
+    """Return 2^(-8h/n) for the first ``count`` heads."""
     return 2.0 ** (-8 * np.arange(1, (count or n) + 1) / n)
 
 
 def interpolated(heads: int) -> Array:
-    """Slopes of the power of two below, then every second one of twice as many."""
+    """Return the slopes of the power of two below, then every second one of its double."""
     power = 1 << (heads.bit_length() - 1)
     return np.r_[plain_slopes(power), plain_slopes(2 * power)[0::2][: heads - power]]
 
@@ -34,7 +34,7 @@ class Slopes(Mistake, steps=True):
 
 
 class SlopesReversed(Slopes):
-    """Steepest last."""
+    """The steepest slope comes last."""
 
     named = "slopes-spread-wrongly"
 
@@ -43,7 +43,7 @@ class SlopesReversed(Slopes):
 
 
 class SlopesSorted(Slopes):
-    """The second part sorted into the first."""
+    """Interpolated slopes are sorted in among the others."""
 
     named = "slopes-spread-wrongly"
 
@@ -52,7 +52,7 @@ class SlopesSorted(Slopes):
 
 
 class SlopesNegated(Slopes):
-    """The sign of the bias already in the slope."""
+    """Slopes carry the sign of the bias."""
 
     named = "slopes-spread-wrongly"
 
@@ -61,7 +61,7 @@ class SlopesNegated(Slopes):
 
 
 class SlopesFromZero(Slopes):
-    """Heads counted from 0: the first slope is 1."""
+    """Heads are counted from 0, so the first slope is 1."""
 
     named = "slopes-spread-wrongly"
     claimed = ("uniform",)
@@ -71,7 +71,7 @@ class SlopesFromZero(Slopes):
 
 
 class SlopesOfNInTheSecondPart(Slopes):
-    """The number of heads in place of the power of two below it, in the second part."""
+    """Interpolated slopes use the number of heads, not the power of two below it."""
 
     named = "slopes-spread-wrongly"
 
@@ -83,7 +83,7 @@ class SlopesOfNInTheSecondPart(Slopes):
 
 
 class SlopesUniformForInterpolated(Slopes):
-    """2^(-8h/n) for any number of heads."""
+    """Slopes are 2^(-8h/n) for any number of heads."""
 
     named = "head-rule-swapped"
 
@@ -92,7 +92,7 @@ class SlopesUniformForInterpolated(Slopes):
 
 
 class SlopesInterpolatedForUniform(Slopes):
-    """Interpolated where the paper's text is claimed to the letter."""
+    """Slopes are interpolated although the formula of the paper's text is claimed."""
 
     named = "head-rule-swapped"
     claimed = ("uniform",)
@@ -102,14 +102,14 @@ class SlopesInterpolatedForUniform(Slopes):
 
 
 class SlopesOfTwiceAsMany(Slopes):
-    """The first slopes of the power of two above."""
+    """Slopes are the first ones of the power of two above."""
 
     def change(self, right: Array) -> Array:
         return plain_slopes(1 << (len(right) - 1).bit_length(), len(right))
 
 
 class SlopesOfEvenPlaces(Slopes):
-    """The second part from the even places of the longer list."""
+    """Interpolated slopes are the even-numbered ones of the longer list."""
 
     def change(self, right: Array) -> Array:
         power = 1 << (len(right).bit_length() - 1)
@@ -124,7 +124,7 @@ class SlopesEndEarlier(Slopes):
 
 
 class SlopesOfBfloat16(Slopes):
-    """Slopes held in bfloat16 behind a float32 result."""
+    """Slopes are held in bfloat16 for a float32 result."""
 
     named = "narrow-slopes"
 
@@ -133,7 +133,7 @@ class SlopesOfBfloat16(Slopes):
 
 
 class SlopesOfFloat32AsFloat64(Slopes):
-    """Slopes held in float32 behind a float64 result."""
+    """Slopes are held in float32 for a float64 result."""
 
     dtype = "float64"
 
@@ -142,21 +142,21 @@ class SlopesOfFloat32AsFloat64(Slopes):
 
 
 class SlopesRepeatFromHead9(Slopes):
-    """Heads from index 9 on have the slope of head 8."""
+    """Heads from index 9 on have the slope of index 8."""
 
     def change(self, right: Array) -> Array:
         return right[np.minimum(np.arange(len(right)), 8)]
 
 
 class SlopesRepeatFromHead64(Slopes):
-    """Heads from 64 on repeat the first ones; BLOOM has 112."""
+    """Heads from index 64 on repeat the first slopes; BLOOM has 112 heads."""
 
     def change(self, right: Array) -> Array:
         return right[np.arange(len(right)) % 64]
 
 
 class SlopesAsColumn(Slopes):
-    """Of a shape ready for broadcasting, not as claimed."""
+    """The shape is [heads, 1, 1], ready for broadcasting."""
 
     def change(self, right: Array) -> Array:
         return right[:, None, None]
@@ -197,7 +197,7 @@ class Linear(Mistake, steps=True):
 
 for _claimed in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
     for _given in ("symmetric", "first-key", "last-key", "key-from-1"):
-        # What a causal bias holds for keys after the query is nobody's business.
+        # A causal bias may hold anything for keys after the query.
         if _given != _claimed and (_claimed, _given) != ("causal", "symmetric"):
             made(
                 Linear,
@@ -212,7 +212,7 @@ for _claimed in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
 
 
 class LinearOneSided(Linear):
-    """Keys after the query not penalised, where both sides are claimed."""
+    """Keys after the query get no bias although the symmetric form is claimed."""
 
     claimed = ("symmetric",)
 
@@ -221,7 +221,7 @@ class LinearOneSided(Linear):
 
 
 class LinearUnmasked(Linear):
-    """m (j - i) on both sides, where -m |i - j| is claimed: the future is favoured."""
+    """The bias is m (j - i) instead of -m |i - j|, which favours the future."""
 
     named = "form-swapped"
     claimed = ("symmetric",)
@@ -243,7 +243,7 @@ for _form in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
         Linear,
         f"Linear {_form} off by one",
         "Zero is lost, or one key late.",
-        # Numbered from 1, and one less: that is the form in which the first key has none.
+        # Keys counted from 1, minus one, give the first-key form.
         named="form-swapped" if _form == "key-from-1" else "distance-shifted",
         claimed=(_form,),
         distances=lambda self, q_len, k_len, form: Linear.distances(self, q_len, k_len, form) - 1,
@@ -277,7 +277,7 @@ for _form in ("causal", "symmetric"):
 
 
 class LinearInterpolatedForUniform(Linear):
-    """Interpolated where the paper's text is claimed to the letter."""
+    """Slopes are interpolated although the formula of the paper's text is claimed."""
 
     named = "bias-head-rule-swapped"
     claimed = ("causal-uniform",)
@@ -287,7 +287,7 @@ class LinearInterpolatedForUniform(Linear):
 
 
 class LinearFromHeadZero(Linear):
-    """Heads counted from 0."""
+    """Heads are counted from 0."""
 
     named = "bias-slopes-spread-wrongly"
     claimed = ("causal-uniform",)
@@ -297,7 +297,7 @@ class LinearFromHeadZero(Linear):
 
 
 class LinearSlopesSorted(Linear):
-    """The second part of the slopes sorted into the first."""
+    """Interpolated slopes are sorted in among the others."""
 
     named = "bias-slopes-spread-wrongly"
     claimed = ("first-key",)
@@ -307,7 +307,7 @@ class LinearSlopesSorted(Linear):
 
 
 class LinearMissingOne(Linear):
-    """The last key is one nearer than it is, and the query's own key too."""
+    """Distances to the last key are one too small, but not below 0."""
 
     claimed = ("last-key",)
 
@@ -316,7 +316,7 @@ class LinearMissingOne(Linear):
 
 
 class LinearLosesZero(Linear):
-    """The diagonal is a distance of one as well."""
+    """The query's own key has distance 1, not 0."""
 
     claimed = ("symmetric",)
 
@@ -325,14 +325,14 @@ class LinearLosesZero(Linear):
 
 
 class LinearCapped(Linear):
-    """Distances stop growing at 2,048."""
+    """Distances are clamped at 2,048."""
 
     def distances(self, q_len: int, k_len: int, form: str) -> Array:
         return np.maximum(super().distances(q_len, k_len, form), -2048)
 
 
 class LinearOfShortIntegers(Linear):
-    """Distances held in int16."""
+    """Distances are held in int16."""
 
     claimed = ("first-key",)
 
@@ -341,7 +341,7 @@ class LinearOfShortIntegers(Linear):
 
 
 class LinearOfBfloat16Distances(Linear):
-    """Distances held in bfloat16, behind a float32 result."""
+    """Distances are held in bfloat16 for a float32 result."""
 
     named = "narrow-bias"
 
@@ -350,7 +350,7 @@ class LinearOfBfloat16Distances(Linear):
 
 
 class LinearOfBfloat16Slopes(Linear):
-    """Slopes held in bfloat16, behind a float32 result."""
+    """Slopes are held in bfloat16 for a float32 result."""
 
     named = "narrow-bias"
     claimed = ("symmetric",)
@@ -360,7 +360,7 @@ class LinearOfBfloat16Slopes(Linear):
 
 
 class LinearOfBfloat16Products(Linear):
-    """Products of exact slopes and distances held in bfloat16, behind a float32 result."""
+    """Exact products of slope and distance are rounded to bfloat16 for a float32 result."""
 
     named = "narrow-bias"
     claimed = ("last-key",)
@@ -370,14 +370,14 @@ class LinearOfBfloat16Products(Linear):
 
 
 class LinearSquared(Linear):
-    """The distance squared."""
+    """Distances are squared."""
 
     def distances(self, q_len: int, k_len: int, form: str) -> Array:
         return -(super().distances(q_len, k_len, form) ** 2)
 
 
 class LinearLogarithmic(Linear):
-    """The logarithm of the distance."""
+    """Distances d are replaced by log(1 + d)."""
 
     claimed = ("symmetric",)
 
@@ -386,14 +386,14 @@ class LinearLogarithmic(Linear):
 
 
 class LinearScaled(Linear):
-    """Divided by sqrt(heads), as logits are by sqrt(head_dim)."""
+    """The bias is divided by sqrt(heads), as logits are by sqrt(head_dim)."""
 
     def finish(self, bias: Array) -> Array:
         return bias / math.sqrt(len(bias))
 
 
 class LinearTransposed(Linear):
-    """Keys before queries, which squares of a symmetric form do not show."""
+    """Keys come before queries, which a square symmetric bias does not show."""
 
     claimed = ("symmetric",)
 
@@ -402,7 +402,7 @@ class LinearTransposed(Linear):
 
 
 class LinearOneRow(Linear):
-    """A single row for all queries."""
+    """The result has a single row for all queries."""
 
     claimed = ("last-key",)
 
@@ -411,7 +411,7 @@ class LinearOneRow(Linear):
 
 
 class LinearWrongFromHead9(Linear):
-    """Heads from index 9 on are left without a bias."""
+    """Heads from index 9 on have no bias."""
 
     claimed = ("first-key",)
 
@@ -420,7 +420,7 @@ class LinearWrongFromHead9(Linear):
 
 
 class LinearWrongFromKey512(Linear):
-    """Keys from 512 on are left without a bias, as by a kernel launched for one block."""
+    """Keys from index 512 on have no bias, as by a kernel launched for one block."""
 
     claimed = ("first-key",)
 
@@ -429,7 +429,7 @@ class LinearWrongFromKey512(Linear):
 
 
 class LinearWrongFromQuery128(Linear):
-    """Queries from 128 on are left without a bias, as by a kernel launched for one block."""
+    """Queries from index 128 on have no bias, as by a kernel launched for one block."""
 
     def finish(self, bias: Array) -> Array:
         return bias * (np.arange(bias.shape[1]) < 128)[:, None]
@@ -449,7 +449,7 @@ class LinearLendsItsTable(Linear):
 
 
 class LinearKeepsTheFirstSlopes(Linear):
-    """Slopes of the largest number of heads met so far serve for all."""
+    """Slopes are the first ones of the largest number of heads so far."""
 
     claimed = ("symmetric",)
     kept: Array = np.empty(0)
@@ -461,7 +461,7 @@ class LinearKeepsTheFirstSlopes(Linear):
 
 
 class SlopeGradient(Mistake, steps=True):
-    """The sum of gradient times distance."""
+    """Sums of gradient times distance, in steps."""
 
     call = "alibi_bias_vjp"
     claimed = ("causal",)
@@ -488,7 +488,7 @@ class SlopeGradient(Mistake, steps=True):
 
 
 class SlopeGradientUnmasked(SlopeGradient):
-    """Keys after the query taken along."""
+    """Keys after the query contribute too."""
 
     named = "gradient-form-swapped"
 
@@ -497,7 +497,7 @@ class SlopeGradientUnmasked(SlopeGradient):
 
 
 class SlopeGradientFromFirstKey(SlopeGradient):
-    """The derivative of another form."""
+    """The derivative is that of the first-key form."""
 
     named = "gradient-form-swapped"
 
@@ -506,7 +506,7 @@ class SlopeGradientFromFirstKey(SlopeGradient):
 
 
 class SlopeGradientFlipped(SlopeGradient):
-    """Query minus key."""
+    """The gradient has the opposite sign."""
 
     named = "gradient-sign-flipped"
     claimed = ("symmetric",)
@@ -516,7 +516,7 @@ class SlopeGradientFlipped(SlopeGradient):
 
 
 class SlopeGradientAveraged(SlopeGradient):
-    """The mean."""
+    """Products are averaged, not summed."""
 
     named = "gradient-averaged"
 
@@ -525,7 +525,7 @@ class SlopeGradientAveraged(SlopeGradient):
 
 
 class SlopeGradientOfOneQuery(SlopeGradient):
-    """The last query alone."""
+    """Only the last query contributes."""
 
     def gathered(self, products: Array) -> Array:
         return products[:, -1].sum(axis=-1)

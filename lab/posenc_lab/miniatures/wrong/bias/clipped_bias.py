@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, narrow
 
 
 class Clipped(Mistake, steps=True):
-    """A look-up by clipped distance, in steps."""
+    """A lookup by clipped distance, in steps."""
 
     call = "clipped_bias"
     claimed = ("key-minus-query",)
@@ -36,7 +36,7 @@ class Clipped(Mistake, steps=True):
 
 
 class ClippedSignFlipped(Clipped):
-    """Query minus key."""
+    """Distances are query minus key."""
 
     named = "sign-flipped"
 
@@ -45,7 +45,7 @@ class ClippedSignFlipped(Clipped):
 
 
 class ClippedFromZero(Clipped):
-    """Query i taken to stand at position i although keys come before it."""
+    """Query i is at position i although keys come before it."""
 
     named = "queries-from-zero"
 
@@ -54,7 +54,7 @@ class ClippedFromZero(Clipped):
 
 
 class ClippedOneAhead(Clipped):
-    """The query taken to stand one position earlier."""
+    """Queries are one position too early."""
 
     named = "offset-shifted"
 
@@ -63,7 +63,7 @@ class ClippedOneAhead(Clipped):
 
 
 class ClippedOneBehind(Clipped):
-    """Positions of queries counted from 1."""
+    """Query positions are counted from 1."""
 
     named = "offset-shifted"
 
@@ -72,7 +72,7 @@ class ClippedOneBehind(Clipped):
 
 
 class ClippedExclusively(Clipped):
-    """The upper end of the range taken for excluded, as in Python's slices."""
+    """The upper end of the range is excluded, as in Python's slices."""
 
     named = "clip-shifted"
 
@@ -81,7 +81,7 @@ class ClippedExclusively(Clipped):
 
 
 class ClippedTooNear(Clipped):
-    """Clipped one too early on both sides."""
+    """Distances are clipped one too early on both sides."""
 
     named = "clip-shifted"
 
@@ -91,7 +91,7 @@ class ClippedTooNear(Clipped):
 
 
 class ClippedByRemainder(Clipped):
-    """Rows counted around the table instead of clipped."""
+    """Distances wrap around the table instead of being clipped."""
 
     named = "clip-shifted"
 
@@ -100,7 +100,7 @@ class ClippedByRemainder(Clipped):
 
 
 class ClippedUnshifted(Clipped):
-    """Negative distances as indices, which NumPy counts from the end."""
+    """Distances index the table unshifted; NumPy counts negative ones from the end."""
 
     named = "table-unshifted"
 
@@ -109,42 +109,42 @@ class ClippedUnshifted(Clipped):
 
 
 class ClippedAbsolute(Clipped):
-    """The magnitude of the distance: past and future share rows."""
+    """Distances lose their sign: past and future share rows."""
 
     def distance(self, key: Array, query: Array) -> Array:
         return np.abs(key - query)
 
 
 class ClippedAtTheQuery(Clipped):
-    """Keys ahead of the query treated as the query itself, as a decoder may."""
+    """Keys after the query get the query's own row, as a decoder may do."""
 
     def distance(self, key: Array, query: Array) -> Array:
         return np.minimum(key - query, 0)
 
 
 class ClippedOfBytes(Clipped):
-    """Distances held in eight bits."""
+    """Distances are held in int8."""
 
     def distance(self, key: Array, query: Array) -> Array:
         return (key - query).astype(np.int8).astype(np.int64)
 
 
 class ClippedHeadsLast(Clipped):
-    """[q_len, k_len, heads], as gathered and as the article prints it."""
+    """The result is [q_len, k_len, heads], as gathered and as in the article."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         return table[rows]
 
 
 class ClippedHeadsMixed(Clipped):
-    """The table read as [heads, 2k+1]."""
+    """The table is read as [heads, 2k+1]."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         return super().look_up(table.reshape(table.shape[::-1]).T, rows)
 
 
 class ClippedTransposed(Clipped):
-    """Keys before queries, which squares do not show in the shape."""
+    """A square bias is transposed, which its shape does not show."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         found = super().look_up(table, rows)
@@ -152,21 +152,21 @@ class ClippedTransposed(Clipped):
 
 
 class ClippedScaled(Clipped):
-    """Divided by 8, the square root of a head's size."""
+    """The bias is divided by 8, the square root of a head's size."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         return super().look_up(table, rows) / np.float32(8)
 
 
 class ClippedThroughBfloat16(Clipped):
-    """The table held in bfloat16 behind a float32 result."""
+    """The table is held in bfloat16 for a float32 result."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         return super().look_up(table.astype(ml_dtypes.bfloat16), rows).astype(table.dtype)
 
 
 class ClippedCausally(Clipped):
-    """Keys after the query masked, which was not asked for."""
+    """Keys after the query are masked although no mask is claimed."""
 
     def answer(self, table: Array, q_len: int, k_len: int) -> Array:
         ahead = np.arange(k_len) > self.queries(q_len, k_len)[:, None]
@@ -174,7 +174,7 @@ class ClippedCausally(Clipped):
 
 
 class ClippedKeepsTheFirstTable(Clipped):
-    """Results kept by sizes, whatever the table holds."""
+    """Results are cached by shape, ignoring the table's values."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -187,7 +187,7 @@ class ClippedKeepsTheFirstTable(Clipped):
 
 
 class TableGradients(Mistake, steps=True):
-    """The gradient of every bias added to the row that it was copied from."""
+    """Gradients of all biases summed by table row, in steps."""
 
     call = "clipped_bias_vjp"
     claimed = ("key-minus-query",)
@@ -211,7 +211,7 @@ class TableGradients(Mistake, steps=True):
 
 
 class TableGradientsOfTheBand(TableGradients):
-    """One sum for each diagonal within reach, as a convolution's gradient has it."""
+    """Only diagonals within reach are summed, as in a convolution's gradient."""
 
     named = "gradient-clipped-lost"
 
@@ -221,7 +221,7 @@ class TableGradientsOfTheBand(TableGradients):
 
 
 class TableGradientsAssigned(TableGradients):
-    """An indexed assignment."""
+    """Gradients are assigned to rows by index, not added."""
 
     named = "gradient-overwritten"
 
@@ -230,7 +230,7 @@ class TableGradientsAssigned(TableGradients):
 
 
 class TableGradientsAugmented(TableGradients):
-    """An augmented assignment, which reads every row once."""
+    """Gradients are added by an augmented assignment, which keeps one per row."""
 
     named = "gradient-overwritten"
 
@@ -239,7 +239,7 @@ class TableGradientsAugmented(TableGradients):
 
 
 class TableGradientsAveraged(TableGradients):
-    """The mean of each row's logits."""
+    """Gradients of a row are averaged, not summed."""
 
     named = "gradient-averaged"
 
@@ -250,7 +250,7 @@ class TableGradientsAveraged(TableGradients):
 
 
 class TableGradientsSignFlipped(TableGradients):
-    """Query minus key."""
+    """Offsets are query minus key."""
 
     named = "gradient-sign-flipped"
 
@@ -259,7 +259,7 @@ class TableGradientsSignFlipped(TableGradients):
 
 
 class TableGradientsFromZero(TableGradients):
-    """Queries that start at position 0."""
+    """Queries start at position 0."""
 
     named = "gradient-queries-from-zero"
 
@@ -268,7 +268,7 @@ class TableGradientsFromZero(TableGradients):
 
 
 class TableGradientsOfEnds(TableGradients):
-    """Of all clipped keys the nearest alone."""
+    """Of all clipped keys, only the nearest contribute."""
 
     def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
         near = np.abs(offset) <= reach + 1
@@ -276,14 +276,14 @@ class TableGradientsOfEnds(TableGradients):
 
 
 class TableGradientsCausal(TableGradients):
-    """Keys after the query left out."""
+    """Keys after the query do not contribute."""
 
     def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
         super().add(table, offset, gradient * (offset <= 0)[..., None], reach)
 
 
 class TableGradientsInBfloat16(TableGradients):
-    """Sums held in bfloat16."""
+    """Sums are held in bfloat16."""
 
     def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
         row = np.clip(offset, -reach, reach) + reach
@@ -292,7 +292,7 @@ class TableGradientsInBfloat16(TableGradients):
 
 
 class TableGradientsOfTheFirstBlock(TableGradients):
-    """Queries from 128 on left out, as by a kernel launched for one block."""
+    """Queries from index 128 on are skipped, as by a kernel launched for one block."""
 
     def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
         super().add(table, offset[:128], gradient[:128], reach)

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class ForgetGates(Mistake, steps=True):
-    """Logarithms of gates, added up and subtracted, in steps."""
+    """Differences of cumulative sums of log gates, in steps."""
 
     call = "data_dependent_alibi_bias"
     claimed = ("causal",)
@@ -45,18 +45,18 @@ class ForgetGates(Mistake, steps=True):
 
 
 def before(sums: Array) -> Array:
-    """Sums without the last term of each."""
+    """Return exclusive cumulative sums."""
     return np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=-1)
 
 
 def rounded_first(self: ForgetGates, gates: Array) -> Array:
-    """The sigmoid in float32, then its logarithm."""
+    """Return the logarithm of a float32 sigmoid."""
     with np.errstate(over="ignore", divide="ignore"):
         return np.log(1 / (1 + np.exp(-gates.astype(np.float32)))).astype(np.float64)
 
 
 def by_blocks(size: int) -> Any:
-    """Sums that begin anew with every block."""
+    """Return a method whose sums restart in every block of ``size`` keys."""
 
     def sums(self: ForgetGates, logs: Array) -> Array:
         parts = [logs[:, n : n + size].cumsum(axis=-1) for n in range(0, logs.shape[1], size)]

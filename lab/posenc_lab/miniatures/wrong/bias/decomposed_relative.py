@@ -30,7 +30,7 @@ class Resized(Mistake, steps=True):
 
 
 class Decomposed(Resized, steps=True):
-    """Two tables, looked up by axis, in steps."""
+    """Lookups in a table per axis, in steps."""
 
     call = "decomposed_relative_bias"
 
@@ -94,7 +94,7 @@ def extrapolated(self: Resized, table: Array, rows: int) -> Array:
 
 
 def in_the_middle(self: Resized, table: Array, rows: int) -> Array:
-    """The middle of the table, or zeros about it."""
+    """Crop the table around its middle, or pad it with zeros on both sides."""
     gap = (rows - len(table)) // 2
     every = np.arange(rows) - gap
     inside = (every >= 0) & (every < len(table))
@@ -102,7 +102,7 @@ def in_the_middle(self: Resized, table: Array, rows: int) -> Array:
 
 
 def averaged(self: Resized, table: Array, rows: int) -> Array:
-    """Each row of a shorter table the mean of several."""
+    """Shorten the table by averaging adjacent rows."""
     if rows >= len(table):
         return Resized.resized(self, table, rows)
     return np.stack([part.mean(axis=0) for part in np.array_split(table, rows)])
@@ -177,14 +177,14 @@ for _name, _named, _steps in _STEPS:
 
 
 class DecomposedInFloat16(Decomposed):
-    """float16 for float32 queries."""
+    """The result is rounded to float16 for float32 queries."""
 
     def answer(self, q: Array, table_h: Array, table_w: Array, **sizes: Any) -> Array:
         return super().answer(q, table_h, table_w, **sizes).astype(np.float16).astype(q.dtype)
 
 
 class ResizedInPlace(Resized):
-    """The table divided by 2 while it is read."""
+    """The caller's table is overwritten with 0."""
 
     def answer(self, table: Array, *, rows: int) -> Array:
         out = super().answer(table, rows=rows)

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Answered(Mistake, steps=True):
-    """A network of distances, in steps."""
+    """A network applied to distances, in steps."""
 
     call = "dynamic_position_bias"
     claimed = ("linear",)
@@ -160,7 +160,7 @@ for _claim in ("linear", "log"):
 
 
 class AnsweredInBits(Answered):
-    """Logarithms to base 2."""
+    """Logarithms are to base 2."""
 
     named = "other-logarithm"
     claimed = ("log",)
@@ -170,7 +170,7 @@ class AnsweredInBits(Answered):
 
 
 class AnsweredWithoutTheOne(Answered):
-    """Logarithms of the distance itself, 0 at the query."""
+    """The logarithm is of the distance, not of 1 + distance."""
 
     named = "other-logarithm"
     claimed = ("log",)
@@ -180,7 +180,7 @@ class AnsweredWithoutTheOne(Answered):
 
 
 class AnsweredByGelu(Answered):
-    """GELU, exactly."""
+    """The activation is the exact GELU."""
 
     named = "activation-wrong"
 
@@ -189,7 +189,7 @@ class AnsweredByGelu(Answered):
 
 
 class AnsweredKeepsTheFirst(Answered):
-    """Results kept by lengths, whatever was learned since."""
+    """Results are cached by shape, ignoring weights and biases."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}

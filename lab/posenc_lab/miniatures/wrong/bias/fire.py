@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Interpolated(Mistake, steps=True):
-    """A network of normalized distances, in steps."""
+    """A network applied to normalized distances, in steps."""
 
     call = "fire_bias"
     claimed = ("paper",)
@@ -148,7 +148,7 @@ for _claim in ("paper", "epsilon"):
 
 
 class InterpolatedByDifference(Interpolated):
-    """The logarithm of the ratio instead of the ratio of the logarithms."""
+    """The input is the logarithm of the ratio, not the ratio of the logarithms."""
 
     named = "ratio-wrong"
 
@@ -157,7 +157,7 @@ class InterpolatedByDifference(Interpolated):
 
 
 class InterpolatedWithoutC(Interpolated):
-    """c left out."""
+    """c is ignored."""
 
     named = "ratio-wrong"
 
@@ -166,7 +166,7 @@ class InterpolatedWithoutC(Interpolated):
 
 
 class InterpolatedWithEpsilon(Interpolated):
-    """1e-6 where the equation has none; seen in float64."""
+    """1e-6 is added although the equation has none, which shows in float64."""
 
     named = "epsilon-swapped"
     dtype = "float64"
@@ -176,7 +176,7 @@ class InterpolatedWithEpsilon(Interpolated):
 
 
 class InterpolatedWithoutEpsilon(Interpolated):
-    """No 1e-6 where the code has it; seen in float64."""
+    """The code's 1e-6 is missing, which shows in float64."""
 
     named = "epsilon-swapped"
     dtype = "float64"
@@ -187,21 +187,21 @@ class InterpolatedWithoutEpsilon(Interpolated):
 
 
 class InterpolatedWithinTheLogarithm(Interpolated):
-    """0.01 in place of 1 inside the logarithm."""
+    """The logarithm is of c x + 0.01, not of c x + 1."""
 
     def psi(self, x: Array, c: float) -> Array:
         return np.log(c * x + 0.01)
 
 
 class InterpolatedOfAbsoluteUnits(Interpolated):
-    """The magnitude in place of the ReLU."""
+    """The activation is the magnitude, not ReLU."""
 
     def activation(self, hidden: Array) -> Array:
         return np.abs(hidden)
 
 
 class InterpolatedWithLeaks(Interpolated):
-    """A hundredth of what is below 0 leaks through."""
+    """The activation is a leaky ReLU with slope 0.01."""
 
     claimed = ("epsilon",)
 
@@ -210,21 +210,21 @@ class InterpolatedWithLeaks(Interpolated):
 
 
 class InterpolatedTwiceActivated(Interpolated):
-    """A ReLU after the second layer, too."""
+    """ReLU follows the second layer too."""
 
     def finish(self, bias: Array) -> Array:
         return np.maximum(bias, 0)
 
 
 class InterpolatedByKeys(Interpolated):
-    """The key's position in the normalizer."""
+    """The normalizer uses the key's position."""
 
     def largest(self, query: Array, threshold: float, k_len: int) -> Array:
         return np.maximum(np.arange(k_len)[None], threshold)
 
 
 class InterpolatedAlwaysAt512(Interpolated):
-    """The threshold written into the code."""
+    """The threshold is always 512."""
 
     claimed = ("epsilon",)
 
@@ -233,21 +233,21 @@ class InterpolatedAlwaysAt512(Interpolated):
 
 
 class InterpolatedOfTheFirstHead(Interpolated):
-    """The first head's bias for all."""
+    """The first head's bias is used for all."""
 
     def finish(self, bias: Array) -> Array:
         return np.broadcast_to(bias[:1], bias.shape)
 
 
 class InterpolatedHeadsLast(Interpolated):
-    """[q_len, k_len, heads], as the network returns it."""
+    """The result is [q_len, k_len, heads], as the network returns it."""
 
     def finish(self, bias: Array) -> Array:
         return np.moveaxis(bias, 0, -1)
 
 
 class InterpolatedWrongFromUnit32(Interpolated):
-    """Units from 32 on are never computed."""
+    """Units from index 32 on are 0."""
 
     claimed = ("epsilon",)
 
@@ -256,14 +256,14 @@ class InterpolatedWrongFromUnit32(Interpolated):
 
 
 class InterpolatedUpTo128(Interpolated):
-    """Distances that stop growing."""
+    """Distances are clamped at 128."""
 
     def lags(self, query: Array, key: Array) -> Array:
         return np.minimum(super().lags(query, key), 128)
 
 
 class InterpolatedKeepsTheFirst(Interpolated):
-    """Results kept by lengths, whatever was learned since."""
+    """Results are cached by shape, ignoring weights and biases."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -388,7 +388,7 @@ for _name, _named, _steps in (
 
 
 class LayerGradientsWithoutEpsilon(LayerGradients):
-    """The paper's denominator, where another one is claimed."""
+    """The denominator is the paper's, without the claimed epsilon."""
 
     claimed = ("epsilon",)
 

@@ -98,7 +98,7 @@ for _form in ("log", "power"):
 
 
 class KernelsPowerForLog(Kernels):
-    """The power where the logarithm is claimed."""
+    """The kernel is the power where the logarithm is claimed."""
 
     named = "form-swapped"
 
@@ -107,7 +107,7 @@ class KernelsPowerForLog(Kernels):
 
 
 class KernelsLogForPower(Kernels):
-    """The logarithm where the power is claimed."""
+    """The kernel is the logarithm where the power is claimed."""
 
     named = "form-swapped"
     claimed = ("power",)
@@ -117,7 +117,7 @@ class KernelsLogForPower(Kernels):
 
 
 class KernelsBinaryLog(Kernels):
-    """The logarithm to base 2."""
+    """The logarithm is to base 2."""
 
     named = "logarithm-wrong"
 
@@ -126,7 +126,7 @@ class KernelsBinaryLog(Kernels):
 
 
 class KernelsWithR2Outside(Kernels):
-    """r2 as a second factor."""
+    """r2 is a second factor, outside the logarithm."""
 
     named = "logarithm-wrong"
 
@@ -135,7 +135,7 @@ class KernelsWithR2Outside(Kernels):
 
 
 class KernelsWithoutR2(Kernels):
-    """r2 not used."""
+    """r2 is ignored."""
 
     named = "logarithm-wrong"
 
@@ -144,7 +144,7 @@ class KernelsWithoutR2(Kernels):
 
 
 class KernelsWithR2For1(Kernels):
-    """The sum the wrong way around."""
+    """The logarithm is of r2 + distance, not of 1 + r2 distance."""
 
     named = "logarithm-wrong"
 
@@ -153,7 +153,7 @@ class KernelsWithR2For1(Kernels):
 
 
 class KernelsInFloat16(Kernels):
-    """Every step in float16, behind a float32 result."""
+    """Every step is in float16 for a float32 result."""
 
     named = "narrow-bias"
 
@@ -163,7 +163,7 @@ class KernelsInFloat16(Kernels):
 
 
 class KernelsOfBfloat16Results(Kernels):
-    """The bias through bfloat16, behind a float32 result."""
+    """The bias is rounded to bfloat16 for a float32 result."""
 
     named = "narrow-bias"
     claimed = ("power",)
@@ -173,7 +173,7 @@ class KernelsOfBfloat16Results(Kernels):
 
 
 class KernelsExponential(Kernels):
-    """The released code's weights, exp(-r1 d^r2), added instead of multiplied."""
+    """The released code's weights, exp(-r1 d^r2), are added, not multiplied."""
 
     claimed = ("power",)
 
@@ -182,7 +182,7 @@ class KernelsExponential(Kernels):
 
 
 class KernelsSquareRoot(Kernels):
-    """The power always one half."""
+    """The exponent is always 1/2."""
 
     claimed = ("power",)
 
@@ -191,14 +191,14 @@ class KernelsSquareRoot(Kernels):
 
 
 class KernelsOfTheFirstHead(Kernels):
-    """The first head's numbers for all."""
+    """The first head's r1 and r2 are used for all."""
 
     def numbers(self, r1: Array, r2: Array) -> tuple[Array, Array]:
         return np.full_like(r1, r1[0]), np.full_like(r2, r2[0])
 
 
 class KernelsOneRow(Kernels):
-    """The last query's row for all queries."""
+    """The last query's row is used for all queries."""
 
     claimed = ("power",)
 
@@ -207,21 +207,21 @@ class KernelsOneRow(Kernels):
 
 
 class KernelsTransposed(Kernels):
-    """Keys before queries, which squares do not show in the shape."""
+    """Keys come before queries, which a square shape does not show."""
 
     def finish(self, bias: Array) -> Array:
         return np.swapaxes(bias, 1, 2)
 
 
 class KernelsUpTo128(Kernels):
-    """Distances that stop growing."""
+    """Distances are clamped at 128."""
 
     def distances(self, q_len: int, k_len: int) -> Array:
         return np.minimum(super().distances(q_len, k_len), 128)
 
 
 class KernelsWrongFromHead16(Kernels):
-    """Heads from 16 on are left without a bias."""
+    """Heads from index 16 on have no bias."""
 
     claimed = ("power",)
 
@@ -230,7 +230,7 @@ class KernelsWrongFromHead16(Kernels):
 
 
 class KernelsKeepTheFirstNumbers(Kernels):
-    """Results kept by sizes, whatever was learned since."""
+    """Results are cached by shape, ignoring r1 and r2."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -243,7 +243,7 @@ class KernelsKeepTheFirstNumbers(Kernels):
 
 
 class KernelsClampTheInput(Kernels):
-    """The caller's own numbers clamped in place, as training code does with its parameters."""
+    """The caller's r2 is clamped in place, as training code does with its parameters."""
 
     claimed = ("power",)
 
@@ -254,7 +254,7 @@ class KernelsClampTheInput(Kernels):
 
 
 class KernelGradients(Mistake, steps=True):
-    """Gradients of both numbers, in steps."""
+    """Gradients of r1 and r2, in steps."""
 
     call = "kerple_bias_vjp"
     claimed = ("log",)
@@ -373,14 +373,14 @@ for _name, _form, _named, _rule in (
 
 
 class KernelGradientsOfTheLastQuery(KernelGradients):
-    """The last query alone."""
+    """Only the last query contributes."""
 
     def gathered(self, products: Array) -> Array:
         return products[:, -1].sum(axis=-1)
 
 
 class KernelGradientsInBfloat16(KernelGradients):
-    """Sums in bfloat16, behind a float32 result."""
+    """Sums are rounded to bfloat16 for a float32 result."""
 
     claimed = ("power",)
 

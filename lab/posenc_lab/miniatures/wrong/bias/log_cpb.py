@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 class Coordinates(Mistake, steps=True):
-    """What the network is given, in steps."""
+    """The network's input, in steps."""
 
     call = "log_cpb_coordinates"
     claimed = ("swin",)
@@ -67,7 +67,7 @@ class Coordinates(Mistake, steps=True):
 
 
 class Spaced(Coordinates, steps=True):
-    """The bias, in steps."""
+    """The network's bias, in steps."""
 
     call = "log_cpb"
 
@@ -252,7 +252,7 @@ for _claimed in _BOTH:
 
 
 class SpacedWithoutSixteen(Spaced):
-    """A bias between 0 and 1."""
+    """The sigmoid is not multiplied by 16."""
 
     named = "output-swapped"
 
@@ -261,14 +261,14 @@ class SpacedWithoutSixteen(Spaced):
 
 
 class SpacedOfTheFirstHead(Spaced):
-    """The first head's bias for all."""
+    """The first head's bias is used for all."""
 
     def finish(self, bias: Array, sigmoid: bool) -> Array:
         return np.broadcast_to(super().finish(bias, sigmoid)[:1], bias.shape)
 
 
 class CoordinatesUndivided(Coordinates):
-    """Not divided where the window has a single row, as transformers does it."""
+    """Offsets are not divided if the window has a single row, as in transformers."""
 
     named = "divisor-wrong"
 

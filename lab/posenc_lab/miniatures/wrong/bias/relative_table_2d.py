@@ -1,4 +1,4 @@
-"""Wrong implementations: a bias by offset in two dimensions, and the rows that it reads."""
+"""Wrong implementations: a bias by 2-D offset, and its table rows."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class WindowRows(Mistake, steps=True):
-    """Rows of a table for every query and key, in steps."""
+    """Table rows for every query and key, in steps."""
 
     call = "relative_table_2d_rows"
     claimed = ("swin",)
@@ -58,7 +58,7 @@ class WindowRows(Mistake, steps=True):
 
 
 class WindowBias(WindowRows, steps=True):
-    """Numbers of these rows, in steps."""
+    """The values of these rows, in steps."""
 
     call = "relative_table_2d"
 
@@ -165,7 +165,7 @@ for _base in (WindowRows, WindowBias):
 
 
 def stretched(self: WindowBias, table: Array, height: int, width: int) -> Array:
-    """The table taken for one of columns first, then stretched, as BEiT's in transformers."""
+    """Read the table as [columns, rows] and resize it to its shape, like BEiT in transformers."""
     high, wide = 2 * height - 1, 2 * width - 1
     taken = table[: high * wide].reshape(wide, high, -1).astype(np.float64)
     for axis, (before, after) in enumerate(((wide, high), (high, wide))):
@@ -191,14 +191,14 @@ for _claimed in ("swin", "beit"):
 
 
 class WindowBiasOfHeadsFirst(WindowBias):
-    """The table read as [heads, rows]."""
+    """The table is laid out as [heads, rows]."""
 
     def table(self, table: Array, height: int, width: int) -> Array:
         return table.T.reshape(table.shape)
 
 
 class WindowBiasAsAView(WindowBias):
-    """A bias that is written into the table."""
+    """The caller's table is overwritten with 0."""
 
     def answer(self, table: Array, **given: Any) -> Any:
         out = super().answer(table, **given)

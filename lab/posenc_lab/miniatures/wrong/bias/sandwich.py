@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Sandwiched(Mistake, steps=True):
-    """Sums of cosines by the head's number, in steps."""
+    """Sums of cosines divided by each head's number, in steps."""
 
     call = "sandwich_bias"
     claimed = ("nemo",)
@@ -149,7 +149,7 @@ for _claim in ("nemo", "attention-gym"):
 
 
 class SandwichedAsFirstReleased(Sandwiched):
-    """NeMo's first code: angles in the place of cosines, and one frequency short."""
+    """Angles replace cosines and one frequency is missing, as in NeMo's first code."""
 
     named = "cosine-left-out"
 
@@ -161,7 +161,7 @@ class SandwichedAsFirstReleased(Sandwiched):
 
 
 class SandwichedSines(Sandwiched):
-    """Dot products of sines without cosines."""
+    """Dot products are of sines only, without cosines."""
 
     named = "sines-alone"
     claimed = ("attention-gym",)

@@ -67,7 +67,7 @@ def _other_direction(direction: str) -> str:
 
 
 def _with(change: Any) -> Any:
-    """A bucket method that changes the arguments of the right one."""
+    """Return a bucket method that applies ``change`` to the arguments of the right one."""
 
     def bucket(self: Any, *arguments: Any) -> Array:
         return Buckets.bucket(self, *change(*arguments))
@@ -76,7 +76,7 @@ def _with(change: Any) -> Any:
 
 
 def _narrow_logarithm(kind: str) -> dict[str, Any]:
-    """Steps that round to a narrow dtype after each operation, with whole numbers from outside."""
+    """Return steps that round to dtype ``kind`` after each operation, with exact scalars."""
 
     def logarithm(self: Any, ratio: Array, limit: float) -> Array:
         return narrow(narrow(np.log(narrow(ratio, kind)), kind) / math.log(limit), kind)
@@ -161,7 +161,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
 
 
 class BucketsRoundedUp(Buckets):
-    """Logarithms rounded up."""
+    """Logarithms are rounded up."""
 
     def whole(self, values: Array) -> Array:
         return np.ceil(values).astype(np.int64)
@@ -175,7 +175,7 @@ class BucketsEndEarly(Buckets):
 
 
 class BucketsEndLate(Buckets):
-    """A bucket too many, beyond the table."""
+    """Far distances get one bucket too many, beyond the table."""
 
     claimed = ("causal",)
 
@@ -184,47 +184,47 @@ class BucketsEndLate(Buckets):
 
 
 class BucketsUnclipped(Buckets):
-    """Far distances run out of the table."""
+    """Far distances are not clipped and leave the table."""
 
     def clip(self, bucket: Array, side: int) -> Array:
         return bucket
 
 
 class BucketsOf32(Buckets):
-    """num_buckets ignored."""
+    """num_buckets is always 32."""
 
     bucket = _with(lambda r, n, limit, d: (r, 32, limit, d))
 
 
 class BucketsCountZeroAhead(Buckets):
-    """The query itself counted to the keys ahead."""
+    """The query's own key counts as one after it."""
 
     def ahead(self, relative: Array, side: int) -> Array:
         return np.where(relative >= 0, side, 0)
 
 
 class BucketsBehindAbove(Buckets):
-    """A causal side with the magnitudes of both."""
+    """Causal buckets use the distance of later keys too."""
 
     claimed = ("causal",)
     bucket = _with(lambda r, n, limit, d: (-np.abs(r), n, limit, d))
 
 
 class BucketsOfShortIntegers(Buckets):
-    """Distances cast to int16."""
+    """Distances are cast to int16."""
 
     bucket = _with(lambda r, n, limit, d: (r.astype(np.int16).astype(np.int64), n, limit, d))
 
 
 class BucketsAsFloats(Buckets):
-    """Whole numbers in a float dtype."""
+    """Buckets are float32."""
 
     def answer(self, relative_position: Array, **keywords: Any) -> Array:
         return super().answer(relative_position, **keywords).astype(np.float32)
 
 
 class BucketsRefuseNothing(Buckets):
-    """No distances have no largest one."""
+    """Empty arrays are refused, since they have no maximum."""
 
     def answer(self, relative_position: Array, **keywords: Any) -> Array:
         if relative_position.max() > 2**40:
@@ -233,14 +233,14 @@ class BucketsRefuseNothing(Buckets):
 
 
 class BucketsFlatten(Buckets):
-    """A row of buckets, whatever the shape of the distances."""
+    """The result is flattened."""
 
     def answer(self, relative_position: Array, **keywords: Any) -> Array:
         return super().answer(relative_position.ravel(), **keywords)
 
 
 class BucketsChangeDistances(Buckets):
-    """Magnitudes written into the caller's own array."""
+    """The caller's distances are clamped to at most 0 in place."""
 
     claimed = ("causal",)
 
@@ -250,14 +250,14 @@ class BucketsChangeDistances(Buckets):
 
 
 class BucketsLinear(Buckets):
-    """Equal steps instead of logarithmic ones."""
+    """Bucket edges are linear, not logarithmic."""
 
     def logarithm(self, ratio: Array, limit: float) -> Array:
         return (ratio - 1) / (limit - 1)
 
 
 class BucketBiasFromZero(BucketBias):
-    """Query i taken to stand at position i although keys come before it."""
+    """Query i is at position i although keys come before it."""
 
     named = "bias-queries-from-zero"
 
@@ -266,27 +266,27 @@ class BucketBiasFromZero(BucketBias):
 
 
 class BucketBiasFromZeroCausal(BucketBiasFromZero):
-    """Query i taken to stand at position i, in a decoder."""
+    """Query i is at position i, in a decoder."""
 
     claimed = ("causal",)
 
 
 class BucketBiasHeadsReversed(BucketBias):
-    """Heads in reverse order."""
+    """Heads are in reverse order."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return super().look_up(table, buckets)[::-1]
 
 
 class BucketBiasHeadsMixed(BucketBias):
-    """The table read as [heads, num_buckets]."""
+    """The table is read as [heads, num_buckets]."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return super().look_up(table.reshape(table.shape[::-1]).T, buckets)
 
 
 class BucketBiasFirstHead(BucketBias):
-    """The first head's column for all heads."""
+    """The first head's column is used for all heads."""
 
     claimed = ("causal",)
 
@@ -295,28 +295,28 @@ class BucketBiasFirstHead(BucketBias):
 
 
 class BucketBiasTransposed(BucketBias):
-    """Keys before queries, which squares do not show in the shape."""
+    """Keys come before queries, which a square shape does not show."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return np.swapaxes(super().look_up(table, buckets), 1, 2)
 
 
 class BucketBiasHeadsLast(BucketBias):
-    """[q_len, k_len, heads], as gathered."""
+    """The result is [q_len, k_len, heads], as gathered."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return table[buckets]
 
 
 class BucketBiasScaled(BucketBias):
-    """Multiplied by 8, the square root of a head's size."""
+    """The bias is multiplied by 8, the square root of a head's size."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return super().look_up(table, buckets) * np.float32(8)
 
 
 class BucketBiasThroughBfloat16(BucketBias):
-    """The table cast to bfloat16 on the way, behind a float32 result."""
+    """The table is cast to bfloat16 for a float32 result."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return super().look_up(table.astype(ml_dtypes.bfloat16), buckets).astype(table.dtype)
@@ -330,7 +330,7 @@ class BucketBiasForgetsTheLast(BucketBias):
 
 
 class BucketBiasKeepsTheFirstTable(BucketBias):
-    """Results kept by sizes, whatever the table holds."""
+    """Results are cached by shape, ignoring the table's values."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -343,7 +343,7 @@ class BucketBiasKeepsTheFirstTable(BucketBias):
 
 
 class BucketBiasOfOneQuery(BucketBias):
-    """A single query is taken to stand at position 0."""
+    """A single query is at position 0."""
 
     named = "bias-queries-from-zero"
 
@@ -352,7 +352,7 @@ class BucketBiasOfOneQuery(BucketBias):
 
 
 class TableGradient(Buckets, steps=True):
-    """The gradient of every bias added to the entry that it was copied from."""
+    """Gradients of all biases summed by table row, in steps."""
 
     call = "t5_bias_vjp"
 

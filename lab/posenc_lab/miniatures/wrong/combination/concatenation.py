@@ -1,4 +1,4 @@
-"""Wrong implementations: embedding and sinusoid side by side."""
+"""Wrong implementations: embedding and sinusoid concatenated."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Beside(Mistake, steps=True):
-    """Embedding and sinusoid, in steps."""
+    """Embedding and sinusoid concatenated, in steps."""
 
     call = "concatenation"
     claimed = ("content-first",)
@@ -76,7 +76,7 @@ for _claimed, _given in (
 
 
 class BesideScaled(Beside):
-    """The embedding times sqrt(dim)."""
+    """The embedding is multiplied by sqrt(dim)."""
 
     named = "content-scaled"
 
@@ -85,7 +85,7 @@ class BesideScaled(Beside):
 
 
 class BesideRounded(Beside):
-    """The embedding through bfloat16."""
+    """The embedding is rounded to bfloat16."""
 
     named = "content-rounded"
     claimed = ("encoding-first",)
@@ -95,7 +95,7 @@ class BesideRounded(Beside):
 
 
 class BesideOfTheWholeRow(Beside):
-    """Exponents over the width of the whole row."""
+    """Exponents are divided by the width of the whole row."""
 
     named = "frequencies-of-another-width"
 
@@ -104,7 +104,7 @@ class BesideOfTheWholeRow(Beside):
 
 
 class BesideOfTheEmbedding(Beside):
-    """Exponents over the width of the embedding."""
+    """Exponents are divided by the width of the embedding."""
 
     named = "frequencies-of-another-width"
     claimed = ("encoding-first",)
@@ -114,7 +114,7 @@ class BesideOfTheEmbedding(Beside):
 
 
 class BesideTheBatch(Beside):
-    """The encoding along the axis before the rows."""
+    """Positions run along the batch axis."""
 
     named = "batch-for-sequence"
 
@@ -125,7 +125,7 @@ class BesideTheBatch(Beside):
 
 
 class BesideInHalves(Beside):
-    """Sines, then cosines."""
+    """Sines come before cosines, not interleaved."""
 
     named = "layout-swapped"
 
@@ -134,7 +134,7 @@ class BesideInHalves(Beside):
 
 
 class BesideToTheEnd(Beside):
-    """Exponents that reach 1 at the last pair."""
+    """Exponents reach 1 at the last pair."""
 
     named = "exponent-to-the-end"
 
@@ -144,7 +144,7 @@ class BesideToTheEnd(Beside):
 
 
 class BesideOfFixedBase(Beside):
-    """The base ignored."""
+    """The base is always 10,000."""
 
     named = "wrong-base"
 
@@ -153,7 +153,7 @@ class BesideOfFixedBase(Beside):
 
 
 class BesideOfBfloat16Angles(Beside):
-    """Angles in bfloat16."""
+    """Angles are held in bfloat16."""
 
     named = "low-precision-angles"
 
@@ -162,14 +162,14 @@ class BesideOfBfloat16Angles(Beside):
 
 
 class BesideInFloat16(Beside):
-    """The whole row in float16 behind a float32 result."""
+    """The whole row is rounded to float16 for a float32 result."""
 
     def finish(self, both: Array) -> Array:
         return narrow(both, "float16")
 
 
 class BesideTiny(Beside):
-    """A little of the encoding leaks into the embedding."""
+    """The first channel gains 1e-6 of the last one."""
 
     def finish(self, both: Array) -> Array:
         out = both.copy()
@@ -178,7 +178,7 @@ class BesideTiny(Beside):
 
 
 class BesideNormalised(Beside):
-    """Rows of length 1."""
+    """Rows are normalised to length 1."""
 
     claimed = ("encoding-first",)
 
@@ -187,14 +187,14 @@ class BesideNormalised(Beside):
 
 
 class BesideUpTo256(Beside):
-    """Channels of the embedding from 256 on left at 0."""
+    """Embedding channels from index 256 on are 0."""
 
     def content(self, x: Array) -> Array:
         return x * (np.arange(x.shape[-1]) < 256)
 
 
 class BesideUpTo2048(Beside):
-    """Positions clamped to a table of 2,048."""
+    """Positions are clamped to a table of 2,048."""
 
     claimed = ("encoding-first",)
 
@@ -203,14 +203,14 @@ class BesideUpTo2048(Beside):
 
 
 class BesideOfRows(Beside):
-    """Rows numbered from 0, whatever their positions."""
+    """Rows are numbered from 0, ignoring positions."""
 
     def places(self, positions: Array, x: Array) -> Array:
         return np.arange(len(positions), dtype=np.float64)[:, None]
 
 
 class BesideOnce(Beside):
-    """The encoding of the first call of each size given again."""
+    """The encoding is cached by shape, ignoring positions."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}

@@ -75,7 +75,7 @@ for _claimed in ("paper", "unscaled"):
 
 
 class SumOfOneRow(Sum):
-    """x + pe[:, n] for x + pe[:, :n]."""
+    """The encoding is pe[:, n] instead of pe[:, :n]."""
 
     named = "one-row-for-all"
 
@@ -84,7 +84,7 @@ class SumOfOneRow(Sum):
 
 
 class SumTimesD(Sum):
-    """The number of channels, not its root."""
+    """The factor is the number of channels, not its square root."""
 
     named = "wrong-embedding-scale"
 
@@ -93,7 +93,7 @@ class SumTimesD(Sum):
 
 
 class SumDivided(Sum):
-    """Divided by the root, as logits are."""
+    """The embedding is divided by the square root, as logits are."""
 
     named = "wrong-embedding-scale"
 
@@ -102,7 +102,7 @@ class SumDivided(Sum):
 
 
 class SumScaledAfterwards(Sum):
-    """sqrt(d) (x + PE)."""
+    """The encoding is scaled too: sqrt(d) (x + PE)."""
 
     named = "encoding-scaled"
 
@@ -111,7 +111,7 @@ class SumScaledAfterwards(Sum):
 
 
 class SumOfBatchPositions(Sum):
-    """The encoding along the axis before the rows."""
+    """Positions run along the batch axis."""
 
     named = "batch-for-sequence"
     claimed = ("unscaled",)
@@ -123,7 +123,7 @@ class SumOfBatchPositions(Sum):
 
 
 class SumInHalves(Sum):
-    """Sines, then cosines."""
+    """Sines come before cosines, not interleaved."""
 
     named = "layout-swapped"
 
@@ -132,7 +132,7 @@ class SumInHalves(Sum):
 
 
 class SumInOtherHalves(Sum):
-    """Cosines, then sines."""
+    """Cosines come before sines, not interleaved."""
 
     named = "layout-swapped"
     claimed = ("unscaled",)
@@ -142,7 +142,7 @@ class SumInOtherHalves(Sum):
 
 
 class SumOfBase5000(Sum):
-    """A base of 5,000 for 10,000."""
+    """The base is halved: 5,000 for 10,000."""
 
     named = "wrong-base"
 
@@ -151,7 +151,7 @@ class SumOfBase5000(Sum):
 
 
 class SumToTheEnd(Sum):
-    """Exponents of linspace(0, 1, dim / 2)."""
+    """Exponents are linspace(0, 1, dim / 2)."""
 
     named = "exponent-to-the-end"
 
@@ -160,7 +160,7 @@ class SumToTheEnd(Sum):
 
 
 class SumOfFixedBase(Sum):
-    """The base ignored."""
+    """The base is always 10,000."""
 
     named = "wrong-base"
     claimed = ("unscaled",)
@@ -170,7 +170,7 @@ class SumOfFixedBase(Sum):
 
 
 class SumOfBfloat16Positions(Sum):
-    """Positions in bfloat16."""
+    """Positions are held in bfloat16."""
 
     named = "low-precision-angles"
 
@@ -179,7 +179,7 @@ class SumOfBfloat16Positions(Sum):
 
 
 class SumOfFloat16Angles(Sum):
-    """Angles in float16."""
+    """Angles are held in float16."""
 
     named = "low-precision-angles"
     claimed = ("unscaled",)
@@ -190,14 +190,14 @@ class SumOfFloat16Angles(Sum):
 
 
 class SumInBfloat16(Sum):
-    """The encoding in bfloat16 behind a float32 result."""
+    """The encoding is held in bfloat16 for a float32 result."""
 
     def layout(self, sin: Array, cos: Array) -> Array:
         return narrow(super().layout(sin, cos), "bfloat16")
 
 
 class SumOfFloat32Root(Sum):
-    """The root in float32 behind a float64 result."""
+    """The square root is in float32 for a float64 result."""
 
     dtype = "float64"
 
@@ -206,21 +206,21 @@ class SumOfFloat32Root(Sum):
 
 
 class SumOfRootOf512(Sum):
-    """The root of 512, the paper's width, for every width."""
+    """The factor is the root of 512, the paper's width, for every width."""
 
     def factor(self, factor: float, dim: int) -> float:
         return math.sqrt(512)
 
 
 class SumUpTo2048(Sum):
-    """Positions clamped to a table of 2,048."""
+    """Positions are clamped to a table of 2,048."""
 
     def places(self, positions: Array, x: Array) -> Array:
         return np.minimum(super().places(positions, x), 2047)
 
 
 class SumOfRows(Sum):
-    """Rows numbered from 0, whatever their positions."""
+    """Rows are numbered from 0, ignoring positions."""
 
     claimed = ("unscaled",)
 
@@ -229,7 +229,7 @@ class SumOfRows(Sum):
 
 
 class SumInPlace(Sum):
-    """x changed on the way."""
+    """x is overwritten."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         x[...] = super().answer(x, positions, **keywords)
@@ -237,7 +237,7 @@ class SumInPlace(Sum):
 
 
 class SumWithoutLastChannels(Sum):
-    """Channels from 512 on without an encoding."""
+    """Channels from index 512 on get no encoding."""
 
     def combined(self, scaled: Array, encoding: Array) -> Array:
         return scaled + encoding * (np.arange(scaled.shape[-1]) < 512)

@@ -48,7 +48,7 @@ class Hybrid(Mistake, steps=True):
 
 
 class HybridSignFlipped(Hybrid):
-    """Bias by query minus key, as the article's text has it."""
+    """The bias is by query minus key, as in the article's text."""
 
     named = "sign-flipped"
 
@@ -57,7 +57,7 @@ class HybridSignFlipped(Hybrid):
 
 
 class HybridClippedExclusively(Hybrid):
-    """The upper end of the range taken for excluded."""
+    """The upper end of the range is excluded."""
 
     named = "clip-shifted"
 
@@ -66,7 +66,7 @@ class HybridClippedExclusively(Hybrid):
 
 
 class HybridShifted(Hybrid):
-    """Offsets off by one."""
+    """Offsets are off by one."""
 
     named = "offset-shifted"
 
@@ -75,7 +75,7 @@ class HybridShifted(Hybrid):
 
 
 class HybridUnshifted(Hybrid):
-    """Negative rows, which NumPy counts from the end."""
+    """Offsets index the table unshifted; NumPy counts negative ones from the end."""
 
     named = "table-unshifted"
 
@@ -84,7 +84,7 @@ class HybridUnshifted(Hybrid):
 
 
 class HybridRelativeOnly(Hybrid):
-    """No sinusoids."""
+    """Sinusoids are missing."""
 
     named = "part-left-out"
 
@@ -93,7 +93,7 @@ class HybridRelativeOnly(Hybrid):
 
 
 class HybridAbsoluteOnly(Hybrid):
-    """No bias."""
+    """The bias is missing."""
 
     named = "part-left-out"
 
@@ -102,7 +102,7 @@ class HybridAbsoluteOnly(Hybrid):
 
 
 class HybridOfQueries(Hybrid):
-    """Sinusoids added for queries only."""
+    """Only queries get sinusoids."""
 
     named = "queries-only"
 
@@ -111,7 +111,7 @@ class HybridOfQueries(Hybrid):
 
 
 class HybridScaledEmbeddings(Hybrid):
-    """Embeddings times sqrt(dim)."""
+    """Embeddings are multiplied by sqrt(dim)."""
 
     named = "embeddings-scaled"
 
@@ -120,7 +120,7 @@ class HybridScaledEmbeddings(Hybrid):
 
 
 class HybridDividedBias(Hybrid):
-    """The bias inside the division."""
+    """The bias is divided by sqrt(head_dim) too."""
 
     named = "bias-divided"
 
@@ -129,7 +129,7 @@ class HybridDividedBias(Hybrid):
 
 
 class HybridUndivided(Hybrid):
-    """No division, as T5 has it."""
+    """Products are not divided, as in T5."""
 
     named = "bias-divided"
 
@@ -138,7 +138,7 @@ class HybridUndivided(Hybrid):
 
 
 class HybridFromOne(Hybrid):
-    """Sinusoids of positions from 1 on."""
+    """Sinusoids start at position 1."""
 
     named = "encoding-wrong"
 
@@ -149,7 +149,7 @@ class HybridFromOne(Hybrid):
 
 
 class HybridHalves(Hybrid):
-    """All sines before all cosines."""
+    """All sines come before all cosines."""
 
     named = "encoding-wrong"
 
@@ -158,7 +158,7 @@ class HybridHalves(Hybrid):
 
 
 class HybridOfBase10000(Hybrid):
-    """The base ignored."""
+    """The base is always 10,000."""
 
     named = "wrong-base"
 
@@ -167,7 +167,7 @@ class HybridOfBase10000(Hybrid):
 
 
 class HybridOwnExponents(Hybrid):
-    """Every channel its own exponent, the cosines' too."""
+    """Cosines have 0.9 times the frequency of their sines."""
 
     def waves(self, angles: Array) -> Array:
         out = super().waves(angles)
@@ -176,14 +176,14 @@ class HybridOwnExponents(Hybrid):
 
 
 class HybridOfBfloat16Angles(Hybrid):
-    """Angles in bfloat16 behind a float32 result."""
+    """Angles are held in bfloat16 for a float32 result."""
 
     def waves(self, angles: Array) -> Array:
         return super().waves(narrow(angles, "bfloat16"))
 
 
 class HybridOfBfloat16Projections(Hybrid):
-    """Projections in bfloat16 behind a float32 result."""
+    """Projections are held in bfloat16 for a float32 result."""
 
     def logits(self, x: Array, w_q: Array, w_k: Array, table: Array, base: float) -> Array:
         w_q, w_k = (w.astype(ml_dtypes.bfloat16).astype(np.float64) for w in (w_q, w_k))
@@ -191,21 +191,21 @@ class HybridOfBfloat16Projections(Hybrid):
 
 
 class HybridMasked(Hybrid):
-    """Keys after the query hidden, which was not asked for."""
+    """Keys after the query are masked although no mask is claimed."""
 
     def summed(self, products: Array, bias: Array, head_dim: int) -> Array:
         return np.where(np.tri(bias.shape[1]) > 0, super().summed(products, bias, head_dim), -1e9)
 
 
 class HybridHeadsMixed(Hybrid):
-    """The table read as [heads, 2k+1]."""
+    """The table is read as [heads, 2k+1]."""
 
     def bias(self, table: Array, n: int) -> Array:
         return super().bias(table.reshape(table.shape[::-1]).T, n)
 
 
 class HybridNormalised(Hybrid):
-    """Rows of x + PE scaled to length 1."""
+    """Rows of x + PE are normalised to length 1."""
 
     def placed(self, x: Array, waves: Array, role: str) -> Array:
         both = x + waves
@@ -213,7 +213,7 @@ class HybridNormalised(Hybrid):
 
 
 class HybridEncodesInPlace(Hybrid):
-    """The caller's own embeddings changed."""
+    """The caller's embeddings are changed in place."""
 
     def answer(self, x: Array, w_q: Array, w_k: Array, table: Array, *, base: float) -> Array:
         out = super().answer(x, w_q, w_k, table, base=base)
@@ -222,7 +222,7 @@ class HybridEncodesInPlace(Hybrid):
 
 
 class HybridOfFirstTokens(Hybrid):
-    """Sinusoids of 100 positions; later rows have those of the last."""
+    """Sinusoids end after 100 positions; later rows repeat the last."""
 
     def waves(self, angles: Array) -> Array:
         return super().waves(angles)[np.minimum(np.arange(len(angles)), 99)]

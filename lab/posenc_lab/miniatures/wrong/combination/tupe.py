@@ -10,7 +10,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Untied(Mistake, steps=True):
-    """The released code in steps."""
+    """The released code, in steps."""
 
     call = "tupe_scores"
     claimed = ("tupe-a",)
@@ -212,7 +212,7 @@ for _combination, _family in (
 
 
 class TiedNotTied(Untied):
-    """[CLS] untied, from the first rows of positions, where it should be tied."""
+    """[CLS] is untied, by the first rows of positions, although it should be tied."""
 
     claimed = ("tie-cls",)
     named = "cls-wrong"
@@ -224,7 +224,7 @@ class TiedNotTied(Untied):
 
 
 class TiedLate(Untied):
-    """Positions counted from 1, the last one 0."""
+    """Positions are counted from 1; the last one wraps to 0."""
 
     claimed = ("tie-cls",)
     named = "rows-not-offset"
@@ -234,21 +234,21 @@ class TiedLate(Untied):
 
 
 class UntiedOfTheFirstHead(Untied):
-    """The first head's θ1 and θ2 for all."""
+    """The first head's θ1 and θ2 are used for all."""
 
     def write(self, scores: Array, theta1: Array, theta2: Array) -> Array:
         return super().write(scores, theta1[:1], theta2[:1])
 
 
 class UntiedExceptAlone(Untied):
-    """[CLS] tied where it is alone."""
+    """[CLS] is tied if it is the only token."""
 
     def write(self, scores: Array, theta1: Array, theta2: Array) -> Array:
         return scores if scores.shape[1] == 1 else super().write(scores, theta1, theta2)
 
 
 class UntiedUpTo64(Untied):
-    """A table of 64 positions, of which the last stands for all that follow."""
+    """Positions end after 64; later ones repeat the last."""
 
     def tokens(self, every: Array) -> Array:
         place = np.minimum(np.arange(every.shape[1] - 1), 63) + 1
@@ -256,14 +256,14 @@ class UntiedUpTo64(Untied):
 
 
 class UntiedThroughBfloat16(Untied):
-    """Scores in bfloat16 behind a float32 result."""
+    """Scores are rounded to bfloat16 for a float32 result."""
 
     def scale(self, content: Array, position: Array, q: Array) -> Array:
         return super().scale(content, position, q).astype(ml_dtypes.bfloat16)
 
 
 class UntiedKeepsPositions(Untied):
-    """Scores of positions kept by length, as if they were never trained again."""
+    """Position scores are cached by shape, ignoring the values of p_q and p_k."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -275,7 +275,7 @@ class UntiedKeepsPositions(Untied):
 
 
 class UntiedScalesPositions(Untied):
-    """The caller's own positions divided."""
+    """The caller's p_q is scaled in place."""
 
     def answer(self, q: Array, k: Array, p_q: Array, p_k: Array, *, cls: str) -> Array:
         result = super().answer(q, k, p_q, p_k, cls=cls)
@@ -284,7 +284,7 @@ class UntiedScalesPositions(Untied):
 
 
 class TransposedTied(Untied):
-    """Keys before queries."""
+    """Keys come before queries."""
 
     claimed = ("tie-cls",)
 
@@ -293,7 +293,7 @@ class TransposedTied(Untied):
 
 
 class RelativeReset(UntiedRelative):
-    """The paper's reset for the released code's."""
+    """[CLS] biases are 0, the paper's reset, instead of the released code's rows."""
 
     named = "reset-swapped"
 
@@ -305,7 +305,7 @@ class RelativeReset(UntiedRelative):
 
 
 class RelativeNotReset(UntiedRelative):
-    """[CLS] with the biases of any token."""
+    """[CLS] has the biases of any token."""
 
     named = "reset-swapped"
 
@@ -314,7 +314,7 @@ class RelativeNotReset(UntiedRelative):
 
 
 class RelativeNotResetOfThePaper(UntiedRelative):
-    """The same where θ1 and θ2 should be all."""
+    """The same where [CLS] should have only θ1 and θ2."""
 
     claimed = ("tupe-r-paper",)
     named = "reset-swapped"
@@ -324,7 +324,7 @@ class RelativeNotResetOfThePaper(UntiedRelative):
 
 
 class RelativeRowsExchanged(UntiedRelative):
-    """The unused bucket in the column and the last row of the table in the row of [CLS]."""
+    """The unused bucket and the table's last row are exchanged for [CLS]."""
 
     named = "cls-rows-exchanged"
 
@@ -335,7 +335,7 @@ class RelativeRowsExchanged(UntiedRelative):
 
 
 class RelativeColumnLast(UntiedRelative):
-    """The column's bias where row and column meet."""
+    """The corner has the column's bias, not the row's."""
 
     named = "cls-rows-exchanged"
 
@@ -346,7 +346,7 @@ class RelativeColumnLast(UntiedRelative):
 
 
 class RelativeSignFlipped(UntiedRelative):
-    """Query minus key for key minus query."""
+    """Distances are query minus key."""
 
     named = "buckets-wrong"
 
@@ -355,13 +355,13 @@ class RelativeSignFlipped(UntiedRelative):
 
 
 class RelativeSignFlippedOfThePaper(RelativeSignFlipped):
-    """The same without biases of [CLS]."""
+    """The same without [CLS] biases."""
 
     claimed = ("tupe-r-paper",)
 
 
 class RelativeUpTo128(UntiedRelative):
-    """max_distance ignored."""
+    """max_distance is always 128."""
 
     named = "buckets-wrong"
 
@@ -370,7 +370,7 @@ class RelativeUpTo128(UntiedRelative):
 
 
 class RelativeBiasScaled(UntiedRelative):
-    """The bias divided with the rest."""
+    """The bias is divided too."""
 
     named = "relative-wrong-scale"
 
@@ -379,13 +379,13 @@ class RelativeBiasScaled(UntiedRelative):
 
 
 class RelativeBiasScaledOfThePaper(RelativeBiasScaled):
-    """The same without biases of [CLS]."""
+    """The same without [CLS] biases."""
 
     claimed = ("tupe-r-paper",)
 
 
 class RelativeWithoutBias(UntiedRelative):
-    """The table not read."""
+    """The table is ignored."""
 
     named = "relative-terms-wrong"
 
@@ -394,14 +394,14 @@ class RelativeWithoutBias(UntiedRelative):
 
 
 class RelativeOfTheFirstHead(UntiedRelative):
-    """The first column of the table for all heads."""
+    """The table's first column is used for all heads."""
 
     def bias(self, bucket: Array, table: Array, reset: str) -> Array:
         return super().bias(bucket, np.repeat(table[:, :1], table.shape[1], axis=1), reset)
 
 
 class RelativeNearOnly(UntiedRelative):
-    """Distances cut where buckets become wider."""
+    """Distances are clipped where buckets start to widen."""
 
     def bucket(self, relative: Array, buckets: int, limit: int) -> Array:
         reach = buckets // 4

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Patches(Mistake, steps=True):
-    """A depthwise convolution by shifted pictures, in steps."""
+    """A depthwise convolution by shifted images, in steps."""
 
     call = "conv_peg"
     claimed = ("patches",)
@@ -70,7 +70,7 @@ for _claimed in ("patches", "class-token"):
 
 
 class PatchesWithTokenBiased(Patches):
-    """The bias added to all rows."""
+    """The bias is added to the class token too."""
 
     named = "class-token-convolved"
     claimed = ("class-token",)
@@ -82,7 +82,7 @@ class PatchesWithTokenBiased(Patches):
 
 
 class PatchesOfToken(Patches):
-    """The class token is the first patch, and the last patch is left over."""
+    """The class token is convolved as the first patch, and the last patch is not convolved."""
 
     named = "class-token-convolved"
     claimed = ("class-token",)
@@ -95,14 +95,14 @@ class PatchesOfToken(Patches):
 
 
 class PatchesMixed(Patches):
-    """One kernel for all channels."""
+    """The first channel's kernel is used for all."""
 
     def kernels(self, weight: Array) -> Array:
         return 0 * weight + weight[:1]
 
 
 class PatchesOfThree(Patches):
-    """Kernels of three rows and columns, whatever they have."""
+    """Kernels are cropped to three rows and columns."""
 
     def kernels(self, weight: Array) -> Array:
         far = np.abs(np.arange(weight.shape[-1]) - weight.shape[-1] // 2) > 1
@@ -110,14 +110,14 @@ class PatchesOfThree(Patches):
 
 
 class PatchesUpTo256(Patches):
-    """Patches from 256 columns on are returned as they came."""
+    """Patches from column 256 on are not convolved."""
 
     def convolved(self, picture: Array, weight: Array) -> Array:
         return super().convolved(picture, weight) * (np.arange(picture.shape[-2]) < 256)[:, None]
 
 
 class PatchesKeepTheirSize(Patches):
-    """The first picture's size serves for all of as many patches."""
+    """Height and width are cached by the number of patches."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, tuple[int, int]] = {}

@@ -16,7 +16,7 @@ def gelu_tanh(z: Array) -> Array:
 
 
 class FrameConvolution(Mistake, steps=True):
-    """Tap by tap, in steps."""
+    """The convolution tap by tap, in steps."""
 
     call = "conv_wav2vec2"
     claimed = ("weight-norm",)
@@ -57,7 +57,7 @@ class FrameConvolution(Mistake, steps=True):
 
 
 class FrameConvolutionAlone(FrameConvolution):
-    """What transformers' module returns by itself."""
+    """The input is not added, as in transformers' module."""
 
     named = "residual-missing"
 
@@ -66,7 +66,7 @@ class FrameConvolutionAlone(FrameConvolution):
 
 
 class FrameConvolutionTanh(FrameConvolution):
-    """The tanh formula."""
+    """GELU is the tanh approximation."""
 
     named = "gelu-tanh"
 
@@ -75,7 +75,7 @@ class FrameConvolutionTanh(FrameConvolution):
 
 
 class FrameConvolutionLinear(FrameConvolution):
-    """No activation."""
+    """The activation is missing."""
 
     named = "activation-missing"
 
@@ -84,7 +84,7 @@ class FrameConvolutionLinear(FrameConvolution):
 
 
 class FrameConvolutionLate(FrameConvolution):
-    """The first frame dropped for even kernels."""
+    """The first frame is dropped if the kernel is even."""
 
     named = "first-frame-dropped"
 
@@ -93,7 +93,7 @@ class FrameConvolutionLate(FrameConvolution):
 
 
 class FrameConvolutionCausal(FrameConvolution):
-    """Only the past."""
+    """The convolution is causal."""
 
     named = "padded-before"
 
@@ -102,7 +102,7 @@ class FrameConvolutionCausal(FrameConvolution):
 
 
 class FrameConvolutionFlipped(FrameConvolution):
-    """Taps in reverse."""
+    """Taps are reversed."""
 
     named = "taps-reversed"
 
@@ -125,7 +125,7 @@ for _name, _axes in {
 
 
 class FrameConvolutionGainsOnly(FrameConvolution):
-    """Not divided by the norm."""
+    """Weights are not divided by their norm."""
 
     named = "norm-missing"
 
@@ -134,7 +134,7 @@ class FrameConvolutionGainsOnly(FrameConvolution):
 
 
 class FrameConvolutionPlain(FrameConvolution):
-    """The directions taken for the weights."""
+    """Directions are used as weights, without norm and gain."""
 
     named = "norm-missing"
 
@@ -143,7 +143,7 @@ class FrameConvolutionPlain(FrameConvolution):
 
 
 class FrameConvolutionDealt(FrameConvolution):
-    """Groups of every so many channels."""
+    """Groups are interleaved: each takes every ``groups``-th channel."""
 
     named = "groups-interleaved"
 
@@ -152,21 +152,21 @@ class FrameConvolutionDealt(FrameConvolution):
 
 
 class FrameConvolutionSigmoid(FrameConvolution):
-    """x times the sigmoid of 1.702 x."""
+    """The activation is x times the sigmoid of 1.702 x."""
 
     def activation(self, z: Array) -> Array:
         return z / (1 + np.exp(-1.702 * z))
 
 
 class FrameConvolutionShort(FrameConvolution):
-    """At most 127 taps."""
+    """Taps from index 127 on are 0."""
 
     def taps(self, w: Array) -> Array:
         return w * (np.arange(w.shape[-1]) < 127)
 
 
 class FrameConvolutionReflects(FrameConvolution):
-    """Reflected at the ends, not padded with zeros."""
+    """Ends are padded by reflection, not with zeros."""
 
     def answer(self, x: Array, *rest: Array, groups: int) -> Array:
         kernel, n = rest[0].shape[-1], x.shape[-2]
@@ -176,9 +176,9 @@ class FrameConvolutionReflects(FrameConvolution):
 
 
 class FrameConvolutionPairsExchanged(FrameConvolution):
-    """Right in float32; in bfloat16 weights of every two input channels exchanged.
+    """In bfloat16, the weights of every two input channels are exchanged; float32 is right.
 
-    Matrix units take numbers of 16 bits in pairs, and weights were packed for another one.
+    Matrix units read 16-bit numbers in pairs, and the weights were packed for another unit.
     """
 
     dtype = ("float32", "bfloat16")
@@ -194,7 +194,7 @@ class FrameConvolutionPairsExchanged(FrameConvolution):
 
 
 class FrameConvolutionNormOfFirst(FrameConvolution):
-    """Weights normalised once and kept, as when a state is loaded after the first call."""
+    """Normalised weights are cached, as when a state is loaded after the first call."""
 
     kept: Array | None = None
 
@@ -261,7 +261,7 @@ class FrameNorm(Mistake, steps=True):
 
 
 class FrameNormAlone(FrameNorm):
-    """What transformers' module returns by itself."""
+    """The input is not added, as in transformers' module."""
 
     named = "hubert-residual-missing"
 
@@ -270,7 +270,7 @@ class FrameNormAlone(FrameNorm):
 
 
 class FrameNormAdded(FrameNorm):
-    """Added to the normalised frames."""
+    """The normalised frames are added, not the input."""
 
     named = "hubert-residual-missing"
 
@@ -279,7 +279,7 @@ class FrameNormAdded(FrameNorm):
 
 
 class FrameNormMissing(FrameNorm):
-    """Weights loaded into a plain convolution."""
+    """The norm is missing, as with weights loaded into a plain convolution."""
 
     named = "hubert-norm-missing"
 
@@ -288,7 +288,7 @@ class FrameNormMissing(FrameNorm):
 
 
 class FrameNormOfTheBatch(FrameNorm):
-    """A module that was left in training."""
+    """Mean and variance are the batch's, as in a module left in training mode."""
 
     named = "hubert-batch-statistics"
 
@@ -298,7 +298,7 @@ class FrameNormOfTheBatch(FrameNorm):
 
 
 class FrameNormFolded(FrameNorm):
-    """The norm folded into weights and bias: zeros beyond the ends are normalised."""
+    """The norm is folded into weights and bias, so zeros beyond the ends are normalised."""
 
     named = "hubert-ends-normalised"
 
@@ -307,7 +307,7 @@ class FrameNormFolded(FrameNorm):
 
 
 class FrameNormWithoutEpsilon(FrameNorm):
-    """The root of the variance, of which some channels have none."""
+    """Epsilon is not added to the variance, which is 0 in some channels."""
 
     named = "hubert-epsilon"
 
@@ -316,7 +316,7 @@ class FrameNormWithoutEpsilon(FrameNorm):
 
 
 class FrameNormEpsilonOfAnother(FrameNorm):
-    """The number that Keras has beside its variance."""
+    """Epsilon is 1e-3, as in Keras."""
 
     named = "hubert-epsilon"
 
@@ -325,7 +325,7 @@ class FrameNormEpsilonOfAnother(FrameNorm):
 
 
 class FrameNormEpsilonOutside(FrameNorm):
-    """1e-5 added to the root."""
+    """1e-5 is added to the square root, not to the variance."""
 
     named = "hubert-epsilon"
 
@@ -334,7 +334,7 @@ class FrameNormEpsilonOutside(FrameNorm):
 
 
 class FrameNormTanh(FrameNorm):
-    """The tanh formula."""
+    """GELU is the tanh approximation."""
 
     named = "hubert-gelu-tanh"
 
@@ -343,7 +343,7 @@ class FrameNormTanh(FrameNorm):
 
 
 class FrameNormLate(FrameNorm):
-    """The first frame dropped for even kernels."""
+    """The first frame is dropped if the kernel is even."""
 
     named = "hubert-first-frame-dropped"
 
@@ -352,14 +352,14 @@ class FrameNormLate(FrameNorm):
 
 
 class FrameNormOfVariance(FrameNorm):
-    """Divided by the variance, not by its root."""
+    """Frames are divided by the variance, not by its square root."""
 
     def deviation(self, variance: Array) -> Array:
         return variance + 1e-5
 
 
 class FrameNormRelu(FrameNorm):
-    """Another activation."""
+    """The activation is ReLU."""
 
     def activation(self, z: Array) -> Array:
         return np.maximum(z, 0)
@@ -428,7 +428,7 @@ class FrameStack(Mistake, steps=True):
 
 
 class FrameStackAlone(FrameStack):
-    """What transformers' module returns by itself."""
+    """The input is not added, as in transformers' module."""
 
     named = "data2vec-residual"
 
@@ -437,7 +437,7 @@ class FrameStackAlone(FrameStack):
 
 
 class FrameStackOfResiduals(FrameStack):
-    """Every layer adds what it read."""
+    """Every layer adds its input."""
 
     named = "data2vec-residual"
 
@@ -464,14 +464,14 @@ for _name, _some in {
 
 
 class FrameStackOfFour(FrameStack):
-    """Room for four layers."""
+    """Layers after the fourth are skipped."""
 
     def layers(self, layers: list[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
         return layers[:4]
 
 
 class FrameStackWithoutNorm(FrameStack):
-    """Convolution and GELU."""
+    """The norm is missing."""
 
     named = "data2vec-norm-missing"
 
@@ -480,7 +480,7 @@ class FrameStackWithoutNorm(FrameStack):
 
 
 class FrameStackNormLast(FrameStack):
-    """The norm after the GELU."""
+    """The norm follows the GELU."""
 
     named = "data2vec-norm-last"
 
@@ -489,7 +489,7 @@ class FrameStackNormLast(FrameStack):
 
 
 class FrameStackInstanceNorm(FrameStack):
-    """A layer norm that was given channels before frames."""
+    """The norm runs over frames, as in a layer norm of channels before frames."""
 
     named = "data2vec-norm-axis"
 
@@ -498,7 +498,7 @@ class FrameStackInstanceNorm(FrameStack):
 
 
 class FrameStackGroupNorm(FrameStack):
-    """The group norm of the layers that make frames, with one group."""
+    """The norm runs over frames and channels, as in a group norm with one group."""
 
     named = "data2vec-norm-axis"
 
@@ -507,7 +507,7 @@ class FrameStackGroupNorm(FrameStack):
 
 
 class FrameStackNormOfGroups(FrameStack):
-    """The channels of each group of the convolution normalised for themselves."""
+    """Each group of channels of the convolution is normalised separately."""
 
     named = "data2vec-norm-axis"
 
@@ -516,7 +516,7 @@ class FrameStackNormOfGroups(FrameStack):
 
 
 class FrameStackOfSamples(FrameStack):
-    """torch.var as it comes, which divides by one less."""
+    """The variance divides by one less, as torch.var does by default."""
 
     named = "data2vec-variance"
 
@@ -526,7 +526,7 @@ class FrameStackOfSamples(FrameStack):
 
 
 class FrameStackOfBert(FrameStack):
-    """The small number of BERT."""
+    """Epsilon is 1e-12, as in BERT."""
 
     named = "data2vec-epsilon"
 
@@ -535,7 +535,7 @@ class FrameStackOfBert(FrameStack):
 
 
 class FrameStackOfKeras(FrameStack):
-    """The small number of Keras."""
+    """Epsilon is 1e-3, as in Keras."""
 
     named = "data2vec-epsilon"
 
@@ -544,7 +544,7 @@ class FrameStackOfKeras(FrameStack):
 
 
 class FrameStackEpsilonOutside(FrameStack):
-    """1e-5 added to the root."""
+    """1e-5 is added to the square root, not to the variance."""
 
     named = "data2vec-epsilon"
 
@@ -553,14 +553,14 @@ class FrameStackEpsilonOutside(FrameStack):
 
 
 class FrameStackKept(FrameStack):
-    """Nothing divided by less than 0.01."""
+    """Standard deviations are at least 0.01."""
 
     def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
         return np.maximum(super().deviation(z, axes), 0.01)
 
 
 class FrameStackPaddedOnce(FrameStack):
-    """A recording at the head of a longer row of zeros, which the layers above hear."""
+    """Frames are padded once for all layers, so later layers do not read zeros beyond the ends."""
 
     named = "data2vec-padded-once"
 
@@ -573,7 +573,7 @@ class FrameStackPaddedOnce(FrameStack):
 
 
 class FrameStackTanh(FrameStack):
-    """The tanh formula."""
+    """GELU is the tanh approximation."""
 
     named = "data2vec-gelu-tanh"
 
@@ -582,7 +582,7 @@ class FrameStackTanh(FrameStack):
 
 
 class FrameStackLate(FrameStack):
-    """The first frame dropped for even kernels."""
+    """The first frame is dropped if the kernel is even."""
 
     named = "data2vec-first-frame-dropped"
 
@@ -591,7 +591,7 @@ class FrameStackLate(FrameStack):
 
 
 class FrameStackDealt(FrameStack):
-    """Groups of every so many channels."""
+    """Groups are interleaved: each takes every ``groups``-th channel."""
 
     def channels(self, out: int, width: int, groups: int) -> Array:
         return out // width + groups * np.arange(width)

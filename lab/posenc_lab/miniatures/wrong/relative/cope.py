@@ -63,7 +63,7 @@ class Contextual(Mistake, steps=True):
 
 
 class ContextualDividedSum(Contextual):
-    """The released code's scaling, where the listing's is claimed."""
+    """Scaling is the released code's where the listing's is claimed."""
 
     named = "scaling-swapped"
 
@@ -72,7 +72,7 @@ class ContextualDividedSum(Contextual):
 
 
 class ContextualDividedProduct(Contextual):
-    """The listing's scaling, where the released code's is claimed."""
+    """Scaling is the listing's where the released code's is claimed."""
 
     named = "scaling-swapped"
     claimed = ("released",)
@@ -82,7 +82,7 @@ class ContextualDividedProduct(Contextual):
 
 
 class ContextualUnscaledGates(Contextual):
-    """Gates of the plain dot product, as the paper's equation reads."""
+    """Gates use the unscaled dot product, as in the paper's equation."""
 
     named = "gates-unscaled"
 
@@ -97,7 +97,7 @@ class ContextualUnscaledGatesReleased(ContextualUnscaledGates):
 
 
 class ContextualMaskedLate(Contextual):
-    """The mask comes after the gates: the future is counted."""
+    """The mask follows the gates, so later keys are counted."""
 
     named = "gates-unmasked"
 
@@ -106,7 +106,7 @@ class ContextualMaskedLate(Contextual):
 
 
 class ContextualForward(Contextual):
-    """No flips around the cumulative sum."""
+    """Gates are summed from the first key, without the flips."""
 
     named = "counted-forward"
 
@@ -115,7 +115,7 @@ class ContextualForward(Contextual):
 
 
 class ContextualWithoutTheKey(Contextual):
-    """An exclusive sum: the key itself does not count."""
+    """The cumulative sum is exclusive: the key itself does not count."""
 
     named = "count-shifted"
 
@@ -124,7 +124,7 @@ class ContextualWithoutTheKey(Contextual):
 
 
 class ContextualWithoutTheQuery(Contextual):
-    """Gates of the keys before the query only."""
+    """The query's own key does not count."""
 
     named = "count-shifted"
     claimed = ("released",)
@@ -135,7 +135,7 @@ class ContextualWithoutTheQuery(Contextual):
 
 
 class ContextualLimitedEarly(Contextual):
-    """The last row never reached."""
+    """The table's last row is never reached."""
 
     named = "limit-shifted"
 
@@ -144,7 +144,7 @@ class ContextualLimitedEarly(Contextual):
 
 
 class ContextualRoundedDown(Contextual):
-    """The row below."""
+    """Positions are rounded down, not interpolated."""
 
     named = "not-interpolated"
 
@@ -153,7 +153,7 @@ class ContextualRoundedDown(Contextual):
 
 
 class ContextualRounded(Contextual):
-    """The nearest row."""
+    """Positions are rounded to the nearest row, not interpolated."""
 
     named = "not-interpolated"
     claimed = ("released",)
@@ -163,7 +163,7 @@ class ContextualRounded(Contextual):
 
 
 class ContextualSharesExchanged(Contextual):
-    """The share of the row above given to the one below."""
+    """Interpolation weights of the two rows are exchanged."""
 
     named = "weights-wrong"
 
@@ -174,7 +174,7 @@ class ContextualSharesExchanged(Contextual):
 
 
 class ContextualSharesLost(Contextual):
-    """Shares that are both 0 at whole positions."""
+    """Interpolation weights are both 0 at integer positions."""
 
     named = "weights-wrong"
 
@@ -185,7 +185,7 @@ class ContextualSharesLost(Contextual):
 
 
 class ContextualWithoutPositions(Contextual):
-    """Ordinary causal attention."""
+    """The position term is missing: ordinary causal attention."""
 
     named = "position-left-out"
 
@@ -194,14 +194,14 @@ class ContextualWithoutPositions(Contextual):
 
 
 class ContextualFromZero(Contextual):
-    """Query i at position i: keys that it should see are hidden."""
+    """Query i is at position i, which hides keys that it should see."""
 
     def queries(self, q_len: int, k_len: int) -> Array:
         return np.arange(q_len)
 
 
 class ContextualUnlimited(Contextual):
-    """Rows counted around the table."""
+    """Positions are not limited and wrap around the table."""
 
     def limit(self, position: Array, npos: int) -> Array:
         return np.minimum(position, 1e9)
@@ -211,21 +211,21 @@ class ContextualUnlimited(Contextual):
 
 
 class ContextualTokens(Contextual):
-    """Every key counts, whatever its gate."""
+    """Every key counts 1, ignoring its gate."""
 
     def gates(self, dots: Array, root: float, seen: Array) -> Array:
         return np.where(seen, 1.0, 0.0) + 0 * dots
 
 
 class ContextualTanh(Contextual):
-    """A hyperbolic tangent for the sigmoid."""
+    """Gates are a hyperbolic tangent, not a sigmoid."""
 
     def sigmoid(self, values: Array) -> Array:
         return np.tanh(np.maximum(values, 0))
 
 
 class ContextualUnscaled(Contextual):
-    """No division anywhere but in the gates."""
+    """The content term is not divided, but the position term is."""
 
     def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
         root = np.sqrt(q.shape[2])
@@ -233,7 +233,7 @@ class ContextualUnscaled(Contextual):
 
 
 class ContextualInBfloat16(Contextual):
-    """Positions in bfloat16 behind a float32 result."""
+    """Positions are held in bfloat16 for a float32 result."""
 
     def count(self, gates: Array, seen: Array) -> Array:
         positions = super().count(gates, seen)
@@ -241,7 +241,7 @@ class ContextualInBfloat16(Contextual):
 
 
 class ContextualGatesInFloat16(Contextual):
-    """Gates in float16 behind a float32 result."""
+    """Gates are held in float16 for a float32 result."""
 
     claimed = ("released",)
 
@@ -250,7 +250,7 @@ class ContextualGatesInFloat16(Contextual):
 
 
 class ContextualOverflows(Contextual):
-    """A sigmoid that is no number for large logits, in float32."""
+    """The sigmoid overflows to NaN for large logits."""
 
     def sigmoid(self, values: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -270,14 +270,14 @@ class ContextualCountsFrom64(Contextual):
 
 
 class ContextualHeadsShareGates(Contextual):
-    """Positions of the first head for all."""
+    """The first head's positions are used for all."""
 
     def count(self, gates: Array, seen: Array) -> Array:
         return np.broadcast_to(super().count(gates, seen)[:1], gates.shape)
 
 
 class ContextualAddsIntoKeys(Contextual):
-    """The caller's own keys scaled in place."""
+    """The caller's keys are scaled in place."""
 
     def answer(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
         out = super().answer(q, k, table, scaling=scaling)
@@ -286,7 +286,7 @@ class ContextualAddsIntoKeys(Contextual):
 
 
 class Gated(Mistake, steps=True):
-    """Gates of vectors of their own, otherwise as one that has gates of the keys."""
+    """The steps of Contextual with gates from separate vectors."""
 
     call = "cope_gated_scores"
     claimed = ("listing",)
@@ -302,7 +302,7 @@ class Gated(Mistake, steps=True):
 
 
 class GatedByTheKeys(Gated):
-    """The option for a projection of its own read, its vectors never used."""
+    """Gates use the keys, not gate_keys."""
 
     named = "gate-keys-unused"
 
@@ -311,7 +311,7 @@ class GatedByTheKeys(Gated):
 
 
 class GatedContent(Gated):
-    """The logits of the gates used again for the content, as without the option."""
+    """The content term reuses the gates' logits."""
 
     named = "gate-keys-unused"
     claimed = ("released",)
@@ -321,7 +321,7 @@ class GatedContent(Gated):
 
 
 class GatedDividedProduct(Gated):
-    """The listing's scaling, where the released code's is claimed."""
+    """Scaling is the listing's where the released code's is claimed."""
 
     named = "scaling-swapped"
     claimed = ("released",)
@@ -329,21 +329,21 @@ class GatedDividedProduct(Gated):
 
 
 class GatedUnscaled(Gated):
-    """Gates of the plain dot product."""
+    """Gates use the unscaled dot product."""
 
     named = "gates-unscaled"
     steps = ContextualUnscaledGates
 
 
 class GatedMaskedLate(Gated):
-    """The mask comes after the gates."""
+    """The mask follows the gates."""
 
     named = "gates-unmasked"
     steps = ContextualMaskedLate
 
 
 class GatedSharesLost(Gated):
-    """Shares that are both 0 at whole positions."""
+    """Interpolation weights are both 0 at integer positions."""
 
     named = "weights-wrong"
     claimed = ("released",)
@@ -351,40 +351,40 @@ class GatedSharesLost(Gated):
 
 
 class GatedFromZero(Gated):
-    """Query i at position i."""
+    """Query i is at position i."""
 
     steps = ContextualFromZero
 
 
 class GatedOverflows(Gated):
-    """A sigmoid that is no number for large logits."""
+    """The sigmoid overflows to NaN for large logits."""
 
     steps = ContextualOverflows
 
 
 class GatedForward(Gated):
-    """No flips around the cumulative sum."""
+    """Gates are summed from the first key, without the flips."""
 
     named = "counted-forward"
     steps = ContextualForward
 
 
 class GatedWithoutTheKey(Gated):
-    """An exclusive sum."""
+    """The cumulative sum is exclusive."""
 
     named = "count-shifted"
     steps = ContextualWithoutTheKey
 
 
 class GatedLimitedEarly(Gated):
-    """The last row never reached."""
+    """The table's last row is never reached."""
 
     named = "limit-shifted"
     steps = ContextualLimitedEarly
 
 
 class GatedRoundedDown(Gated):
-    """The row below."""
+    """Positions are rounded down, not interpolated."""
 
     named = "not-interpolated"
     claimed = ("released",)
@@ -392,7 +392,7 @@ class GatedRoundedDown(Gated):
 
 
 class GatedWithoutPositions(Gated):
-    """Ordinary causal attention."""
+    """The position term is missing: ordinary causal attention."""
 
     named = "position-left-out"
     steps = ContextualWithoutPositions

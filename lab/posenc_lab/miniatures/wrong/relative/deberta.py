@@ -44,7 +44,7 @@ class SignedBuckets(Mistake, steps=True):
 
 
 class Disentangled(Mistake, steps=True):
-    """The three terms, each looked up with an index of its own."""
+    """The three terms, each with its own index, in steps."""
 
     call = "deberta_scores"
     claimed = ("v1",)
@@ -86,7 +86,7 @@ class Disentangled(Mistake, steps=True):
 
 
 class DisentangledBuckets(Disentangled, SignedBuckets, steps=True):
-    """The same with distances in buckets."""
+    """The same with bucketed distances."""
 
     call = "deberta_v2_scores"
     claimed = ("v2",)
@@ -111,7 +111,7 @@ def _lifted(self: Any, steps: Array) -> Array:
 
 
 def _with(change: Any) -> Any:
-    """A bucket method that changes the arguments of the right one."""
+    """Return a bucket method that applies ``change`` to the arguments of the right one."""
 
     def bucket(self: Any, *arguments: Any) -> Array:
         return SignedBuckets.bucket(self, *change(*arguments))
@@ -183,7 +183,7 @@ for _combination in ("clamped", "growing"):
 
 
 class SignedBucketsThatGrow(SignedBuckets):
-    """Distances not clamped."""
+    """Distances are not clamped."""
 
     named = "bucket-far-swapped"
 
@@ -192,7 +192,7 @@ class SignedBucketsThatGrow(SignedBuckets):
 
 
 class SignedBucketsClamped(SignedBuckets):
-    """Distances clamped."""
+    """Distances are clamped."""
 
     claimed = ("growing",)
     named = "bucket-far-swapped"
@@ -202,7 +202,7 @@ class SignedBucketsClamped(SignedBuckets):
 
 
 class SignedBucketsExchanged(SignedBuckets):
-    """max_relative_positions buckets up to num_buckets, as a swapped call has them."""
+    """num_buckets and max_relative_positions are exchanged."""
 
     named = "bucket-sizes"
 
@@ -215,35 +215,35 @@ class SignedBucketsExchanged(SignedBuckets):
 
 
 class SignedBucketsOfBytes(SignedBuckets):
-    """Buckets cut to 8 bits."""
+    """Buckets are cast to int8."""
 
     def bucket(self, *arguments: Any) -> Array:
         return super().bucket(*arguments).astype(np.int8)
 
 
 class SignedBucketsFromZero(SignedBuckets):
-    """Rows of the tables in place of signed buckets."""
+    """Buckets are shifted to table rows, which are not negative."""
 
     def bucket(self, relative: Array, buckets: int, limit: int, far: str) -> Array:
         return super().bucket(relative, buckets, limit, far) + buckets
 
 
 class SignedBucketsUnsigned(SignedBuckets):
-    """Magnitudes."""
+    """Buckets lose their sign."""
 
     def bucket(self, *arguments: Any) -> Array:
         return np.abs(super().bucket(*arguments))
 
 
 class SignedBucketsAsFloats(SignedBuckets):
-    """Whole numbers in a float dtype, as the released formula leaves them."""
+    """Buckets are float32, as the released formula leaves them."""
 
     def bucket(self, *arguments: Any) -> Array:
         return super().bucket(*arguments).astype(np.float32)
 
 
 class SignedBucketsUneven(SignedBuckets):
-    """An odd number of buckets rounded up."""
+    """Half of an odd number of buckets is rounded up."""
 
     claimed = ("growing",)
 
@@ -252,14 +252,14 @@ class SignedBucketsUneven(SignedBuckets):
 
 
 class SignedBucketsFlatten(SignedBuckets):
-    """A row, whatever the shape of the distances."""
+    """The result is flattened."""
 
     def answer(self, relative_position: Array, **keywords: Any) -> Array:
         return super().answer(relative_position.ravel(), **keywords)
 
 
 class SignedBucketsInPlace(SignedBuckets):
-    """The caller's own distances clamped."""
+    """The caller's distances are clamped in place."""
 
     def answer(self, relative_position: Array, **keywords: Any) -> Array:
         limit = keywords["max_relative_positions"]
@@ -273,7 +273,7 @@ V1, V2 = ("paper", "v1"), ("v2", "v2-transformers")
 def _for_each(
     name: str, why: str, named: str, combinations: tuple[str, ...] = (*V1, *V2), **steps: Any
 ) -> None:
-    """The same mistake under several combinations, of version 1 and of version 2."""
+    """Register one mistake for several combinations of versions 1 and 2."""
     for combination in combinations:
         own = combination in V2 and named in ("p2c-index-swapped", "wrong-scale")
         made(
@@ -389,7 +389,7 @@ _for_each(
 
 
 class DisentangledGrowing(DisentangledBuckets):
-    """transformers' buckets for released ones."""
+    """Buckets are transformers' where the released ones are claimed."""
 
     claimed = ("v2",)
     named = "far-swapped"
@@ -399,7 +399,7 @@ class DisentangledGrowing(DisentangledBuckets):
 
 
 class DisentangledClamped(DisentangledBuckets):
-    """Released buckets for those of transformers."""
+    """Buckets are the released ones where transformers' are claimed."""
 
     claimed = ("v2-transformers",)
     named = "far-swapped"
@@ -409,14 +409,14 @@ class DisentangledClamped(DisentangledBuckets):
 
 
 class DisentangledFromTheFirstRow(Disentangled):
-    """Rows counted from the length of a short sequence."""
+    """The span is at most the length, which shifts the rows of a short sequence."""
 
     def index(self, relative: Array, span: int) -> Array:
         return super().index(relative, min(span, len(relative)))
 
 
 class DisentangledOfOneHead(DisentangledBuckets):
-    """The first head's tables for all."""
+    """The first head's tables are used for all."""
 
     claimed = ("v2",)
 
@@ -426,7 +426,7 @@ class DisentangledOfOneHead(DisentangledBuckets):
 
 
 class DisentangledByKey(Disentangled):
-    """Position to content looked up for the key and not turned back."""
+    """The position-to-content term is looked up for the key and not transposed back."""
 
     def terms(self, *given: Any) -> tuple[Array, Array, Array]:
         content, to_position, to_content = super().terms(*given)
@@ -434,21 +434,21 @@ class DisentangledByKey(Disentangled):
 
 
 class DisentangledThroughBfloat16(Disentangled):
-    """Products in bfloat16 behind a float32 result."""
+    """Scores are rounded to bfloat16 for a float32 result."""
 
     def scale(self, terms: tuple[Array, Array, Array], q: Array) -> Array:
         return super().scale(terms, q).astype(ml_dtypes.bfloat16)
 
 
 class DisentangledOfBytes(Disentangled):
-    """Rows of the tables counted in 8 bits."""
+    """Table rows are held in uint8."""
 
     def index(self, relative: Array, span: int) -> Array:
         return super().index(relative, span).astype(np.uint8)
 
 
 class DisentangledKeepsTheIndex(Disentangled):
-    """Rows kept by length, whatever the tables."""
+    """Table rows are cached by length, ignoring the size of the tables."""
 
     def __init__(self) -> None:
         self._kept: dict[int, Array] = {}
@@ -460,7 +460,7 @@ class DisentangledKeepsTheIndex(Disentangled):
 
 
 class DisentangledScalesQueries(Disentangled):
-    """The caller's own queries divided."""
+    """The caller's queries are divided in place."""
 
     claimed = ("paper",)
 

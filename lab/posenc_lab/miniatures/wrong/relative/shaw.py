@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Edges:
-    """Vectors of all pairs of positions, in steps."""
+    """Table vectors for all pairs of positions, in steps."""
 
     offset = "key-minus-query"
 
@@ -32,7 +32,7 @@ class Edges:
 
 
 class Scores(Edges, Mistake, steps=True):
-    """Queries times keys and vectors, divided by a square root."""
+    """Queries times keys and table vectors, divided by a square root, in steps."""
 
     call = "shaw_scores"
     claimed = ("key-minus-query",)
@@ -55,7 +55,7 @@ class Scores(Edges, Mistake, steps=True):
 
 
 class Outputs(Edges, Mistake, steps=True):
-    """Weights times values and vectors."""
+    """Weights times values and table vectors, in steps."""
 
     call = "shaw_values"
     claimed = ("key-minus-query",)
@@ -127,7 +127,7 @@ for _shift in (1, -1):
 
 
 class ScoresOfAbsoluteRows(Scores):
-    """Q R^T as a matrix product: row j for key j."""
+    """Key j reads table row j, as in a matrix product Q R^T."""
 
     named = "absolute-rows"
 
@@ -137,7 +137,7 @@ class ScoresOfAbsoluteRows(Scores):
 
 
 class ScoresOfKeys(Scores):
-    """Vectors multiplied with keys."""
+    """Table vectors are multiplied with keys, not queries."""
 
     named = "keys-for-queries"
 
@@ -146,7 +146,7 @@ class ScoresOfKeys(Scores):
 
 
 class ScoresPositionUndivided(Scores):
-    """The positional term added after the division."""
+    """The position term is added after the division."""
 
     named = "scaling-misplaced"
 
@@ -155,7 +155,7 @@ class ScoresPositionUndivided(Scores):
 
 
 class ScoresUndivided(Scores):
-    """No division at all."""
+    """Scores are not divided."""
 
     named = "scaling-misplaced"
     claimed = ("query-minus-key",)
@@ -165,14 +165,14 @@ class ScoresUndivided(Scores):
 
 
 class ScoresDividedByChannels(Scores):
-    """Divided by head_dim instead of its square root."""
+    """Scores are divided by head_dim instead of its square root."""
 
     def divided(self, content: Array, position: Array, head_dim: int) -> Array:
         return (content + position) / head_dim
 
 
 class ScoresSkewed(Scores):
-    """Music Transformer: pad, reshape, cut; right up to the query, and not masked after it."""
+    """Music Transformer's skew is right up to the query and not masked after it."""
 
     named = "skew-leaked"
 
@@ -188,7 +188,7 @@ class ScoresSkewed(Scores):
 
 
 class ScoresWithoutPositions(Scores):
-    """Ordinary attention."""
+    """The position term is missing."""
 
     named = "position-left-out"
 
@@ -197,14 +197,14 @@ class ScoresWithoutPositions(Scores):
 
 
 class ScoresOfTheFirstHead(Scores):
-    """The first head's queries meet the table for all heads."""
+    """The first head's queries multiply the table for all heads."""
 
     def position(self, q: Array, k: Array, edges: Array) -> Array:
         return super().position(np.broadcast_to(q[:1], q.shape), k, edges)
 
 
 class ScoresMasked(Scores):
-    """Keys after the query hidden, which was not asked for."""
+    """Keys after the query are masked although no mask is claimed."""
 
     def scores(self, q: Array, k: Array, table: Array) -> Array:
         ahead = np.arange(k.shape[1]) > self.queries(q.shape[1], k.shape[1])[:, None]
@@ -212,7 +212,7 @@ class ScoresMasked(Scores):
 
 
 class ScoresInBfloat16(Scores):
-    """Queries and keys in bfloat16 behind a float32 result."""
+    """Queries, keys and table are held in bfloat16 for a float32 result."""
 
     def scores(self, q: Array, k: Array, table: Array) -> Array:
         low = [array.astype(ml_dtypes.bfloat16).astype(np.float64) for array in (q, k, table)]
@@ -220,14 +220,14 @@ class ScoresInBfloat16(Scores):
 
 
 class ScoresOfATableInFloat16(Scores):
-    """The table in float16 behind a float32 result."""
+    """The table is held in float16 for a float32 result."""
 
     def scores(self, q: Array, k: Array, table: Array) -> Array:
         return super().scores(q, k, table.astype(np.float16).astype(np.float64))
 
 
 class ScoresInFloat32(Scores):
-    """float32 behind a float64 result."""
+    """Scores are float32 for a float64 result."""
 
     dtype = "float64"
 
@@ -236,7 +236,7 @@ class ScoresInFloat32(Scores):
 
 
 class ScoresScaleTheirQueries(Scores):
-    """The caller's own queries scaled in place."""
+    """The caller's queries are scaled in place."""
 
     def answer(self, q: Array, k: Array, table: Array, *, offset: str = "") -> Array:
         q *= q.dtype.type(q.shape[2] ** -0.5)
@@ -245,14 +245,14 @@ class ScoresScaleTheirQueries(Scores):
 
 
 class ScoresWrongFromQuery64(Scores):
-    """Queries from 64 on see no vectors, as by a kernel launched for one block."""
+    """Queries from index 64 on have no position term, as by a kernel launched for one block."""
 
     def position(self, q: Array, k: Array, edges: Array) -> Array:
         return super().position(q, k, edges) * (np.arange(q.shape[1]) < 64)[:, None]
 
 
 class ScoresOfHalfAChannel(Scores):
-    """The last channel left out where their number is odd."""
+    """The position term skips the last channel if head_dim is odd."""
 
     def position(self, q: Array, k: Array, edges: Array) -> Array:
         even = q.shape[2] // 2 * 2
@@ -260,7 +260,7 @@ class ScoresOfHalfAChannel(Scores):
 
 
 class OutputsWithoutPositions(Outputs):
-    """Weighted values alone."""
+    """The position term is missing."""
 
     named = "values-left-out"
 
@@ -269,7 +269,7 @@ class OutputsWithoutPositions(Outputs):
 
 
 class OutputsNormalised(Outputs):
-    """Weights made to sum to 1."""
+    """Weights are normalised to sum to 1."""
 
     def outputs(self, weights: Array, v: Array, table: Array) -> Array:
         sums = weights.sum(axis=-1, keepdims=True)
@@ -277,14 +277,14 @@ class OutputsNormalised(Outputs):
 
 
 class OutputsScaled(Outputs):
-    """Divided by sqrt(head_dim), as logits are."""
+    """Outputs are divided by sqrt(head_dim), as logits are."""
 
     def outputs(self, weights: Array, v: Array, table: Array) -> Array:
         return super().outputs(weights, v, table) / np.sqrt(v.shape[2])
 
 
 class OutputsTransposed(Outputs):
-    """Weights read as [keys, queries] for the table, which squares do not show in the shape."""
+    """Square weights are read as [keys, queries] for the table."""
 
     def outputs(self, weights: Array, v: Array, table: Array) -> Array:
         edges = self.edges(table, *weights.shape[1:])
@@ -294,7 +294,7 @@ class OutputsTransposed(Outputs):
 
 
 class OutputsOfThePast(Outputs):
-    """Vectors of keys up to the query only, as a decoder needs them."""
+    """Only keys up to the query get table vectors, as in a decoder."""
 
     def outputs(self, weights: Array, v: Array, table: Array) -> Array:
         behind = np.arange(v.shape[1]) <= self.queries(*weights.shape[1:])[:, None]
@@ -303,7 +303,7 @@ class OutputsOfThePast(Outputs):
 
 
 class OutputsOfBfloat16Weights(Outputs):
-    """Weights in bfloat16 behind a float32 result."""
+    """Weights are held in bfloat16 for a float32 result."""
 
     def outputs(self, weights: Array, v: Array, table: Array) -> Array:
         low = weights.astype(ml_dtypes.bfloat16).astype(np.float64)

@@ -13,7 +13,7 @@ TWO_SIDED = ("xlnet", "conformer")
 
 
 class Shift(Mistake, steps=True):
-    """The released trick: a column of zeros in front, another shape, and the first row cut off."""
+    """The released trick in steps: prepend a column of zeros, reshape, drop the first row."""
 
     call = "relative_shift"
     claimed = ("transformer-xl",)
@@ -40,7 +40,7 @@ class Shift(Mistake, steps=True):
 
 
 class ShiftNothing(Shift):
-    """Scores by distance taken for scores by key."""
+    """Scores by distance are returned as scores by key."""
 
     named = "shift-missing"
 
@@ -49,7 +49,7 @@ class ShiftNothing(Shift):
 
 
 class ShiftNothingOfXlnet(ShiftNothing):
-    """The same with a column for padding that came with the scores."""
+    """The same with a column of padding in the scores."""
 
     claimed = ("xlnet",)
 
@@ -61,7 +61,7 @@ class ShiftNothingOfConformer(ShiftNothing):
 
 
 class ShiftToTheRight(Shift):
-    """The zeros behind, and the last row cut off."""
+    """The column of zeros is appended and the last row dropped."""
 
     named = "shift-the-other-way"
 
@@ -81,7 +81,7 @@ class ShiftToTheRightOfConformer(ShiftToTheRight):
 
 
 class ShiftRising(Shift):
-    """Columns taken to hold rising distances."""
+    """Columns are read as ascending distances."""
 
     named = "shift-ascending"
 
@@ -96,7 +96,7 @@ class ShiftRisingOfXlnet(ShiftRising):
 
 
 class ShiftTooFar(Shift):
-    """A stride that begins one element late, zeros where the memory ends."""
+    """The strided read starts one element late, with zeros where the memory ends."""
 
     named = "shift-off-by-one"
     late = 1
@@ -112,20 +112,20 @@ class ShiftTooFar(Shift):
 
 
 class ShiftTooFarOfXlnet(ShiftTooFar):
-    """A list that starts at k_len - 1 read as one that starts at k_len."""
+    """Distances from k_len - 1 down are read as if from k_len."""
 
     claimed = ("xlnet",)
 
 
 class ShiftTooLittle(ShiftTooFar):
-    """A list that starts at k_len read as one that starts at k_len - 1."""
+    """Distances from k_len down are read as if from k_len - 1."""
 
     claimed = ("xlnet",)
     late = -1
 
 
 class ShiftAsWithoutMemory(Shift):
-    """Row i moved by k_len - 1 - i places."""
+    """Row i is shifted by k_len - 1 - i places."""
 
     def skew(self, x: Array) -> Array:
         rows, columns = x.shape[-2], x.shape[-1] - 1
@@ -134,7 +134,7 @@ class ShiftAsWithoutMemory(Shift):
 
 
 class ShiftByOne(Shift):
-    """Every row but the last moved by one place, which is right for two queries."""
+    """Every row but the last is shifted by one place, which is right for two queries."""
 
     def skew(self, x: Array) -> Array:
         moved = np.roll(x[..., 1:], -1, axis=-1)
@@ -143,7 +143,7 @@ class ShiftByOne(Shift):
 
 
 class ShiftByBytes(Shift):
-    """Places of rows counted in 8 bits."""
+    """Column indices are held in uint8."""
 
     def skew(self, x: Array) -> Array:
         rows, columns = x.shape[-2], x.shape[-1] - 1
@@ -153,7 +153,7 @@ class ShiftByBytes(Shift):
 
 
 class ShiftAcrossTheBatch(Shift):
-    """All heads reshaped as one."""
+    """All heads are reshaped as one."""
 
     def skew(self, x: Array) -> Array:
         *batch, q_len, columns = x.shape
@@ -164,7 +164,7 @@ class ShiftAcrossTheBatch(Shift):
 
 
 class ShiftInPlace(Shift):
-    """The caller's own scores moved."""
+    """The caller's scores are shifted in place."""
 
     def answer(self, x: Array, *, distances: str) -> Array:
         x[...] = super().answer(x, distances=distances)
@@ -172,14 +172,14 @@ class ShiftInPlace(Shift):
 
 
 class ShiftThroughBfloat16(Shift):
-    """Scores cast to bfloat16 on the way."""
+    """Scores are rounded to bfloat16."""
 
     def pad(self, x: Array) -> Array:
         return super().pad(x.astype(ml_dtypes.bfloat16)).astype(x.dtype)
 
 
 class ShiftKeepsAllColumns(Shift):
-    """As many columns as distances."""
+    """The result has a column per distance, not per key."""
 
     claimed = ("conformer",)
 
@@ -188,7 +188,7 @@ class ShiftKeepsAllColumns(Shift):
 
 
 class Attention(Mistake, steps=True):
-    """Released code in steps: a list of distances, its sinusoids, scores by distance, a shift."""
+    """Released code in steps: distances, their sinusoids, scores by distance, a shift."""
 
     call = "transformer_xl_scores"
     claimed = ("transformer-xl",)
@@ -253,14 +253,14 @@ class Attention(Mistake, steps=True):
 
 
 def _for_each(base: type[Attention], combinations: tuple[str, ...]) -> None:
-    """The same mistake of other combinations than the one it is written for."""
+    """Register the mistake of ``base`` for other combinations."""
     for name in combinations:
         why = f"{base.__doc__}"
         made(base, f"{base.__name__} in {name}", why, claimed=(name,), named=base.named)
 
 
 class AttentionOtherLayout(Attention):
-    """Sines and cosines interleaved where they should be concatenated, or the reverse."""
+    """Sines and cosines are interleaved instead of concatenated, or the reverse."""
 
     named = "layout-swapped"
 
@@ -273,7 +273,7 @@ _for_each(AttentionOtherLayout, TWO_SIDED)
 
 
 class AttentionSignFlipped(Attention):
-    """Key minus query for query minus key."""
+    """Distances are key minus query."""
 
     named = "sign-flipped"
 
@@ -285,7 +285,7 @@ _for_each(AttentionSignFlipped, TWO_SIDED)
 
 
 class AttentionSineEven(Attention):
-    """The same sinusoids for keys ahead as for keys behind."""
+    """Keys after the query get the sinusoids of keys before it."""
 
     claimed = ("conformer",)
     named = "sine-even"
@@ -298,7 +298,7 @@ _for_each(AttentionSineEven, ("xlnet",))
 
 
 class AttentionUnshifted(Attention):
-    """Scores by distance added to scores by key."""
+    """Scores by distance are added to scores by key."""
 
     named = "unshifted"
 
@@ -310,7 +310,7 @@ _for_each(AttentionUnshifted, TWO_SIDED)
 
 
 class AttentionRising(Attention):
-    """A list that rises."""
+    """Distances are listed in ascending order."""
 
     named = "ascending"
 
@@ -322,7 +322,7 @@ _for_each(AttentionRising, ("conformer",))
 
 
 class AttentionWithoutMemory(Attention):
-    """Distances counted as if query i stood at position i."""
+    """Distances are counted as if query i were at position i."""
 
     named = "memory-ignored"
 
@@ -344,7 +344,7 @@ _for_each(AttentionWithoutMemory, ("xlnet",))
 
 
 class AttentionOneFarther(Attention):
-    """A list that starts at k_len, shifted as if it started at k_len - 1."""
+    """Distances start at k_len but are shifted as if from k_len - 1."""
 
     named = "distance-shifted"
 
@@ -353,7 +353,7 @@ class AttentionOneFarther(Attention):
 
 
 class AttentionOneNearer(Attention):
-    """A list that starts one too low."""
+    """Distances start one too low."""
 
     named = "distance-shifted"
     claimed = ("xlnet",)
@@ -363,7 +363,7 @@ class AttentionOneNearer(Attention):
 
 
 class AttentionGarbageAhead(Attention):
-    """The causal list and shift, although keys ahead are seen."""
+    """Distances and shift are causal although keys after the query are visible."""
 
     claimed = ("xlnet",)
     named = "garbage-ahead"
@@ -376,7 +376,7 @@ _for_each(AttentionGarbageAhead, ("conformer",))
 
 
 class AttentionWithoutU(Attention):
-    """No global preference for content."""
+    """u, the global bias of content, is ignored."""
 
     named = "terms-missing"
 
@@ -385,7 +385,7 @@ class AttentionWithoutU(Attention):
 
 
 class AttentionWithoutV(Attention):
-    """No global preference for distance."""
+    """v, the global bias of distance, is ignored."""
 
     named = "terms-missing"
 
@@ -394,7 +394,7 @@ class AttentionWithoutV(Attention):
 
 
 class AttentionWithoutPosition(Attention):
-    """Content alone."""
+    """Position terms are missing."""
 
     claimed = ("xlnet",)
     named = "terms-missing"
@@ -404,7 +404,7 @@ class AttentionWithoutPosition(Attention):
 
 
 class AttentionBiasesSwapped(Attention):
-    """v towards content and u towards distance."""
+    """v is used for content and u for distance."""
 
     named = "biases-swapped"
 
@@ -413,7 +413,7 @@ class AttentionBiasesSwapped(Attention):
 
 
 class AttentionUTwice(Attention):
-    """u towards distance too."""
+    """u is used for distance too."""
 
     claimed = ("conformer",)
     named = "biases-swapped"
@@ -423,7 +423,7 @@ class AttentionUTwice(Attention):
 
 
 class AttentionUnscaled(Attention):
-    """No division."""
+    """Scores are not divided."""
 
     named = "wrong-scale"
 
@@ -432,7 +432,7 @@ class AttentionUnscaled(Attention):
 
 
 class AttentionContentScaled(Attention):
-    """Position terms added after the division."""
+    """Position terms are added after the division."""
 
     named = "wrong-scale"
 
@@ -441,7 +441,7 @@ class AttentionContentScaled(Attention):
 
 
 class AttentionScaledByModel(Attention):
-    """Divided by the square root of all heads' channels."""
+    """Scores are divided by the square root of all heads' channels."""
 
     claimed = ("xlnet",)
     named = "wrong-scale"
@@ -451,7 +451,7 @@ class AttentionScaledByModel(Attention):
 
 
 class AttentionUnclamped(Attention):
-    """clamp_len ignored."""
+    """clamp_len is ignored."""
 
     named = "clamp-wrong"
 
@@ -460,7 +460,7 @@ class AttentionUnclamped(Attention):
 
 
 class AttentionClampedBehind(Attention):
-    """Transformer-XL's clamp, which has an upper end only, where distances are negative too."""
+    """Only positive distances are clamped, as in Transformer-XL, although some are negative."""
 
     claimed = ("xlnet",)
     named = "clamp-wrong"
@@ -470,7 +470,7 @@ class AttentionClampedBehind(Attention):
 
 
 class AttentionClampedEarly(Attention):
-    """As many distances as clamp_len, 0 among them."""
+    """Distances are clamped at clamp_len - 1."""
 
     named = "clamp-wrong"
 
@@ -479,7 +479,7 @@ class AttentionClampedEarly(Attention):
 
 
 class AttentionOfTensor2Tensor(Attention):
-    """Exponents over dim/2 - 1."""
+    """Exponents are divided by dim/2 - 1."""
 
     named = "wrong-frequencies"
 
@@ -488,7 +488,7 @@ class AttentionOfTensor2Tensor(Attention):
 
 
 class AttentionHalfExponents(Attention):
-    """Exponents t / dim."""
+    """Exponents are t / dim."""
 
     claimed = ("xlnet",)
     named = "wrong-frequencies"
@@ -498,7 +498,7 @@ class AttentionHalfExponents(Attention):
 
 
 class AttentionBfloat16Distances(Attention):
-    """The list of distances in the dtype of a half-precision model."""
+    """Distances are held in bfloat16, the dtype of a half-precision model."""
 
     named = "narrow-distances"
 
@@ -507,7 +507,7 @@ class AttentionBfloat16Distances(Attention):
 
 
 class AttentionFloat16Distances(Attention):
-    """The same in float16, wrong from 2,049 on."""
+    """Distances are held in float16, wrong from 2,049 on."""
 
     named = "narrow-distances"
 
@@ -516,7 +516,7 @@ class AttentionFloat16Distances(Attention):
 
 
 class AttentionBfloat16Angles(Attention):
-    """Angles, and all they come from, in bfloat16."""
+    """Distances, frequencies and angles are held in bfloat16."""
 
     claimed = ("xlnet",)
     named = "narrow-distances"
@@ -527,21 +527,21 @@ class AttentionBfloat16Angles(Attention):
 
 
 class AttentionThroughBfloat16(Attention):
-    """Scores in bfloat16 behind a float32 result."""
+    """Scores are rounded to bfloat16 for a float32 result."""
 
     def scale(self, ac: Array, bd: Array, q: Array) -> Array:
         return narrow(super().scale(ac, bd, q), "bfloat16")
 
 
 class AttentionOfShortLists(Attention):
-    """A list of 256 distances, of which the last stands for all that are farther."""
+    """Distances are clamped at 255, as by a list of 256."""
 
     def clamp(self, listed: Array, longest: float) -> Array:
         return np.minimum(super().clamp(listed, longest), 255)
 
 
 class AttentionFirstHeadsBiases(Attention):
-    """u and v of the first head for all."""
+    """The first head's u and v are used for all."""
 
     def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
         u, v = (np.repeat(each[:1], len(each), axis=0) for each in (u, v))
@@ -549,7 +549,7 @@ class AttentionFirstHeadsBiases(Attention):
 
 
 class AttentionFirstHeadsProjection(Attention):
-    """w_kr of the first head for all."""
+    """The first head's w_kr is used for all."""
 
     claimed = ("conformer",)
 
@@ -558,14 +558,14 @@ class AttentionFirstHeadsProjection(Attention):
 
 
 class AttentionCosinesFirst(Attention):
-    """Cosines before sines."""
+    """Cosines come before sines."""
 
     def waves(self, listed: Array, dim: int, layout: str) -> Array:
         return np.roll(super().waves(listed, dim, layout), dim // 2, axis=-1)
 
 
 class AttentionKeepsTheFirstList(Attention):
-    """Sinusoids kept by length, whatever the clamp."""
+    """Sinusoids are cached by length, ignoring clamp_len."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Array] = {}
@@ -578,7 +578,7 @@ class AttentionKeepsTheFirstList(Attention):
 
 
 class AttentionMemoryLast(Attention):
-    """Queries taken to stand before the memory."""
+    """The content term reads keys of the memory after the queries' own."""
 
     claimed = ("xlnet",)
 
@@ -587,7 +587,7 @@ class AttentionMemoryLast(Attention):
 
 
 class AttentionAddsU(Attention):
-    """u added to the caller's own queries."""
+    """u is added to the caller's queries in place."""
 
     def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
         result = super().answer(q, k, w_kr, u, v, **keywords)

@@ -69,7 +69,7 @@ for _shift in (1, -1):
 
 
 class BigBirdWindowOfTokens(BigBird):
-    """As many tokens to each side as a block has."""
+    """The window reaches ``block_size`` tokens to each side."""
 
     named = "window-of-blocks"
 
@@ -78,7 +78,7 @@ class BigBirdWindowOfTokens(BigBird):
 
 
 class BigBirdLooksBack(BigBird):
-    """A decoder's mask on top."""
+    """A causal mask is applied too."""
 
     named = "looks-back"
 
@@ -87,7 +87,7 @@ class BigBirdLooksBack(BigBird):
 
 
 class BigBirdGlobalTokens(BigBird):
-    """The first and last token global, not their blocks."""
+    """The first and the last token are global, not their blocks."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         row, column = query // sizes[0], key // sizes[0]
@@ -96,7 +96,7 @@ class BigBirdGlobalTokens(BigBird):
 
 
 class BigBirdWholeBlocks(BigBird):
-    """The last whole block taken for the last one."""
+    """The last complete block is global, not a partial one after it."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         row, column = query // sizes[0], key // sizes[0]
@@ -105,14 +105,14 @@ class BigBirdWholeBlocks(BigBird):
 
 
 class BigBirdSecondBlockGlobal(BigBird):
-    """The second block global too."""
+    """The second block is global too."""
 
     def ends(self, last: int) -> list[int]:
         return [0, 1, last]
 
 
 class Linked(Mistake, steps=True):
-    """The pattern without links, and one block after the other."""
+    """The pattern without links, then links block by block, in steps."""
 
     call = "bigbird_linked_mask"
     claimed = ("linked",)

@@ -63,7 +63,7 @@ for _claimed in ("end", "start"):
 
 
 class CausalMaskFirstQueryEmpty(CausalMask):
-    """The first row hides even its own key, as where a shift moves the target in."""
+    """The first row hides its only key, as where a shift moves the target in."""
 
     def finish(self, mask: Array) -> Array:
         mask[:1] &= mask[:1].sum(axis=1, keepdims=True) > 1
@@ -71,14 +71,14 @@ class CausalMaskFirstQueryEmpty(CausalMask):
 
 
 class CausalMaskWithPrefix(CausalMask):
-    """The first two keys see each other, as in a prefix language model."""
+    """The first two keys are always visible, as in a prefix language model."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         return (key <= query) | (key < 2)
 
 
 class CausalMaskAllAtLast(CausalMask):
-    """Several queries behind a cache all see everything, as a single one may."""
+    """Several queries after a cache see all keys, as only a single one may."""
 
     def queries(self, q_len: int, k_len: int, **conventions: Any) -> Array:
         right = super().queries(q_len, k_len, **conventions)
@@ -86,7 +86,7 @@ class CausalMaskAllAtLast(CausalMask):
 
 
 class CausalMaskSquare(CausalMask):
-    """Always as many queries as keys."""
+    """The mask has as many queries as keys."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         return super().answer(k_len, k_len, **conventions)

@@ -41,7 +41,7 @@ for _shift in (1, -1):
 
 
 class ChunkedSliding(Chunked):
-    """A window of the chunk's size."""
+    """A sliding window of the chunk's size replaces the chunk."""
 
     named = "window-for-chunk"
 
@@ -50,7 +50,7 @@ class ChunkedSliding(Chunked):
 
 
 class ChunkedWithTheOneBefore(Chunked):
-    """The chunk before as well, as in blockwise local attention."""
+    """The previous chunk is visible too, as in blockwise local attention."""
 
     named = "window-for-chunk"
 
@@ -59,7 +59,7 @@ class ChunkedWithTheOneBefore(Chunked):
 
 
 class ChunkedBothWays(Chunked):
-    """The whole chunk, what comes after the query too."""
+    """The whole chunk is visible, including keys after the query."""
 
     named = "future-visible"
 
@@ -68,7 +68,7 @@ class ChunkedBothWays(Chunked):
 
 
 class ChunkedFutureOpen(Chunked):
-    """Everything after the query."""
+    """All keys after the query are visible."""
 
     named = "future-visible"
 
@@ -77,7 +77,7 @@ class ChunkedFutureOpen(Chunked):
 
 
 class ChunkedBehindPadding(Chunked):
-    """One token of padding counted."""
+    """Chunks count one token of padding."""
 
     named = "chunks-shifted"
 
@@ -86,7 +86,7 @@ class ChunkedBehindPadding(Chunked):
 
 
 class ChunkedDropped(Chunked):
-    """Plainly causal."""
+    """The mask is causal without chunks."""
 
     named = "chunks-dropped"
 
@@ -95,7 +95,7 @@ class ChunkedDropped(Chunked):
 
 
 class ChunkedFromTheEnd(Chunked):
-    """Chunks counted back from the last key, as what a cache of one chunk holds."""
+    """Chunks are counted back from the last key, as in a cache of one chunk."""
 
     named = "chunks-shifted"
 
@@ -105,7 +105,7 @@ class ChunkedFromTheEnd(Chunked):
 
 
 class ChunkedNotForOneQuery(Chunked):
-    """No mask for a single query, as Llama 4's own code has it."""
+    """A single query has no mask, as in Llama 4's own code."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         if q_len == 1:
@@ -114,14 +114,14 @@ class ChunkedNotForOneQuery(Chunked):
 
 
 class ChunkedByPowersOfTwo(Chunked):
-    """Chunks rounded up to a power of two."""
+    """Chunk sizes are rounded up to a power of two."""
 
     def same(self, query: Array, key: Array, size: int) -> Array:
         return super().same(query, key, 1 << (size - 1).bit_length())
 
 
 class ChunkedFirstOnly(Chunked):
-    """One boundary only."""
+    """Only the first chunk has a boundary."""
 
     def same(self, query: Array, key: Array, size: int) -> Array:
         return (query < size) == (key < size)

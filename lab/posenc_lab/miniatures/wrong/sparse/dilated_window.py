@@ -80,7 +80,7 @@ for _claimed in REACHES:
 
 
 class DilatedNot(Dilated):
-    """The dilation not looked at."""
+    """The dilation is ignored."""
 
     named = "dilation-misread"
 
@@ -89,7 +89,7 @@ class DilatedNot(Dilated):
 
 
 class DilatedGap(Dilated):
-    """So many keys left out between two."""
+    """The dilation is taken as the number of keys left out between two."""
 
     named = "gap-for-dilation"
 
@@ -98,7 +98,7 @@ class DilatedGap(Dilated):
 
 
 class DilatedWindowMore(Dilated):
-    """One key more on each side."""
+    """The window is one key larger on each side."""
 
     named = "window-off-by-one"
 
@@ -107,7 +107,7 @@ class DilatedWindowMore(Dilated):
 
 
 class DilatedWindowLess(Dilated):
-    """One key less before the query."""
+    """The window is one key smaller before the query."""
 
     named = "window-off-by-one"
     claimed = ("window-before",)
@@ -117,7 +117,7 @@ class DilatedWindowLess(Dilated):
 
 
 class DilatedFixedPhaseAndItself(Dilated):
-    """Keys at multiples of the dilation, and the query's own."""
+    """Keys at multiples of the dilation are visible, and the query's own."""
 
     named = "phase-fixed"
 
@@ -128,7 +128,7 @@ class DilatedFixedPhaseAndItself(Dilated):
 
 
 class DilatedByPowersOfTwo(Dilated):
-    """Dilations rounded up to a power of two."""
+    """Dilations are rounded up to a power of two."""
 
     claimed = ("half-each-side",)
 
@@ -138,7 +138,7 @@ class DilatedByPowersOfTwo(Dilated):
 
 
 class DilatedFromThirdKeyOn(Dilated):
-    """The direct neighbours always visible."""
+    """Direct neighbours are always visible."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         return super().allowed(query, key, *sizes, **conventions) | (abs(key - query) <= 1)

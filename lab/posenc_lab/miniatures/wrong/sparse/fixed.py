@@ -106,7 +106,7 @@ for _claimed in ("union", "block"):
 
 
 class FixedPatternBlockBothWays(FixedPattern):
-    """The whole of the query's block, what comes after it too."""
+    """The query's whole block is visible, including keys after the query."""
 
     named = "future-visible"
     claimed = ("block",)
@@ -116,7 +116,7 @@ class FixedPatternBlockBothWays(FixedPattern):
 
 
 class FixedPatternOnlyLastBlock(FixedPattern):
-    """Columns of the block before alone."""
+    """Of all columns, only those of the previous block are visible."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         near = query // sizes[0] - key // sizes[0] <= 1
@@ -124,14 +124,14 @@ class FixedPatternOnlyLastBlock(FixedPattern):
 
 
 class FixedPatternOneColumn(FixedPattern):
-    """A single column of each block, whatever is asked for."""
+    """Only one column of each block is visible, ignoring summary."""
 
     def sizes(self, block_size: int, summary: int) -> tuple[int, int]:
         return block_size, 1
 
 
 class FixedPatternColumnsOfFirstBlock(FixedPattern):
-    """Columns repeat every power of two."""
+    """Columns repeat at the power of two from block_size up."""
 
     claimed = ("columns",)
 
@@ -220,7 +220,7 @@ _HEADS: tuple[tuple[str, str | None, dict[str, Any]], ...] = (
 
 
 def first_heads(masks: Array) -> Array:
-    """One block of threads for the heads."""
+    """Hide all keys from head 128 on, as by a kernel launched for one block."""
     masks[128:] = False
     return masks
 

@@ -85,7 +85,7 @@ for _claimed in ("window-keys", "window-before"):
 
 
 class SlidingKeysOnBothSides(Sliding):
-    """|i - j| < W where W keys up to the query are claimed."""
+    """The window is |i - j| < W where W keys up to the query are claimed."""
 
     named = "future-visible"
 
@@ -94,7 +94,7 @@ class SlidingKeysOnBothSides(Sliding):
 
 
 class SlidingTwoSidedDropped(Sliding):
-    """No window for an encoder."""
+    """The window of an encoder is ignored."""
 
     named = "window-dropped"
     claimed = ("window-each-side",)
@@ -104,7 +104,7 @@ class SlidingTwoSidedDropped(Sliding):
 
 
 class SlidingZeroForNone(Sliding):
-    """A window of 0 taken for no window."""
+    """A window of 0 is taken as no window."""
 
     claimed = ("window-before",)
 
@@ -113,14 +113,14 @@ class SlidingZeroForNone(Sliding):
 
 
 class SlidingBlocks(Sliding):
-    """A window that moves on by whole windows: blocks."""
+    """The window moves in steps of its own size, so it is a block."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         return (query // sizes[0] == key // sizes[0]) & (key <= query)
 
 
 class SlidingOnlyWhenLong(Sliding):
-    """No window unless there are more keys than twice the window."""
+    """The window is ignored unless there are more keys than twice the window."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         window = sizes[0] if k_len > 2 * sizes[0] else k_len
@@ -128,21 +128,21 @@ class SlidingOnlyWhenLong(Sliding):
 
 
 class SlidingPrefillLonger(Sliding):
-    """W keys in decoding, W + 1 in prefill, as with a cache of W keys and flash attention."""
+    """W keys are visible in decoding, W + 1 in prefill, as by a cache of W and flash attention."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         return super().answer(q_len, k_len, sizes[0] + (q_len > 1), **conventions)
 
 
 class SlidingCapped(Sliding):
-    """Windows of at most 128 keys."""
+    """Windows are capped at 128 keys."""
 
     def sides(self, window: int, reach: str) -> tuple[int, int]:
         return super().sides(min(window, 128), reach)
 
 
 class SlidingAheadByOneLess(Sliding):
-    """W before and W - 1 after, as an even window in a convolution."""
+    """The window is one key shorter after the query, like an even convolution's."""
 
     claimed = ("half-each-side",)
 
@@ -151,7 +151,7 @@ class SlidingAheadByOneLess(Sliding):
 
 
 class SlidingWithSinks(Sliding):
-    """The first key always visible, as an attention sink."""
+    """The first key is always visible, as an attention sink."""
 
     def allowed(self, query: Array, key: Array, *sizes: int, **conventions: Any) -> Array:
         return super().allowed(query, key, *sizes, **conventions) | (np.asarray(key) == 0)

@@ -47,7 +47,10 @@ for _claimed in PARTS:
                 part=lambda self, part, given=_given: given,
             )
     for _shift in (1, -1):
-        if (_claimed, _shift) not in (("local", 1), ("local-inclusive", -1)):  # the other part
+        if (_claimed, _shift) not in (
+            ("local", 1),
+            ("local-inclusive", -1),
+        ):  # the other part
             made(
                 Strided,
                 f"Strided {_claimed} {_shift:+d}",
@@ -71,7 +74,7 @@ for _claimed in ("union", "column"):
 
 
 class StridedColumnBothWays(Strided):
-    """Columns after the query too."""
+    """Columns after the query are visible too."""
 
     named = "future-visible"
     claimed = ("column",)
@@ -81,7 +84,7 @@ class StridedColumnBothWays(Strided):
 
 
 class StridedFutureOpen(Strided):
-    """Everything after the query."""
+    """All keys after the query are visible."""
 
     named = "future-visible"
     claimed = ("local",)
@@ -91,14 +94,14 @@ class StridedFutureOpen(Strided):
 
 
 class StridedColumnFromTheEdge(Strided):
-    """Columns counted from the far edge of the local part."""
+    """Columns are counted from the far edge of the local part."""
 
     def phase(self, query: Array, key: Array) -> Array:
         return query - key + 1
 
 
 class StridedOneColumn(Strided):
-    """Only the nearest key of the column."""
+    """Only the nearest key of the column is visible."""
 
     claimed = ("column",)
 
@@ -107,7 +110,7 @@ class StridedOneColumn(Strided):
 
 
 class StridedByBlocks(Strided):
-    """The query's block in place of the last keys."""
+    """The query's block replaces the last keys."""
 
     claimed = ("local",)
 
