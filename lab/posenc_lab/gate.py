@@ -68,7 +68,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "checks.deployed": tests_of("deployed"),
     "checks.engine_mistakes": tests_of("engines", "reported_engines"),
     "checks.engine_questions": tests_of("engines"),
-    "checks.model": tests_of("engines"),
+    "checks.model_adapter": tests_of("engines"),
 }
 """The first tests of modules whose test file has another name."""
 STEP = 12

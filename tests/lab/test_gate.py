@@ -102,3 +102,8 @@ def test_every_module_has_tests_that_are_there() -> None:
         assert len(set(tests)) == len(tests)
         for path in tests:
             assert (gate.ROOT / path.partition("::")[0]).is_file(), path
+
+
+def test_modules_with_tests_of_another_name_exist() -> None:
+    for module in gate.OWN:
+        assert (gate.KIT / module.replace(".", "/")).with_suffix(".py").is_file(), module

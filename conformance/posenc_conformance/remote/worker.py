@@ -26,7 +26,7 @@ VISIBLE_ROOMS = (
     "implementations",
     "files",
     "judge.arrays",
-    "judge.process",
+    "judge.process_state",
     "remote.wire",
 )
 """Rooms and modules of the kit that an adapter may import."""
