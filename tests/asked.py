@@ -100,7 +100,7 @@ class Calls:
 def _bytes(value: Any) -> bytes:
     if isinstance(value, np.ndarray):
         form = f"{value.shape} {value.dtype} {value.flags.c_contiguous} {value.flags.writeable}"
-        # The last bits of an exponential hang on the processor, those of 24 practically do not.
+        # The last bits of an exponential depend on the processor; the first 24 practically do not.
         same = value.astype(np.float32) if value.dtype == np.float64 else value
         return form.encode() + same.tobytes()
     return _shown(value).encode()

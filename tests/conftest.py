@@ -60,7 +60,7 @@ def _needs_site(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site, one for all workers of pytest-xdist: whoever comes first builds it.
+    """The built site, one for all workers of pytest-xdist: the first one builds it.
 
     ``POSENC_SITE`` names one that was built a moment ago.
     """

@@ -1,4 +1,4 @@
-"""What comes of the checks of engines."""
+"""Running the checks of model adapters."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ def models() -> list[Model]:
 
 
 def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
-    """Return what comes of every check that an adapter's claims call for, with its id."""
+    """Run each check that an adapter's claims require; return outcomes by id."""
     claimed = subjects_of(adapter, models())
     return [
         (f"{model.id} {check.id}", execute(check, Options(1)))

@@ -1,12 +1,11 @@
-"""Tests that have passed are left out while all that they hang on stays as it is.
+"""Skip tests that passed before with the same cache key.
 
-``@pytest.mark.remembered`` is for a test of one scheme, which is among its parameters as
-``scheme``, as ``subject`` or by the name of a ``call``. It hangs on the code that the test's module
-imports and on what is found by the scheme's name; with ``miniatures=True`` on its right and wrong
-implementations, too. With ``shipped=True`` a test hangs on every file of kit and laboratory;
-``site=(…)`` has patterns of files of the built site, and ``tools=True`` is for a test that has
-nothing to do with either. All of these hang on every package that is installed. Any test may hang
-on the files and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
+``@pytest.mark.remembered`` marks a test of one scheme, given by its parameter ``scheme``,
+``subject`` or ``call``. Its key covers the code that the test's module imports and the scheme's
+files; with ``miniatures=True`` also the scheme's right and wrong implementations. With
+``shipped=True`` the key covers all files of kit and laboratory; ``site=(…)`` lists patterns of
+files of the built site, and ``tools=True`` covers neither. Each key covers all installed packages,
+and the files and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
 """
 
 import sys
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from posenc_conformance.scheme_file.scheme import Scheme
 
 BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
-"""What tests of the kit read beside it."""
+"""Folders outside of the kit that its tests read."""
 HOOKED: list[bool] = []
 OURS = {"__pycache__", ".git", ".hypothesis", ".pytest_cache"}
-"""Folders that are made of the repository, and say nothing else, as environments do."""
+"""Generated folders without information of their own."""
 KEY = pytest.StashKey[str]()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
-    """Leave out what is known to pass: for pytest it is called, and returns."""
+    """Skip the call of a test that is known to pass; pytest counts it as passed."""
     if KEY not in pyfuncitem.stash:
         return None
     from posenc_lab.store import STORE

@@ -41,7 +41,7 @@ SHARE = _whole_number("POSENC_SHARE")
 LISTED = _whole_number("POSENC_LISTS") if "POSENC_LISTS" in os.environ else SHARE
 """The share of lists within tests, where it is another one than that of the tests."""
 RARELY = 2
-"""A slow test is drawn so many times less often than one that is not."""
+"""Factor by which a slow test is drawn less often than others."""
 JUDGED = Path(__file__).with_name("judged.json")
 HOMES = (
     "reference/posenc/schemes",

@@ -1,4 +1,4 @@
-"""The stub of ``posenc``: what a type checker is to know of names that are collected at import.
+"""The stub of ``posenc``: for type checkers, the names that are collected at import.
 
 ``python -m tests.signatures`` writes it anew.
 """

@@ -25,7 +25,7 @@ ELSEWHERE = ("interrupt", "input", "breakpoint", *HIDDEN)
 
 @pytest.fixture(scope="module")
 def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
-    """What comes of a call that does mischief; the one after it is right."""
+    """The outcome of a call that does mischief; the call after it is right."""
     folder = tmp_path_factory.mktemp("here")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
     there = load(str(folder / "culprit_adapter.py"), How(Isolation.HERE), schemes())

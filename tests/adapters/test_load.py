@@ -20,7 +20,7 @@ from posenc_lab.judging import schemes
 
 @pytest.mark.slow
 def test_the_reference_may_run_in_a_process_of_its_own() -> None:
-    """It claims what the schemes that it is told of have, and nothing else."""
+    """It claims exactly the schemes that it is given."""
     some = [each for each in schemes() if each.id in ("integer", "binary")]
     there = load("reference", How(Isolation.APART), some)
     try:

@@ -249,7 +249,7 @@ def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_number_with_a_fraction_is_asked_with_one(scheme: KnownScheme) -> None:
-    """Whoever answers as if a number had no fraction is rejected."""
+    """An implementation that truncates a number to an integer is rejected."""
     found = subjects(reference_for([scheme])(), [scheme])
     unseen = {
         (subject.call.name, subject.label, name)

@@ -50,7 +50,7 @@ each_scheme = pytest.mark.parametrize(
 
 @cache
 def exported(scheme: KnownScheme) -> dict[str, Vectors]:
-    """What is exported of a scheme, by dtype, as whoever reads the JSON has it."""
+    """The exported vectors of a scheme, by dtype, as a reader of the JSON has them."""
     return {each.dtype: of_json(to_json(each)) for each in vectors_of(scheme, tuple(DTYPES))}
 
 

@@ -75,9 +75,9 @@ SIZES = {
 }
 """Fields that a probe has of its own."""
 DECIDES = re.compile("radians per position|^ *positions: |num_buckets")
-"""What is told of a model that its probe must be told alike."""
+"""Properties that a probe must share with its model."""
 TOO_LARGE = {"bloom"}
-"""Models of so many heads and layers that no probe is made of them."""
+"""Models with too many heads and layers for a probe."""
 
 
 def titled(case: Case) -> str:
@@ -131,7 +131,7 @@ def test_a_probe_is_written_alike_each_time() -> None:
 
 
 def decides(told: str) -> list[str]:
-    """Return what is told of positions; a probe has heads of its own."""
+    """Return the properties of positions; a probe has other heads."""
     lines = filter(DECIDES.search, told.splitlines())
     return [line.partition(", heads ")[0] for line in lines]
 
@@ -1075,7 +1075,7 @@ def probe_with(more: Mapping[str, Any], folder: Path) -> Path:
 
 
 def loading(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Put a module in the place of transformers that remembers how it is told to load."""
+    """Replace transformers by a module that records the arguments of loading."""
     loads: list[dict[str, Any]] = []
     model = mock.MagicMock()
 

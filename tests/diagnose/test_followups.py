@@ -33,7 +33,7 @@ def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: fl
 
 
 def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> FollowUp:
-    """An answer of another base, off by so many bounds."""
+    """An answer of another base, off by this many bounds."""
     other = case.with_arguments(base=500.0)
     output = np.asarray(other.truth) + off * case.bound
     return FollowUp(case, output, wrong, **found)

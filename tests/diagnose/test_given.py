@@ -1,4 +1,4 @@
-"""Right formula, wrong arguments or places: what becomes of both is read from results."""
+"""Right formula, wrong arguments or places: both are read from results."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -13,11 +13,11 @@ from tests.turning import halves, omega
 pytestmark = pytest.mark.remembered(shipped=True)
 
 Place = Callable[[Array], Array]
-"""What becomes of positions of shape [batch, heads, n]."""
+"""Ways to treat positions of shape [batch, heads, n]."""
 
 
 class Kernel:
-    """RoPE in the forms in which kernels are called, by what becomes of positions."""
+    """RoPE in the forms of kernel calls, by the treatment of positions."""
 
     def __init__(self, place: Place) -> None:
         self.place = place

@@ -1,4 +1,4 @@
-"""What is kept of an earlier call is told as that, and what is not kept never is."""
+"""State kept from an earlier call is reported as such, and nothing else is."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -144,7 +144,7 @@ def test_a_first_call_that_is_wrong_is_seen() -> None:
 
 
 def of_base(asked: float, kept: float, earlier: list[float]) -> str:
-    """What is told of an answer to one base that has another, after calls with these bases."""
+    """The explanation of an answer that has another base, after calls with these bases."""
     (subject,) = subjects(Turning(), schemes())
     x, positions = np.ones((2, 4)), np.arange(2)
     cases = [
@@ -169,7 +169,7 @@ def test_what_the_very_first_call_had_is_told_however_long_ago() -> None:
 
 
 def test_what_a_call_in_between_had_is_no_state() -> None:
-    """So many values that have been asked for explain much by accident."""
+    """After this many different values, some explain a result by accident."""
     bases = [100.0 + n for n in range(20)]
     assert of_base(50, bases[-9], bases) == ""
     assert of_base(50, bases[1], bases) == ""

@@ -1,4 +1,4 @@
-"""What a scheme needs in other modules: the first thing that it lacks is told with its place."""
+"""A scheme's needs in other modules: the first missing one is reported with its place."""
 
 from dataclasses import replace
 from typing import Any

@@ -21,7 +21,7 @@ from posenc_lab.judging import failed, judge, schemes
 
 
 class Turning:
-    """Says what it is told to say."""
+    """Answers with a given text."""
 
     result: Any = np.zeros((2, 4))
 

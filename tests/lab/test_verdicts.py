@@ -1,4 +1,4 @@
-"""A verdict is remembered just as long as all that it hangs on stays as it is."""
+"""A verdict is cached exactly as long as nothing changes that it depends on."""
 
 import sqlite3
 from contextlib import closing

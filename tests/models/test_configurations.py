@@ -519,7 +519,7 @@ def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> N
         assert f"config.json: {field}: " in refused(fields)
 
 
-# What transformers does not read in a type, or reads otherwise than its neighbours.
+# What transformers does not read in a type, or reads differently from related types.
 
 
 @pytest.mark.parametrize("type", ["olmo", "llama", "afmoe", "cohere2", "llama4_text", "gpt_oss"])

@@ -475,7 +475,7 @@ class FromTheWholeContext(Growing):
 
 
 def judged_on(config: Mapping[str, Any], adapter: object, folder: Path) -> dict[str, Execution]:
-    """What comes of every check of somebody's own configuration, by its id."""
+    """The outcome of each check of a user's configuration, by id."""
     path = folder / "config.json"
     path.write_text(json.dumps(config))
     model = with_configuration(path)

@@ -88,7 +88,7 @@ def test_what_is_read_is_not_ignored() -> None:
         ], name
 
 
-# What the code of a type does not read, or reads otherwise than the name says.
+# What the code of a type does not read, or reads differently from the name.
 
 
 @pytest.mark.parametrize(

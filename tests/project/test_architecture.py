@@ -1,4 +1,4 @@
-"""The rooms of the code know each other in one direction only, and whoever breaks that is told."""
+"""Rooms of the code import each other in one direction, and a violation is reported."""
 
 import ast
 import os
@@ -245,7 +245,7 @@ def lines_of_code(path: Path) -> int:
 
 @pytest.mark.slow
 def test_no_file_of_the_core_is_long() -> None:
-    """What one scheme knows of itself may be longer; it is read by itself. Docstrings are free."""
+    """A scheme's knowledge module may be longer, since it is read by itself. Docstrings are free."""
     lines = {
         path.relative_to(CHECKOUT).as_posix(): lines_of_code(path)
         for folder in ("conformance", "reference")

@@ -15,7 +15,7 @@ from tests.building import CHECKOUT
 PHRASES = {
     r"hang(s|ing)? on": "depend on",
     r"so (many|much)(?! (as|that|to)\b)": "the name of the parameter",
-    r"(is|are|was|were|be|been) told(?! apart)": "an active verb: report, print, pass",
+    r"(is|are|was|were|be|been) told(?! (apart|from)\b)": "an active verb: report, print, pass",
     r"told of": "reported",
     r"comes? of": "result from",
     r"becomes? of": "happens to",

@@ -21,7 +21,7 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     unpacked = tmp_path / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
-        # No clock, so whoever builds it again gets the same bytes.
+        # No clock, so that a second build gives the same bytes.
         assert {each.date_time[:3] for each in archive.infolist()} == {(2020, 2, 2)}
     kit = unpacked / "posenc_conformance"
     schemes = (str(path.relative_to(CHECKOUT / "spec")) for path in scheme_paths())

@@ -43,7 +43,7 @@ Provoke = Callable[[str], np.ndarray]
 
 @pytest.fixture(scope="module")
 def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
-    """What comes of a call that does mischief; the one after it is right."""
+    """The outcome of a call that does mischief; the call after it is right."""
     folder = tmp_path_factory.mktemp("apart")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
     there = load(str(folder / "culprit_adapter.py"), LIMITS, schemes())

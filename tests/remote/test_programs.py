@@ -1,4 +1,4 @@
-"""Programs in any language: what they say is judged, and what breaks the protocol is told."""
+"""Programs in any language: their answers are judged, and protocol violations reported."""
 
 import json
 import os

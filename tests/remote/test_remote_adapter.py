@@ -1,4 +1,4 @@
-"""What becomes of the answers of another process."""
+"""Handling the answers of another process."""
 
 from typing import Any
 

@@ -830,7 +830,7 @@ MANY = {
         "ValueError: \\udcff",
     ),
 }
-"""What one adapter does in its calls: in which, what, and how it is told."""
+"""The actions of an adapter in its calls: when, what, and how they are reported."""
 
 
 @pytest.mark.slow

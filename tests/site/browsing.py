@@ -1,4 +1,4 @@
-"""What a real browser finds on a page, in light and dark, on a telephone and on a desk.
+"""What a real browser finds on a page, in light and dark, at phone and desktop widths.
 
 Nothing that it finds may depend on the machine: fonts, scroll bars, language, time zone and motion
 are the tests' own, and nothing waits for a time, only for what shall happen.
@@ -55,8 +55,8 @@ QUARTERS: tuple[Appearances, ...] = tuple(
     for width in DEVICES
     for scheme in ("light", "dark")
 )
-"""axe takes a second or more for one page in one appearance, and what a page has of its own has no
-colours that hang on the width. So it looks at each page in one, and at some page in each."""
+"""axe takes a second or more for one page in one appearance, and colours do not depend on the width.
+So it checks each page in one appearance, and each appearance on some page."""
 COLOURS = ["color-contrast", "link-in-text-block"]
 """Rules of axe whose outcome depends on colours alone."""
 PINNED: dict[str, Any] = {
@@ -92,7 +92,7 @@ def chromium(
 ) -> Iterator[Browser]:
     """The Chromium of the system, which finds no font but ours and no host but this machine.
 
-    Scroll bars take room, as on most desks, or none, as on a telephone.
+    Scroll bars take room, as on most desktops, or none, as on a phone.
     """
     name = browser()
     path = shutil.which(name)

@@ -1,4 +1,4 @@
-"""Fonts of the tests' own: a browser that is told of them sees none of the machine's.
+"""Fonts for tests: a browser with this configuration sees none of the machine's.
 
 ``ordinary`` has the widths of Arial and Helvetica, which the style sheet of the site asks for.
 ``wide`` is DejaVu, the only font of many a small Linux; its letters are about a tenth wider.

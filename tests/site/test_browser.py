@@ -53,7 +53,7 @@ def _addresses() -> list[str]:
 
 
 KEYS = 12
-"""So many times a key is pressed before nothing is said to happen."""
+"""Number of key presses after which nothing is assumed to happen."""
 ERROR_PAGE = "404.html"
 PICTURES = """async letters => {
   const family = getComputedStyle(document.querySelector("math")).fontFamily

@@ -1,4 +1,4 @@
-"""Figures: letters can be read on a telephone, where a figure is as wide as the page."""
+"""Figures: text can be read on a phone, where a figure is as wide as the page."""
 
 import base64
 import io
@@ -18,7 +18,7 @@ FIGURE = re.compile(r'<figure class="drawn(?: twice)?" id="([^"]+)">(.*?)</figur
 
 
 def too_small(page: str) -> list[str]:
-    """Figures of a page whose letters a telephone shows too small; of two, it shows the second."""
+    """Figures of a page whose text a phone shows too small; of two versions it shows the second."""
     return [
         name
         for name, drawn in FIGURE.findall(page)
@@ -87,7 +87,7 @@ BESIDE = re.compile(r"\bOn the (?:left|right)\b|\b(?:left|right) one\b|\b(?:Left
 
 
 def sent_sideways(page: str) -> list[str]:
-    """Figures whose words look for a part beside the other; a telephone shows it below."""
+    """Figures whose words name a part beside another; a phone shows it below."""
     return [
         name
         for name, drawn in FIGURE.findall(page)

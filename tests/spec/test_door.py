@@ -1,4 +1,4 @@
-"""Files from outside: one message that names the file, whatever it holds and whoever reads it.
+"""Files from outside: one message that names the file, whatever its content and its reader.
 
 Beside each file that must be refused stands one that is right, and is read.
 """
