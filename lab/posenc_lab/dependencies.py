@@ -79,9 +79,20 @@ def _parsed(module: str, data: bytes) -> Source:
     tree = ast.parse(data)
     imports = tuple(dict.fromkeys(_imports(module, tree)))
     offers = tuple(name for node in tree.body for name in _offers(node))
+    return Source(_digest_of_tree(tree), imports, offers)
+
+
+def _digest_of_tree(tree: ast.Module) -> str:
     tree.body = _sorted_imports(tree.body)
-    digest = hashlib.sha256("".join(shape(tree)).encode()).hexdigest()
-    return Source(digest, imports, offers)
+    return hashlib.sha256("".join(shape(tree)).encode()).hexdigest()
+
+
+def digest_of_code(data: bytes) -> str:
+    """Return the digest of a Python file's code, without comments and docstrings."""
+    key = hashlib.sha256(b"digest of code: " + data).hexdigest()
+    digest = STORE.text(key) or _digest_of_tree(ast.parse(data))
+    STORE.keep_text(key, digest)
+    return digest
 
 
 def _sorted_imports(body: Sequence[ast.stmt]) -> list[ast.stmt]:

@@ -245,7 +245,7 @@ def lines_of_code(path: Path) -> int:
 
 @pytest.mark.slow
 def test_no_file_of_the_core_is_long() -> None:
-    """A scheme's knowledge module may be longer, since it is read by itself. Docstrings are free."""
+    """A scheme's knowledge module may be longer: it is read by itself. Docstrings are free."""
     lines = {
         path.relative_to(CHECKOUT).as_posix(): lines_of_code(path)
         for folder in ("conformance", "reference")

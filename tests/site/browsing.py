@@ -55,7 +55,7 @@ QUARTERS: tuple[Appearances, ...] = tuple(
     for width in DEVICES
     for scheme in ("light", "dark")
 )
-"""axe takes a second or more for one page in one appearance, and colours do not depend on the width.
+"""axe takes over a second for a page in one appearance, and colours do not depend on the width.
 So it checks each page in one appearance, and each appearance on some page."""
 COLOURS = ["color-contrast", "link-in-text-block"]
 """Rules of axe whose outcome depends on colours alone."""
