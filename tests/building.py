@@ -23,6 +23,14 @@ OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PAGES", "SHARE")
 SHOWING = {".css", ".js", ".mjs", ".svg", ".png", ".woff", ".woff2"}
 
 
+def tracked_files(*patterns: str) -> list[Path]:
+    """Return the files that git tracks, of some patterns or all; none in an archive."""
+    command = ["git", "ls-files", "-z", *patterns]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    paths = [CHECKOUT / name for name in done.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
 def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     """What the strict build says that puts the site into a folder."""
     return subprocess.run(

@@ -90,7 +90,9 @@ def _digest_of_tree(tree: ast.Module) -> str:
 def digest_of_code(data: bytes) -> str:
     """Return the digest of a Python file's code, without comments and docstrings."""
     key = hashlib.sha256(b"digest of code: " + data).hexdigest()
-    digest = STORE.text(key) or _digest_of_tree(ast.parse(data))
+    if known := STORE.text(key):
+        return known
+    digest = _digest_of_tree(ast.parse(data))
     STORE.keep_text(key, digest)
     return digest
 

@@ -3,14 +3,13 @@
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.building import CHECKOUT
+from tests.building import CHECKOUT, tracked_files
 
 PHRASES = {
     r"hang(s|ing)? on": "depend on",
@@ -54,19 +53,16 @@ def phrases_in(text: str) -> list[str]:
     return [match[0] for match in GIVE_AWAY.finditer(text)]
 
 
-def _python_files() -> list[Path]:
-    command = ["git", "ls-files", "-z", "*.py"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    names = [name for name in done.stdout.split("\0") if name and not name.startswith(ELSEWHERE)]
-    return [CHECKOUT / name for name in names if (CHECKOUT / name).is_file()]
-
-
 def test_python_avoids_these_phrases() -> None:
-    sources = {path: path.read_text(encoding="utf-8") for path in _python_files()}
-    sources.pop(Path(__file__))
+    names = {path.relative_to(CHECKOUT).as_posix(): path for path in tracked_files("*.py")}
+    sources = {
+        name: path.read_text(encoding="utf-8")
+        for name, path in names.items()
+        if path != Path(__file__) and not name.startswith(ELSEWHERE)
+    }
     found = [
-        f"{path.relative_to(CHECKOUT)}:{line}: {', '.join(phrases)}"
-        for path, source in sources.items()
+        f"{name}:{line}: {', '.join(phrases)}"
+        for name, source in sources.items()
         if GIVE_AWAY.search(" ".join(source.split()))  # few have one anywhere, and parsing is slow
         for line, text in texts_of(source)
         if (phrases := phrases_in(text))

@@ -7,10 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from posenc_conformance.deployed.expected_scores import (
-    LOG_PROBABILITY,
-    Scores,
-)
+from posenc_conformance.deployed.expected_scores import LOG_PROBABILITY, Scores
 from posenc_conformance.deployed.instrument import (
     READ,
     SPECIAL,
@@ -21,9 +18,7 @@ from posenc_conformance.deployed.instrument import (
     Tabled,
 )
 from posenc_conformance.deployed.probe_checkpoint import Probe
-from posenc_conformance.deployed.prompts import (
-    Prompt,
-)
+from posenc_conformance.deployed.prompts import Prompt
 from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 

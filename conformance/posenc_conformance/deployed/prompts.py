@@ -4,11 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from posenc_conformance.deployed.instrument import (
-    FILLERS,
-    UNKNOWN,
-    Tabled,
-)
+from posenc_conformance.deployed.instrument import FILLERS, UNKNOWN, Tabled
 from posenc_conformance.deployed.probe_checkpoint import LARGEST_ACTIVATED, Probe
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.cost import multiplier

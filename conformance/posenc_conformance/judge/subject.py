@@ -103,11 +103,12 @@ class Subject:
         self.history.too_large |= self.claimed(case) and self._too_large(case)
 
     def runnable(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Yield the cases that this subject covers; note the size of each."""
+        """Yield the cases that this subject covers; note the size of the others."""
         for case in cases:
-            self.note_size(case)
             if self.covers(case):
                 yield case
+            else:
+                self.note_size(case)
 
     def _too_large(self, case: Case) -> bool:
         """Return whether inputs and result take more memory than allowed."""
@@ -116,8 +117,8 @@ class Subject:
 
     def require_claimed(self, case: Case) -> None:
         """Raise NotClaimed for a case that no claim covers, or that is too large to run."""
-        self.note_size(case)
         if not self.covers(case):
+            self.note_size(case)
             too_large = self._too_large(case)
             raise NotClaimed(TOO_LARGE if too_large else "no call that it makes is claimed")
 

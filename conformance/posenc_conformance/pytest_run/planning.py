@@ -11,7 +11,7 @@ from posenc_conformance.adapters.find import Implementation, made_of
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.checks.model_adapter import engines, require_engine
-from posenc_conformance.deployed.engine import Deployed, find_deployed, is_deployed
+from posenc_conformance.deployed.engine import find_deployed, is_deployed
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -67,9 +67,9 @@ def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
         schemes.chosen,
         subjects(implementation.adapter, schemes.known, memory),
         model_checks,
-        schemes.unreadable,
-        models,
-        chosen_models,
+        unreadable=schemes.unreadable,
+        models=models,
+        chosen_models=chosen_models,
     )
 
 
@@ -103,8 +103,12 @@ def _plan_deployed(config: pytest.Config) -> Plan:
 
     Raises UserError if it serves none, and for options that do not apply to such an engine.
     """
-    engine = _find_engine(config)
-    dtype, length = read_dtype(config), read_context(config)
+    paths = [model_file(name) for name in config.getoption("posenc_model")]
+    seconds = read_seconds_of_deployed(config)
+    dtype, length, cache = read_dtype(config), read_context(config), read_cache(config)
+    models = [read_model(path) for path in paths]
+    found = find_deployed(config.getoption("impl"), seconds, models, dtype, cache)
+    engine = replace(found, shifts=read_shift(config))
     path = engine.model.path.resolve()
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         config.args = [where_known(argument, [path]) for argument in config.args]
@@ -115,21 +119,18 @@ def _plan_deployed(config: pytest.Config) -> Plan:
     for group in engine.model.meaning.groups:
         marker = group.scheme.replace("-", "_")
         config.addinivalue_line("markers", f"{marker}: checks of this scheme")
-    cache = read_cache(config)
     about = {"serving": engine.source.name, **({"cache": cache} if cache else {})}
     implementation = Implementation(engine.title, engine, about)
-    models, request = {path: engine.model}, Request.of(config)
-    return Plan(implementation, request, [], [], [], checks, {}, models, [engine.model])
-
-
-def _find_engine(config: pytest.Config) -> Deployed:
-    """Find the engine that --impl names, and the model that it serves."""
-    paths = [model_file(name) for name in config.getoption("posenc_model")]
-    seconds = read_seconds_of_deployed(config)
-    dtype, _, cache = read_dtype(config), read_context(config), read_cache(config)
-    models = [read_model(path) for path in paths]
-    engine = find_deployed(config.getoption("impl"), seconds, models, dtype, cache)
-    return replace(engine, shifts=read_shift(config))
+    return Plan(
+        implementation,
+        Request.of(config),
+        schemes=[],
+        chosen=[],
+        subjects=[],
+        model_checks=checks,
+        models={path: engine.model},
+        chosen_models=[engine.model],
+    )
 
 
 def _named_implementation(config: pytest.Config, schemes: Sequence[KnownScheme]) -> Implementation:

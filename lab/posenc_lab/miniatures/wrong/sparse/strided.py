@@ -47,10 +47,8 @@ for _claimed in PARTS:
                 part=lambda self, part, given=_given: given,
             )
     for _shift in (1, -1):
-        if (_claimed, _shift) not in (
-            ("local", 1),
-            ("local-inclusive", -1),
-        ):  # the other part
+        # Shifted so, one local part equals the other.
+        if (_claimed, _shift) not in (("local", 1), ("local-inclusive", -1)):
             made(
                 Strided,
                 f"Strided {_claimed} {_shift:+d}",
