@@ -1,10 +1,10 @@
-"""What the kit asks of some right implementations: how many calls per check, and of which size.
+"""Record of the calls that the kit makes to some right implementations: how many, and how large.
 
-    python -m tests.asked            writes the digests of all calls anew
-    python -m tests.asked CALL ...   shows what is asked in some calls, a line for each check
+    python -m tests.asked            writes the digests of all calls
+    python -m tests.asked CALL ...   prints the record of some calls, a line for each check
 
-A digest tells that something has changed. What has changed is seen by comparing the lines of a call
-with those that the last commit gives.
+A digest shows that something has changed. To see what, compare the lines of a call with those
+printed by the last commit.
 """
 
 import hashlib
@@ -65,16 +65,16 @@ CALLS = (
     ("xpos", "uncentred"),
     ("yarn_frequencies", "paper"),
 )
-"""Calls of different kinds that are answered fast, each under one combination."""
+"""Calls of different kinds that run fast, each under one combination."""
 NARROW = ("sinusoidal", "learned")
-"""Of these no wide dtype is claimed."""
+"""Calls that are recorded in the narrowest dtype only."""
 WIDEST, NARROWEST = "float64", "float16"
-"""Dtypes that are asked for; the others are asked what these are."""
+"""Dtypes that are recorded; other dtypes get the same calls."""
 
 
 @dataclass
 class Calls:
-    """What was asked since it was last looked at."""
+    """Record of the calls since it was last read."""
 
     method: Callable[..., Any]
     largest: tuple[int, str] = (0, "")
@@ -123,7 +123,7 @@ def subject_of(call: str, combination: str) -> tuple[Subject, Calls]:
 
 
 def asked(call: str, combination: str) -> dict[str, Any]:
-    """Of each check of a call what it asked, with its verdict."""
+    """Return by check the verdict, and the number, digest and largest of its calls."""
     subject, calls = subject_of(call, combination)
     found = {}
     for level in LEVELS:
@@ -134,8 +134,8 @@ def asked(call: str, combination: str) -> dict[str, Any]:
 
 
 def lines_of(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Write what was asked, a line for each check."""
-    return [f"{check}: {json.dumps(told)}" for check, told in found.items()]
+    """Format the record of a call, a line for each check."""
+    return [f"{check}: {json.dumps(record)}" for check, record in found.items()]
 
 
 def digest_of(found: Mapping[str, Mapping[str, Any]]) -> str:
@@ -144,19 +144,19 @@ def digest_of(found: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def demand_passed(call: str, found: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise AssertionError where a right answer does not pass."""
-    others = [check for check, told in found.items() if told["verdict"] != "passed"]
+    """Raise AssertionError unless every check has passed."""
+    others = [check for check, record in found.items() if record["verdict"] != "passed"]
     assert not others, f"{call}: {', '.join(others)}: see {COMMAND} {call}"
 
 
 def kept() -> dict[str, str]:
-    """Read the digests that were last written down, by call."""
+    """Return the stored digests, by call."""
     found: dict[str, str] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
     return found
 
 
 def write() -> None:
-    """Keep the digests of all calls; none of what does not pass."""
+    """Store the digests of all calls. Raises AssertionError if a check does not pass."""
     lines = [f"# Written by {COMMAND}"]
     for call, combination in CALLS:
         found = asked(call, combination)
@@ -166,7 +166,7 @@ def write() -> None:
 
 
 def main(chosen: Sequence[str]) -> None:
-    """Show what is asked in some calls, or write the digests of all."""
+    """Print the record of the ``chosen`` calls, or store the digests of all."""
     combinations = dict(CALLS)
     if unknown := [call for call in chosen if call not in combinations]:
         sys.exit(f"{', '.join(unknown)}: not among {', '.join(combinations)}")

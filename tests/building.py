@@ -1,4 +1,4 @@
-"""Building the site, and what more than one file of tests needs."""
+"""The build of the site, and helpers of several test files."""
 
 import hashlib
 import os
@@ -12,14 +12,14 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 SITE = pytest.StashKey[Path]()
-"""Where the site was built, once it is, in the configuration of pytest."""
-# Bytes, compressed, at most. Each is a fifth and more above what was measured when it was set: a
-# sentence more makes no test red, and what grows without end is still seen.
+"""Key of the folder with the built site in pytest's configuration."""
+# Largest compressed sizes in bytes, a fifth or more above those measured when they were set: one
+# more sentence fails no test, but unbounded growth does.
 SEARCH_INDEX = 320_000
 FIRST_VISIT = 320_000
 PAGE = 160_000
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PAGES", "SHARE")
-"""What a make that runs the tests hands on to one that they start."""
+"""Variables that make passes on to a make started by the tests."""
 SHOWING = {".css", ".js", ".mjs", ".svg", ".png", ".woff", ".woff2"}
 
 
@@ -32,7 +32,7 @@ def tracked_files(*patterns: str) -> list[Path]:
 
 
 def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """What the strict build says that puts the site into a folder."""
+    """Build the site strictly into a folder; return the finished process."""
     return subprocess.run(
         [
             *(sys.executable, "-m", "mkdocs", "build", "--strict"),
@@ -46,12 +46,12 @@ def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str
 
 
 def outside_make() -> dict[str, str]:
-    """Environment without what a make that runs the tests hands on."""
+    """Return the environment without the variables that make passes on."""
     return {name: value for name, value in os.environ.items() if name not in OF_MAKE}
 
 
 def planned(*words: str) -> str:
-    """What make would run."""
+    """Return the commands that make would run."""
     command = ["make", "--dry-run", *words]
     return subprocess.run(
         command, cwd=CHECKOUT, env=outside_make(), capture_output=True, text=True, check=True
@@ -59,7 +59,7 @@ def planned(*words: str) -> str:
 
 
 def shown_by(site: Path) -> str:
-    """Hash of the files that pages of a site are shown with, but for the index of the search."""
+    """Return a hash of a site's styles, scripts, images and fonts, without its search index."""
     found = hashlib.sha256()
     for path in sorted(site.rglob("*")):
         if path.is_file() and path.suffix in SHOWING:
@@ -68,7 +68,7 @@ def shown_by(site: Path) -> str:
 
 
 def with_torch(items: Iterable[Any], text: Callable[[Any], str]) -> list[Any]:
-    """Mark those of some parameters whose text is code that needs PyTorch."""
+    """Make parameters of the items, marked torch where ``text(item)`` imports PyTorch."""
     return [
         pytest.param(each, marks=[pytest.mark.torch] if "import torch" in text(each) else [])
         for each in items

@@ -24,7 +24,7 @@ ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 @pytest.fixture(scope="session", autouse=True)
 def usual_process() -> Iterator[None]:
-    """Let no test depend on what the run inherits from nohup, a script, a terminal or a login."""
+    """Shield tests from what the run inherits from nohup, a script, a terminal or a login."""
     for each in ENDING:
         if signal.getsignal(each) is signal.SIG_IGN:
             signal.signal(each, _usual(each))
@@ -45,7 +45,7 @@ def _usual(number: signal.Signals) -> Any:
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs PyTorch; let one worker build the site while the others do something else."""
+    """Mark tests that need PyTorch; let one worker build the site while the others run tests."""
     for each in items:
         if PYTORCH in each.path.parents or "torch" in getattr(each, "fixturenames", ()):
             each.add_marker("torch")
@@ -60,9 +60,9 @@ def _needs_site(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site, one for all workers of pytest-xdist: the first one builds it.
+    """Return the built site, one for all workers of pytest-xdist: the first one builds it.
 
-    ``POSENC_SITE`` names one that was built a moment ago.
+    ``POSENC_SITE`` names a folder with a site that was just built.
     """
     there = os.environ.get("POSENC_SITE")
     folder = Path(there) if there else _shared_site(tmp_path_factory)
@@ -71,8 +71,8 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    # Here and not above: pytest loads this file for `pytest --impl=...` in the checkout too, where
-    # the kit alone is installed.
+    # Imported here: pytest loads this file for `pytest --impl=...` in the checkout too, where only
+    # the kit is installed.
     from filelock import FileLock
 
     shared = tmp_path_factory.getbasetemp()
@@ -89,14 +89,14 @@ def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def page_schemes() -> list[Any]:
-    """What the build tells the explorer's page of the spec."""
+    """Return the schemes as the build passes them to the explorer's page."""
     found: list[Any] = _content("explorer_data")["schemes"]
     return found
 
 
 @pytest.fixture(scope="session")
 def page_models() -> list[Any]:
-    """What the build tells it of models."""
+    """Return the models as the build passes them to the explorer's page."""
     found: list[Any] = _content("model_data")
     return found
 

@@ -1,7 +1,8 @@
-"""Record what each test costs; in a share of the tests, one that is quick by its marks must be.
+"""Record the cost of each test; in a share of the tests, fail one that is too slow for its marks.
 
-A cost is processor time of the process and of those that it has waited for. ``POSENC_COSTS=FILE``
-keeps the costs of a run, and ``python -m tests.costs FILE`` shows the largest, by function.
+A cost is processor time of the process and of the child processes that it has waited for.
+``POSENC_COSTS=FILE`` stores the costs of a run, and ``python -m tests.costs FILE`` prints the
+largest, by function.
 """
 
 import json
@@ -20,19 +21,19 @@ from tests.building import CHECKOUT
 from tests.shares import SHARE
 
 MOST = 1.0
-"""Seconds that a test may cost which is not marked as slow, on a machine as in ``USUAL``."""
+"""The most seconds for a test that is not marked as slow, on a machine as in ``USUAL``."""
 USUAL = 0.07
 """Seconds that ``_sample`` takes on the machine on which tests were marked."""
 NOISE = 2.0
-"""How many times as long a test takes at most while the other core is busy: 1.9 was seen."""
+"""Largest slowdown of a test while the other core is busy; 1.9 was seen."""
 EXEMPT = ("slow", "draws", "always")
 BESIDE = tuple(CHECKOUT / "tests" / name for name in ("languages", "pytorch", "site"))
-"""Folders whose tests other targets run than `make test`."""
+"""Folders whose tests run in other targets than `make test`."""
 COST = "posenc cost"
 
 
 def spent() -> float:
-    """Return seconds of processor time, of this process and of those that it has waited for."""
+    """Return seconds of processor time, of this process and of children that it has waited for."""
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in both)
 
@@ -59,12 +60,12 @@ def _must_be_quick(item: pytest.Item) -> bool:
 
 
 def limit(sample: float) -> float:
-    """Return the seconds from which a test is too slow on a machine with this ``sample``."""
+    """Return the most seconds for a test on a machine with this ``sample``."""
     return MOST * NOISE * max(1.0, sample / USUAL)
 
 
 def _sample() -> float:
-    """Return the seconds that a piece of work takes, which every machine does."""
+    """Return the seconds that a fixed piece of work takes on this machine."""
     begin = time.process_time()
     total = 0
     for number in range(1_000_000):
@@ -91,7 +92,7 @@ def pytest_sessionfinish() -> None:
 
 
 def main(file: str) -> None:
-    """Print the functions that cost most: in all, on average, at most, and how often they ran."""
+    """Print the costliest functions: sum, mean and maximum of their costs, and number of runs."""
     costs: dict[str, list[float]] = defaultdict(list)
     for name, cost in json.loads(Path(file).read_text(encoding="utf-8")).items():
         costs[name.partition("[")[0]].append(cost)

@@ -1,4 +1,4 @@
-"""Adapters that do mischief, and what the kit says to each: apart and in pytest's own process."""
+"""Adapters that do mischief, and the kit's messages, in a worker and in pytest's process."""
 
 import numpy as np
 

@@ -26,5 +26,5 @@ def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
 
 
 def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
-    """Return those of them that have not passed."""
+    """Return the outcomes that have not passed, by id."""
     return [each for each in judged(adapter, *names) if each[1].verdict != "passed"]

@@ -1,4 +1,4 @@
-"""Readers that do what no reader of the kit may do, for the fuzzer to find; run as its worker."""
+"""Misbehaving readers for the fuzzer to find; run as its worker."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ if __name__ == "__main__":
     seen = iter(range(10**9))
 
     def read(path: Path) -> None:
-        """Do as planted from the second input on: the first is read before there are limits."""
+        """Misbehave from the second input on: the first is read before limits apply."""
         if next(seen):
             reader(path)
 

@@ -1,4 +1,4 @@
-"""Engines of PyTorch that record a call of rope_offsets, and what is said of them."""
+"""Engines in PyTorch that record a call of rope_offsets, and the texts of their failures."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ LEVELS = ("smoke", "golden", "behaviour")
 
 
 def told(adapter: object) -> list[str]:
-    """What is said of the checks of rope_offsets that fail."""
+    """Return the texts of the failed checks of rope_offsets."""
     found = judge(adapter, levels=LEVELS)
     assert any(each.verdict == "passed" for each in found)
     return [each.text for each in failed(found)]
 
 
 def turned(library: Any, x: Any, offsets: Any, base: float) -> Any:
-    """Rows of sequences that start at offsets, in the half layout."""
+    """Rotate the rows of sequences that start at ``offsets``, in the half layout."""
     half = x.shape[-1] // 2
     omega = base ** -(library.arange(half) / half)
     places = offsets[:, None] + library.arange(x.shape[2])
@@ -28,7 +28,7 @@ def turned(library: Any, x: Any, offsets: Any, base: float) -> Any:
 
 
 def recording(reads_each_time: bool) -> object:
-    """Make an engine whose offsets are contents of the record, or stay as they were recorded."""
+    """Make an engine that reads offsets in each call, or keeps those of the recording."""
     import torch
 
     from posenc_conformance.adapters.torch import captured
@@ -37,7 +37,7 @@ def recording(reads_each_time: bool) -> object:
         return torch.stack([torch.full((), each) for each in offsets])
 
     class Engine:
-        """Offsets are contents of the record, or an object's that the record was made with."""
+        """Engine whose offsets are inputs of the recording, or constants in it."""
 
         def __init__(self) -> None:
             self.offsets: Any = None

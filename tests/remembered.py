@@ -43,7 +43,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Make the key; fail a test that reads a file of the repository on which it does not hang."""
+    """Make the key; fail a test that reads a file of the repository outside of its key."""
     mark = item.get_closest_marker("remembered")
     if mark is None or not isinstance(item, pytest.Function):
         return (yield)
@@ -56,10 +56,10 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     return result
 
 
-assert np  # loaded before pytester forgets what a test has imported: it can be loaded only once
+assert np  # loaded before pytester drops the imports of a test: it can be loaded only once
 
 READERS: list[set[str]] = []
-"""Where files are noted as they are opened, while somebody wants to know."""
+"""Sets that collect the names of opened files, one per active :func:`files_read`."""
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -70,7 +70,7 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_read_for_constants(path: str) -> bool:
-    """Whether Hypothesis reads a module, as it does with all that some test has imported."""
+    """Return whether Hypothesis reads a module, as it does with all that a test has imported."""
     frame = sys._getframe(2) if path.endswith(".py") else None
     while frame is not None:
         if frame.f_globals.get("__name__") == "hypothesis.internal.constants_ast":
@@ -83,7 +83,7 @@ def _is_read_for_constants(path: str) -> bool:
 def files_read() -> Iterator[set[str]]:
     """Collect the files of the repository that this process reads, by their names in it."""
     if not HOOKED:
-        sys.addaudithook(_note)  # for good: there is no way to take one back
+        sys.addaudithook(_note)  # for good: a hook cannot be removed
         HOOKED.append(True)
     opened: set[str] = set()
     READERS.append(opened)
@@ -110,7 +110,7 @@ def _is_told(path: Path) -> bool:
 
 
 def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[str]:
-    """Those of some files on which the key of a test hangs."""
+    """Return the files among ``found`` that the key of a test covers."""
     from posenc_lab import dependencies
 
     kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if "shipped" in kwargs else ()
@@ -128,7 +128,7 @@ def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[s
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Remember what has passed."""
+    """Remember tests that have passed."""
     report: pytest.TestReport = yield
     if report.when == "call" and report.passed and KEY in item.stash:
         from posenc_lab.store import STORE
@@ -147,7 +147,7 @@ def _key(
     site: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
 ) -> str:
-    # Here and not above: `pytest --impl=…` in the checkout loads this, too, and needs none of it.
+    # Imported here: `pytest --impl=…` in the checkout loads this module, too, and needs none of it.
     from posenc_lab import dependencies
     from posenc_lab.verdicts import JUDGE, modules_of_miniatures
 

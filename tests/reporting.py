@@ -1,4 +1,4 @@
-"""Reports in pieces, for tests of what is made of them."""
+"""Parts of reports, for tests of their processing."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NOTHING: dict[str, Any] = {
 
 
 def row(**found: Any) -> dict[str, Any]:
-    """A row of a report, of what was found as stated."""
+    """Return a row of a report with the fields ``found``."""
     return {
         "scheme": "rope",
         "call": "rope",

@@ -1,4 +1,4 @@
-"""Which files of the project have code that runs."""
+"""The files of the project whose code runs."""
 
 import sys
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from posenc_lab.dependencies import files
 
 
 def files_that_run(action: Callable[[], object]) -> set[Path]:
-    """The files of kit, reference and laboratory of which a function runs."""
+    """Return the files of kit, reference and laboratory whose code runs during ``action``."""
     seen: set[str] = set()
-    dir(posenc)  # imports every scheme, whose code at its top level runs for nobody's verdict
+    dir(posenc)  # imports every scheme, so that code at their top level does not count
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":

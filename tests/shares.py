@@ -1,12 +1,12 @@
 """Run a share of the long lists of tests, drawn by the commit, and all that a change touched.
 
-With ``POSENC_SHARE=n``, of the tests marked ``draws`` and of the lists that go through ``drawn``
-every n-th runs, and of those marked ``slow`` every 2n-th; none of a scheme whose file says that it
-has no known use. Of a scheme or a door of the kit whose files are not as ``tests/judged.json`` has
-them, everything runs. ``POSENC_DRAW`` draws again what another commit has drawn. Without
-``POSENC_SHARE`` everything runs.
+With ``POSENC_SHARE=n``, every n-th runs of the tests marked ``draws`` and of the lists that go
+through ``drawn``, and every 2n-th of the tests marked ``slow``; none of a scheme whose file says
+that it has no known use. Everything runs of a scheme, or a door of the kit, whose files differ
+from the digests in ``tests/judged.json``. ``POSENC_DRAW`` repeats the draw of another commit.
+Without ``POSENC_SHARE`` everything runs.
 
-``python -m tests.shares`` runs everything of what has changed, and then writes the file anew.
+``python -m tests.shares`` runs all tests of what has changed, and then writes the digests.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from tests.building import CHECKOUT
 
 
 def _whole_number(variable: str) -> int:
-    """Return a number above zero of the environment, or 1.
+    """Return a number above zero from the environment, or 1.
 
     Raises UsageError, which pytest shows without a traceback.
     """
@@ -39,7 +39,7 @@ def _whole_number(variable: str) -> int:
 Item = TypeVar("Item")
 SHARE = _whole_number("POSENC_SHARE")
 LISTED = _whole_number("POSENC_LISTS") if "POSENC_LISTS" in os.environ else SHARE
-"""The share of lists within tests, where it is another one than that of the tests."""
+"""The share of lists within tests, if it differs from that of the tests."""
 RARELY = 2
 """Factor by which a slow test is drawn less often than others."""
 JUDGED = Path(__file__).with_name("judged.json")
@@ -50,7 +50,7 @@ HOMES = (
     "lab/posenc_lab/miniatures/right",
     "lab/posenc_lab/miniatures/wrong",
 )
-"""Where the modules of a scheme are, in the folder of its family."""
+"""Folders with the modules of schemes, each in the folder of its family."""
 KIT = "conformance/posenc_conformance"
 DOORS = {
     "adapters": "arrays broadcast limits masked one_line quiet",
@@ -70,11 +70,11 @@ DOORS = {
     "scheme_file": "damaged_data new own_schemes spec versions",
     "testing": "check one_result practices",
 }
-"""What of the kit is met from outside, and the files of tests that try it."""
+"""Parts of the kit that users meet, and the test files that try them."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not drawn."""
+    """Deselect the tests that are not drawn."""
     left_out = [each for each in items if not _runs(each)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_header() -> str | None:
-    """Say how the same tests are drawn again."""
+    """Report how to draw the same tests again."""
     return f"share: one of {SHARE}, POSENC_DRAW={draw()}" if SHARE > 1 else None
 
 
@@ -101,17 +101,14 @@ def drawn(
 
 
 def is_drawn(name: str, share: int, draw_by: str | None = None) -> bool:
-    """Return whether one of ``share`` is this one."""
+    """Return whether a name is among the one in ``share`` that is drawn."""
     text = f"{draw() if draw_by is None else draw_by} {name}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % share == 0
 
 
 @cache
 def draw() -> str:
-    """Return what decides the draw: the commit, unless ``POSENC_DRAW`` says something else.
-
-    Where there is no commit, it is the day.
-    """
+    """Return the seed of the draw: ``POSENC_DRAW``, or the commit, or the day if there is none."""
     if "POSENC_DRAW" in os.environ:
         return os.environ["POSENC_DRAW"]
     command = ["git", "rev-parse", "--short=12", "HEAD"]
@@ -124,14 +121,14 @@ def draw() -> str:
 
 @cache
 def changed() -> frozenset[str]:
-    """Return the names of schemes' modules, and the doors, whose files have changed since."""
+    """Return the schemes, by the name of their modules, and the doors that have changed."""
     judged = json.loads(JUDGED.read_text(encoding="utf-8"))
     return frozenset(name for name, digest in digests().items() if judged.get(name) != digest)
 
 
 @cache
 def without_use() -> frozenset[str]:
-    """Return the names of the modules of schemes that no judged library and no model has."""
+    """Return the names of the modules of schemes that no judged library and no model uses."""
     return frozenset(
         path.stem.replace("-", "_")
         for path in _scheme_files()
@@ -158,7 +155,7 @@ def _files_of_scheme(path: Path) -> list[Path]:
 
 
 def _files_of_door(door: str) -> list[Path]:
-    """Return its files without those of the doors within it."""
+    """Return the files of a door, without those of the doors within it."""
     place = CHECKOUT / KIT / door
     within = [CHECKOUT / KIT / each for each in DOORS if each.startswith(f"{door}/")]
     found = sorted(place.rglob("*")) if place.is_dir() else [place]
@@ -170,7 +167,7 @@ def _files_of_door(door: str) -> list[Path]:
 
 
 def _digest(paths: Iterable[Path]) -> str:
-    """Digest what files do: docstrings and comments of Python do not count."""
+    """Return a digest of files; docstrings and comments of Python do not count."""
     digest = hashlib.sha256()
     for path in paths:
         if path.exists():
@@ -200,7 +197,7 @@ def _has_changed(item: pytest.Item) -> bool:
 
 
 def _name_of(item: pytest.Item) -> str:
-    """Return by what a test is drawn: those that share what is costly are drawn together."""
+    """Return the name by which a test is drawn, that of its xdist group if it has one."""
     group = item.get_closest_marker("xdist_group")
     return str(group.args[0]) if group else item.nodeid
 
@@ -214,7 +211,7 @@ def _share_of(item: pytest.Item) -> int:
 
 
 def _scheme_of(item: pytest.Item) -> str | None:
-    """Return the scheme of which a test is, by its parameters."""
+    """Return the scheme of a test, by its parameters."""
     parameters: Mapping[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
     found = parameters.get("scheme")
     if "subject" in parameters:
@@ -234,11 +231,11 @@ def _scheme_of_call(call: str) -> str | None:
 
 
 def main() -> int:
-    """Run everything of what has changed; if all passes, write the digests."""
+    """Run all tests of what has changed; if they pass, write the digests."""
     found = digests()
     print(f"changed: {', '.join(sorted(changed())) or 'nothing'}")
     if changed():
-        # A share that hardly anything is part of but what has changed.
+        # With this share, hardly anything runs but what has changed.
         done = subprocess.run(["make", "test", f"SHARE={2**62}"], cwd=CHECKOUT, check=False)
         if done.returncode:
             return done.returncode

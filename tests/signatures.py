@@ -1,6 +1,6 @@
 """The stub of ``posenc``: for type checkers, the names that are collected at import.
 
-``python -m tests.signatures`` writes it anew.
+``python -m tests.signatures`` writes it.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ STUB = CHECKOUT / "reference" / "posenc" / "__init__.pyi"
 
 
 def stub() -> str:
-    """The stub as it should be."""
+    """Return the stub as it should be."""
     lines = ["# Written by `make records`: every name that a module of posenc.schemes offers.", ""]
     for found in walk_packages(schemes.__path__, f"{schemes.__name__}."):
         if found.ispkg:

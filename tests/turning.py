@@ -1,4 +1,4 @@
-"""Rotary embedding in pieces, for tests of the diagnosis; and the first line of what it says."""
+"""Parts of a rotary embedding for tests of the diagnosis, and the first lines of failures."""
 
 from collections.abc import Sequence
 

@@ -50,7 +50,7 @@ class TestOnce:
         make = once(lambda value: object())
         assert make([1, 2]) is not make(other)
 
-    def test_it_keeps_those_that_were_used_last(self) -> None:
+    def test_it_keeps_the_most_recently_used(self) -> None:
         make = once(lambda value: object(), size=2)
         kept, dropped = make(1), make(2)
         make(1)
@@ -95,12 +95,12 @@ class TestByHeads:
 
 class TestInSequence:
     @pytest.mark.parametrize("leading", [(), (2, 3)])
-    def test_rows_stand_at_their_positions(self, leading: tuple[int, ...]) -> None:
+    def test_rows_are_placed_at_their_positions(self, leading: tuple[int, ...]) -> None:
         x = rows(*leading)
         expected = x + POSITIONS[:, None].astype(np.float32)
         np.testing.assert_array_equal(in_sequence(plus_positions, x, POSITIONS), expected)
 
-    def test_a_repeated_position_is_another_call(self) -> None:
+    def test_a_repeated_position_takes_another_call(self) -> None:
         seen: list[Any] = []
 
         def keep(sequence: Any) -> Any:
@@ -113,7 +113,7 @@ class TestInSequence:
         np.testing.assert_array_equal(seen[0][[1, 2, 5, 6]], 0)
         np.testing.assert_array_equal(seen[2][3], rows()[5])
 
-    def test_no_positions_are_a_sequence_of_no_rows(self) -> None:
+    def test_no_positions_give_an_empty_sequence(self) -> None:
         seen: list[tuple[int, ...]] = []
 
         def keep(sequence: Any) -> Any:
@@ -134,12 +134,12 @@ class TestInSequence:
         assert set(seen) == {64}
         np.testing.assert_array_equal(result, rows() + POSITIONS[:, None].astype(np.float32))
 
-    def test_what_cannot_be_held_is_refused(self) -> None:
+    def test_a_position_too_large_for_a_sequence_is_refused(self) -> None:
         with pytest.raises(ValueError, match="max_position"):
             in_sequence(plus_positions, rows()[:1], np.array([2**31]))
 
 
-def test_stretches_follow_each_other() -> None:
+def test_each_run_of_consecutive_positions_is_one_call() -> None:
     seen: list[tuple[int, int]] = []
     positions, x = np.array([5, 6, 7, 2, 9, 10]), rows()
 

@@ -1,4 +1,4 @@
-"""A claim of biases that repeat along an axis: they are judged as what they are when added."""
+"""Claims with ``broadcast``: a bias may leave out an axis along which it repeats."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from posenc_lab.miniatures.styles import Array
 pytestmark = pytest.mark.remembered(shipped=True)
 
 Bias = Callable[[Array], Array]
-"""What an implementation makes of the whole bias."""
+"""Function from the whole bias to the array that an implementation returns."""
 
 RIGHT: dict[str, tuple[str, Bias]] = {
     "one row": ("first-key", lambda bias: bias[:, -1:]),
@@ -56,20 +56,20 @@ def adapter(form: str, made: Bias, *, broadcast: bool = True) -> object:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_repeats_may_be_left_out(name: str) -> None:
+def test_a_repeating_axis_may_be_left_out(name: str) -> None:
     verdicts = judge(adapter(*RIGHT[name]))
     assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
-def test_what_does_not_repeat_may_not(name: str) -> None:
+def test_leaving_out_an_axis_that_does_not_repeat_fails(name: str) -> None:
     assert failed(judge(adapter(*WRONG[name])))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "every row"])
-def test_without_the_claim_every_number_is_asked_for(name: str) -> None:
+def test_without_the_claim_the_full_shape_is_required(name: str) -> None:
     assert any(
         "returned shape" in e.text for e in failed(judge(adapter(*RIGHT[name], broadcast=False)))
     )
@@ -85,8 +85,8 @@ def test_a_table_of_one_column_without_heads_is_right() -> None:
 
 
 @pytest.mark.parametrize("earlier", ["kept", "handed out"])
-def test_a_row_that_is_kept_is_still_seen(earlier: str) -> None:
-    """The memory that is looked at is the one of the row."""
+def test_a_kept_row_is_detected(earlier: str) -> None:
+    """The aliasing check looks at the memory of the row, not of its broadcast view."""
     rows: dict[Any, Array] = {}
 
     class Kept:

@@ -1,4 +1,4 @@
-"""An adapter in the judge's own process: what it does to leave, break or deceive the check."""
+"""Adapters in the judge's own process that try to leave, break or deceive a check."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 Provoke = Callable[[str], np.ndarray]
 HIDDEN = tuple(name for name in REFUSALS if name.startswith("imports-"))
-"""The answers are hidden only from what lives elsewhere."""
+"""Imports of the answers, which are hidden only from adapters in another process."""
 ELSEWHERE = ("interrupt", "input", "breakpoint", *HIDDEN)
 
 
 @pytest.fixture(scope="module")
 def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
-    """The outcome of a call that does mischief; the call after it is right."""
+    """Yield a function that runs mischief in a call and checks that the next call is right."""
     folder = tmp_path_factory.mktemp("here")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
     there = load(str(folder / "culprit_adapter.py"), How(Isolation.HERE), schemes())
@@ -81,12 +81,12 @@ ORDINARY = {
     "fields": "returned void64; expected float64",
     "huge": "returned shape (1099511627776, 8); expected (8,)",
 }
-"""Where nothing has to be sent, the form alone is wrong."""
+"""Messages that differ here, where no result is sent to another process."""
 
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.filterwarnings("ignore:divide by zero")
-def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
+def test_a_result_of_a_wrong_form_is_reported(provoke: Provoke, name: str) -> None:
     result, words = FORMS[name]
     with pytest.raises(Misbehaviour) as found:
         provoke(f"result = {result}")
@@ -94,18 +94,18 @@ def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
     assert ORDINARY.get(name, words) in str(found.value)
 
 
-def test_an_array_of_a_class_of_its_own_is_judged_by_its_values(provoke: Provoke) -> None:
+def test_an_array_subclass_is_judged_by_its_values(provoke: Provoke) -> None:
     found = provoke(LIAR)
     assert type(found) is np.ndarray
     assert np.array_equal(found, np.zeros(8))
 
 
-def test_a_child_that_was_forked_may_end(provoke: Provoke) -> None:
+def test_a_forked_child_may_exit(provoke: Provoke) -> None:
     forks = "import os\nif os.fork() == 0: os._exit(7)\nresult = right + (os.wait()[1] >> 8)"
     assert np.array_equal(provoke(forks), SLOPES + 7)
 
 
-def test_what_exits_when_it_is_loaded_is_one_message(tmp_path: Path) -> None:
+def test_an_adapter_that_exits_while_loading_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("import os\nos._exit(0)\n")
     with pytest.raises(Exception, match=rf"SystemExit: os._exit\(0\) \({path}:2\)"):

@@ -1,4 +1,4 @@
-"""Adapters of libraries have one form, registered or not."""
+"""Adapters of libraries follow one pattern, registered or not."""
 
 import ast
 import sys
@@ -16,11 +16,11 @@ MODULES = sorted(
     if path.name != "__init__.py" and path.stem != "reference"
 )
 NEEDED = {*sys.stdlib_module_names, "posenc_conformance", "ml_dtypes", "numpy", "mlx_adapter"}
-"""What a module may import before the library is asked for; mlx-lm's uses that of mlx."""
+"""Modules that an adapter may import at the top; mlx-lm's adapter uses that of mlx."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_an_adapter_imports_its_library_when_it_is_made(path: Path) -> None:
+def test_an_adapter_imports_its_library_when_it_is_constructed(path: Path) -> None:
     found = {name.partition(".")[0] for name in _imports(_tree(path).body)}
     assert found <= NEEDED, f"{path.name} imports {found - NEEDED} before its class is made"
 
@@ -30,12 +30,12 @@ def test_an_adapter_says_which_release_was_seen_and_what_it_requires(path: Path)
     for node in _tree(path).body:
         if not isinstance(node, ast.ClassDef) or not node.name.endswith("Adapter"):
             continue
-        if not node.bases:  # what derives from another has it from there
+        if not node.bases:  # a derived adapter has both from its base
             assert "(seen: " in (ast.get_docstring(node) or ""), f"{node.name} names no release"
             assert "requires" in _assigned(node), f"{node.name} requires nothing"
 
 
-def test_what_is_registered_is_shipped_and_the_rest_is_of_the_board() -> None:
+def test_an_adapter_is_either_registered_or_part_of_the_board() -> None:
     """Parts of a package count as registered with it."""
     modules = {point.module for point in registered().values()}
     for path in MODULES:

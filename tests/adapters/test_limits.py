@@ -1,4 +1,4 @@
-"""Right code that works only within limits: a claim can say which, and nothing beyond is asked."""
+"""Right code with limits: a claim states them, and no call goes beyond."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 
 class TableOfPositions:
-    """Cosines and sines of a table, as long as the claim says."""
+    """Cosines and sines from a table as long as the claim's ``max_position``."""
 
     @claims("half", max_position=2047)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -24,7 +24,7 @@ class TableOfPositions:
 
 
 class SquareBias:
-    """ALiBi made for as many queries as keys."""
+    """ALiBi for equal numbers of queries and keys."""
 
     @claims("symmetric", when=lambda q_len, k_len: q_len == k_len)
     def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Array:
@@ -50,7 +50,7 @@ class AlwaysPartial:
 
 
 class HalfOfTheHead:
-    """A width that is a share of the head."""
+    """RoPE whose ``rotary_dim`` must be half of ``head_dim``."""
 
     @claims(
         "half", rotation="partial", when=lambda head_dim, rotary_dim: rotary_dim == head_dim / 2
@@ -71,7 +71,7 @@ class LengthOfPositions:
 
 
 class SquareGrid:
-    """Patches of a square picture."""
+    """Patches of a square image."""
 
     @claims("mae", when=lambda height, width: height == width)
     def sincos_2d(self, height: int, width: int, dim: int, **keywords: Any) -> Array:
@@ -80,7 +80,7 @@ class SquareGrid:
 
 
 class RefusesShortRamps:
-    """YaRN that declines some widths, with the exception that is there for it."""
+    """YaRN that declines some widths with NotImplementedError."""
 
     @claims("code-half")
     def yarn(self, x: Array, positions: Array, **keywords: Any) -> Array:
@@ -131,12 +131,12 @@ def wrong(verdicts: list[Verdict]) -> list[Verdict]:
 
 @pytest.mark.slow
 def test_refused_calls_are_counted_with_their_reason() -> None:
-    told = {each.outcome.left_out for each in judge(RefusesShortRamps())} - {""}
-    assert told
-    assert all("head_dim must be a multiple of 32" in each for each in told)
+    reasons = {each.outcome.left_out for each in judge(RefusesShortRamps())} - {""}
+    assert reasons
+    assert all("head_dim must be a multiple of 32" in each for each in reasons)
 
 
-def test_who_declines_everything_has_failed() -> None:
+def test_an_adapter_that_declines_everything_fails() -> None:
     class Nothing:
         @claims("half", dtype=FLOATS)
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -145,7 +145,7 @@ def test_who_declines_everything_has_failed() -> None:
     assert {each.verdict for each in judge(Nothing(), ["smoke", "golden"])} == {"failed", "blocked"}
 
 
-def test_the_kit_asks_no_call_larger_than_it_may() -> None:
+def test_no_call_exceeds_the_largest_allowed_size() -> None:
     largest = 0
 
     class Watched:
@@ -180,7 +180,7 @@ def test_a_condition_that_cannot_be_used_is_one_message(when: Any, said: str) ->
         judge(Adapter())
 
 
-def test_refusing_no_rows_is_a_failure_only_where_robustness_is_asked_for() -> None:
+def test_refusing_no_rows_fails_only_if_robustness_is_required() -> None:
     class NoRowsRefused:
         @claims("half")
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -193,8 +193,8 @@ def test_refusing_no_rows_is_a_failure_only_where_robustness_is_asked_for() -> N
     assert set(found.values()) == {"passed"}
 
 
-def test_bad_input_is_asked_for_in_a_dtype_in_which_its_options_are_claimed() -> None:
-    """The most precise dtype that is claimed at all may be one without them."""
+def test_bad_input_has_a_dtype_for_which_its_options_are_claimed() -> None:
+    """The most precise claimed dtype may be claimed without these options."""
     asked = []
 
     class Partly:

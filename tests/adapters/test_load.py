@@ -1,4 +1,4 @@
-"""What is judged in a process of its own is found there by the names that it has here."""
+"""Loading adapters, here or in a worker, where they have the same names as here."""
 
 import os
 
@@ -34,13 +34,13 @@ def test_the_reference_may_run_in_a_process_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("place", [Isolation.HERE, Isolation.APART])
-def test_a_name_that_nobody_has_is_one_message(place: Isolation) -> None:
+def test_an_unknown_name_is_one_message(place: Isolation) -> None:
     with pytest.raises(UserError) as found:
         load("refrence", How(place), schemes())
     assert "reference" in found.value.cause + found.value.hint
 
 
-def test_a_worker_keeps_so_many_results_and_no_more() -> None:
+def test_a_worker_keeps_a_limited_number_of_results() -> None:
     class Counting:
         def integer(self, positions: Array) -> Array:
             return positions + 1
@@ -58,7 +58,7 @@ def test_a_worker_keeps_so_many_results_and_no_more() -> None:
 
 @pytest.fixture
 def spare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that the machine has left."""
+    """Pretend that the machine has 10**9 bytes to spare."""
     monkeypatch.setattr(loading, "spare", lambda: 10**9)
 
 
@@ -86,13 +86,13 @@ USUAL = Limits(60.0, 300.0, 10**9)
         ),
     ],
 )
-def test_limits_are_those_given_or_of_the_manifest_or_usual(
+def test_limits_come_from_options_then_manifest_then_defaults(
     how: How, manifest: Manifest | None, limits: Limits
 ) -> None:
     assert loading._limits(how, manifest) == limits
 
 
-def test_limits_are_told() -> None:
+def test_limits_are_shown_in_words() -> None:
     assert "2.5 s and 8 GB for" in loading._in_words(Limits(2.5, 1.0, 8 * 10**9))
     assert "60 s for" in loading._in_words(Limits(60.0, 1.0, 0))
 

@@ -1,4 +1,4 @@
-"""A claim that includes its mask: what it hides is looked at, in every head and call."""
+"""Claims with ``masked``: hidden keys are checked in every head and call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ Mask = Callable[[Array], Array]
 
 
 def lags(bias: Array) -> Array:
-    """How far behind its query each key is."""
+    """Return query position minus key position, [q_len, k_len]."""
     q_len, k_len = bias.shape[-2:]
     return np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
 
@@ -37,7 +37,7 @@ def one_key_more(bias: Array) -> Array:
 
 
 def only_square(bias: Array) -> Array:
-    """As if fewer queries than keys were always one, which sees them all."""
+    """Hide nothing if q_len < k_len, as if that were one query, which sees every key."""
     return bias if bias.shape[-2] == bias.shape[-1] else hiding(0)(bias)
 
 
@@ -80,7 +80,7 @@ def adapters(mask: Mask, *, masked: bool = True) -> list[object]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
-def test_hidden_is_hidden(name: str) -> None:
+def test_right_masks_pass(name: str) -> None:
     for adapter in adapters(RIGHT[name]):
         verdicts = judge(adapter)
         assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
@@ -88,7 +88,7 @@ def test_hidden_is_hidden(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
-def test_what_could_be_seen_is_told(name: str) -> None:
+def test_a_visible_key_is_reported(name: str) -> None:
     for adapter in adapters(WRONG[name]):
         wrong = failed(judge(adapter))
         assert wrong
@@ -97,7 +97,7 @@ def test_what_could_be_seen_is_told(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
-def test_nobody_looks_at_it_without_the_claim(name: str) -> None:
+def test_the_mask_is_not_checked_without_the_claim(name: str) -> None:
     for adapter in adapters(WRONG[name], masked=False):
         assert not failed(judge(adapter))
 

@@ -1,4 +1,4 @@
-"""What an implementation does with memory is found, wherever it runs."""
+"""Mistakes with memory are found, wherever the implementation runs."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def names(adapter: object) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", MEMORY, ids=[each.__name__ for each in MEMORY])
-def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> None:
+def test_a_memory_mistake_is_found_here_and_in_a_worker(wrong: type[Turning]) -> None:
     there = load(f"{wrong.__module__}:{wrong.__name__}", How(Isolation.APART), schemes())
     try:
         found = names(there.adapter)
@@ -41,12 +41,12 @@ def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", SOME, ids=[each.__name__ for each in SOME])
-def test_what_is_claimed_besides_is_asked_in_all_ways(wrong: type[TurningSome]) -> None:
+def test_claimed_options_are_checked_for_memory_mistakes(wrong: type[TurningSome]) -> None:
     assert wrong.caught <= names(wrong())
 
 
 @pytest.mark.slow
-def test_a_recorded_step_is_found_in_every_call_that_counts() -> None:
+def test_a_recorded_step_is_found_in_every_call() -> None:
     bad = failed(judge(Recorded(), ["behaviour"]))
     found = {each.check.subject.name: each.text for each in bad if "single-row" in each.check.id}
     assert found.keys() == subjects_of(Recorded())
@@ -55,7 +55,7 @@ def test_a_recorded_step_is_found_in_every_call_that_counts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("right", [Turning, TurningSome, Counting, Conditional])
-def test_what_is_right_passes_in_a_process_of_its_own(right: type) -> None:
+def test_right_code_passes_in_a_worker(right: type) -> None:
     there = load(f"{right.__module__}:{right.__name__}", How(Isolation.APART), schemes())
     verdicts = judge(there.adapter)
     there.end()

@@ -1,4 +1,4 @@
-"""Adapters of one line, for functions and modules of the usual forms."""
+"""One-line adapters for functions and modules of the usual forms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def apply_wrong_keys(q: Array, k: Array, cos: Array, sin: Array) -> tuple[Array,
 
 
 class Rope:
-    """A module that is built once, and told where the cache ends."""
+    """A module that is built once and called with the offset of the cache."""
 
     def __init__(self, dim: int, base: float = 10000.0) -> None:
         self.dim, self.base = dim, base
@@ -66,7 +66,7 @@ class Rope:
 
 
 class Restarts(Rope):
-    """It forgets what the cache holds: the best known mistake of all."""
+    """A rotary module that ignores the cache: the best-known mistake of all."""
 
     def __call__(self, x: Array, offset: int = 0) -> Array:
         return super().__call__(x)
@@ -149,19 +149,19 @@ def test_keys_are_judged_like_queries() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_claimed_is_what_is_judged() -> None:
+def test_the_claimed_layout_is_judged() -> None:
     wrong = adapters.rope(
         apply_rope, layout="interleaved", shape="bshd", positions="bs", names={"base": "theta"}
     )
     assert diagnoses(judged(wrong))[:1] == ["layout-swapped"]
 
 
-def test_a_parameter_that_nobody_takes_must_be_claimed() -> None:
+def test_a_parameter_that_the_function_lacks_must_be_claimed() -> None:
     with pytest.raises(UserError, match="base"):
         subjects(adapters.rope(turned, layout="half"), schemes())
 
 
-def test_an_adapter_has_the_name_of_what_it_is_made_of() -> None:
+def test_an_adapter_is_named_after_its_function_or_class() -> None:
     assert made_of(RIGHT["x and positions"]()).name == "apply_rope"
     assert made_of(RIGHT["module with offset"]()).name == "Rope"
 
@@ -170,7 +170,7 @@ def test_an_adapter_has_the_name_of_what_it_is_made_of() -> None:
     ("given", "said"),
     [({"shape": "bhnd"}, "shape"), ({"positions": "n"}, "positions"), ({"arrays": "tf"}, "arrays")],
 )
-def test_wrong_words_are_refused(given: dict[str, Any], said: str) -> None:
+def test_unknown_options_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         (rope,) = vars(adapters.rope(apply_rope, layout="half", **given)).values()
         rope(np.zeros((2, 3, 4)), np.arange(3), base=10.0)

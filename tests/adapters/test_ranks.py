@@ -1,4 +1,4 @@
-"""Kernels of ranks, asked as one: shares of heads and of rows, right and wrong."""
+"""Kernels on several ranks, judged as one: shares of heads and of rows, right and wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,22 +21,22 @@ Places = Callable[[Array, int, int], Array]
 
 
 def as_given(positions: Array, rank: int, ranks: int) -> Array:
-    """Positions of the rank's own rows."""
+    """Return the positions of the rank's own rows."""
     return positions
 
 
 def counted(positions: Array, rank: int, ranks: int) -> Array:
-    """Every rank as the first one."""
+    """Return positions from 0, as if every rank were the first."""
     return np.arange(len(positions))
 
 
 def in_pieces(positions: Array, rank: int, ranks: int) -> Array:
-    """As if each rank had one piece."""
+    """Return positions as if each rank held one contiguous piece."""
     return rank * len(positions) + np.arange(len(positions))
 
 
 def rotary(share: str, places: Places, ranks: int = 2) -> object:
-    """Rows shared by ranks."""
+    """Return an adapter of RoPE whose rows are shared among ranks."""
 
     def kernel(x: Array, positions: Array, base: float, rank: int, ranks: int) -> Array:
         where = places(positions, rank, ranks)
@@ -52,12 +52,12 @@ def rotary(share: str, places: Places, ranks: int = 2) -> object:
 
 
 def in_order(positions: Array) -> bool:
-    """Whether positions are 0, 1, 2 and so on, as those of a prompt."""
+    """Return whether positions count from 0 upwards, as in a prompt."""
     return np.array_equal(positions, np.arange(len(positions)))
 
 
 def biased(slopes_of: Callable[[int, int, int], Array], ranks: int = 2) -> object:
-    """Heads shared by ranks."""
+    """Return an adapter of ALiBi whose heads are shared among ranks."""
 
     def kernel(heads: int, q_len: int, k_len: int, rank: int, ranks: int) -> Array:
         far = np.arange(k_len) - (np.arange(q_len)[:, None] + k_len - q_len)
@@ -73,12 +73,12 @@ def biased(slopes_of: Callable[[int, int, int], Array], ranks: int = 2) -> objec
 
 
 def own(heads: int, rank: int, ranks: int) -> Array:
-    """Slopes of the rank's own heads."""
+    """Return the slopes of the rank's own heads."""
     return np.asarray(slopes(heads).reshape(ranks, -1)[rank])
 
 
 def first(heads: int, rank: int, ranks: int) -> Array:
-    """Slopes of the first rank, whatever the rank."""
+    """Return the slopes of the first rank's heads for any rank."""
     return own(heads, 0, ranks)
 
 
@@ -102,16 +102,16 @@ def test_shares_of_heads_are_joined() -> None:
         ("zigzag", in_pieces, "in zigzag stand as if each rank held one piece"),
     ],
 )
-def test_mistakes_of_ranks_are_told(share: str, places: Places, words: str) -> None:
+def test_mistakes_with_ranks_are_named(share: str, places: Places, words: str) -> None:
     assert any(words in line for line in first_lines(judge(rotary(share, places), LEVELS)))
 
 
-def test_slopes_of_the_first_rank_are_told() -> None:
+def test_repeated_slopes_of_the_first_rank_are_named() -> None:
     said = first_lines(judge(biased(first), LEVELS))
     assert any("again and again" in line for line in said)
 
 
-def test_arguments_of_several_lengths_are_refused() -> None:
+def test_arguments_of_different_lengths_are_refused() -> None:
     whole = by_ranks(lambda **given: None, 2, cut={"x": 0, "positions": 0}, join=0)
     with pytest.raises(ValueError, match="x has 3, positions has 4"):
         whole(x=np.zeros(3), positions=np.zeros(4))

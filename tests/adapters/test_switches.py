@@ -1,4 +1,4 @@
-"""Sizes at which an implementation takes another way are asked, if it says them."""
+"""Switches: claimed sizes at which an implementation changes its method, and which are tested."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("silent", "saying"), [(Chunked, SayingChunks), (Warps, SayingWarps)])
-def test_a_switch_that_is_said_is_asked(silent: type, saying: type) -> None:
+def test_a_claimed_switch_is_tested(silent: type, saying: type) -> None:
     assert not failed(judge(silent(), ["behaviour"]))
     found = {each.check.id.partition("[")[0] for each in failed(judge(saying(), ["behaviour"]))}
     assert found == {"sizes"}
 
 
 @pytest.mark.slow
-def test_it_is_asked_in_a_process_of_its_own() -> None:
+def test_a_claimed_switch_is_tested_in_a_worker() -> None:
     there = load(f"{SayingChunks.__module__}:SayingChunks", How(Isolation.APART), schemes())
     try:
         assert failed(judge(there.adapter, ["behaviour"]))
@@ -37,11 +37,11 @@ def test_it_is_asked_in_a_process_of_its_own() -> None:
         there.end()
 
 
-def test_what_is_right_passes_at_its_switches() -> None:
+def test_right_code_passes_at_its_switches() -> None:
     assert not failed(judge(Right()))
 
 
-def test_sizes_just_below_of_and_just_above_are_asked() -> None:
+def test_sizes_at_and_next_to_a_switch_are_tested() -> None:
     (subject,) = subjects(Right(), schemes())
     case = smallest_case(subject, "float32")
     some = [case.with_arguments(**change).arguments["x"] for change in at_switches(subject, case)]
@@ -55,7 +55,7 @@ def test_sizes_just_below_of_and_just_above_are_asked() -> None:
 @pytest.mark.parametrize(
     "call", ["alibi_bias", "sinusoidal", "t5_bucket", "rope_batched", "learned"]
 )
-def test_every_kind_of_call_has_sizes_that_can_be_said(call: str) -> None:
+def test_every_kind_of_call_can_claim_switches(call: str) -> None:
     found = subjects(reference_for(schemes())(), schemes())
     subject = next(each for each in found if each.name == call)
     said = {"rows": (100,), "heads": (100,), "token_heads": (100,)}
@@ -72,11 +72,11 @@ def claiming(switches: Any) -> object:
 
 
 @pytest.mark.parametrize("switches", [{"row": 64}, {"rows": 1}, {"rows": "64"}, {"heads": 2.5}])
-def test_sizes_that_mean_nothing_are_refused(switches: Any) -> None:
+def test_invalid_switches_are_refused(switches: Any) -> None:
     with pytest.raises(UserError, match="switch"):
         subjects(claiming(switches), schemes())
 
 
-def test_sizes_of_nothing_are_refused() -> None:
+def test_switches_without_an_axis_are_refused() -> None:
     with pytest.raises(UserError, match="what is counted"):
         claiming(2048)

@@ -1,6 +1,6 @@
-"""The kit asks what it asked before: a check that asks less, unseen, is no check any more.
+"""The kit makes the same calls as before: a check that silently makes fewer checks nothing.
 
-Where it is meant to ask something else, ``python -m tests.asked`` writes it down anew.
+After an intended change, ``python -m tests.asked`` stores new digests.
 """
 
 import pytest
@@ -14,7 +14,7 @@ PASSED = {"smoke::callable": {"verdict": "passed", "calls": 1, "values": 7, "lar
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("call", "combination"), CALLS, ids=[call for call, _ in CALLS])
-def test_what_is_asked_is_what_was_asked(call: str, combination: str) -> None:
+def test_calls_are_those_recorded(call: str, combination: str) -> None:
     found = asked(call, combination)
     demand_passed(call, found)
     assert digest_of(found) == KEPT[call], (
@@ -23,20 +23,20 @@ def test_what_is_asked_is_what_was_asked(call: str, combination: str) -> None:
     )
 
 
-def test_every_call_was_written_down() -> None:
+def test_every_call_is_recorded() -> None:
     assert [call for call, _ in CALLS] == list(KEPT)
 
 
 @pytest.mark.parametrize(
     "change", [{"verdict": "failed"}, {"calls": 0}, {"values": 8}, {"largest": "8 5"}]
 )
-def test_a_digest_hangs_on_all_that_was_asked(change: dict[str, object]) -> None:
+def test_a_digest_depends_on_every_field(change: dict[str, object]) -> None:
     (check,) = PASSED
     assert digest_of({check: {**PASSED[check], **change}}) != digest_of(PASSED)
     assert digest_of({**PASSED, "smoke::other": PASSED[check]}) != digest_of(PASSED)
 
 
-def test_what_does_not_pass_is_not_written_down() -> None:
+def test_a_failed_check_is_not_recorded() -> None:
     with pytest.raises(AssertionError, match=f"a_call: one: see {COMMAND} a_call"):
         demand_passed("a_call", {"one": {"verdict": "failed"}})
 

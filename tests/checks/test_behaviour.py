@@ -1,4 +1,4 @@
-"""Which unusual calls a check makes."""
+"""The unusual calls that a check makes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from posenc_lab.judging import schemes
 
 
 class Bench:
-    """Notes what would be asked."""
+    """Bench that records cases instead of running them."""
 
     def __init__(self) -> None:
         self.calls: list[Case] = []
@@ -25,7 +25,7 @@ class Bench:
 
 
 def asked(call: str, name: str, first: float, rest: float) -> tuple[list[Array], Array]:
-    """An array of large values, and what it was: one number, and others that are all the same."""
+    """Return the arrays that large_values makes, and the original of ``first`` and ``rest``."""
     scheme = next(each for each in schemes() if call in each.calls)
     found = subjects(reference_for([scheme])(), [scheme])
     subject = next(each for each in found if each.call.name == call)
@@ -45,7 +45,7 @@ def test_values_are_as_large_as_a_scheme_allows_whatever_their_sign(
     assert found == pytest.approx(80 / abs(first) * array)
 
 
-def test_values_are_many_times_as_large_but_for_zeros() -> None:
+def test_values_are_scaled_up_unless_all_are_zero() -> None:
     (found,), array = asked("rope", "x", 3.0, 1.0)
     assert np.array_equal(found, 2**17 * array)
     assert asked("rope", "x", 0.0, 0.0)[0] == []

@@ -1,4 +1,4 @@
-"""What a check asks is counted, and what is no call is not."""
+"""The bench counts the calls of a check, and nothing else."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ ASKING: list[Callable[[Bench, Case], object]] = [
 
 
 @pytest.mark.parametrize("ask", ASKING)
-def test_every_way_to_ask_is_counted(ask: Callable[[Bench, Case], object]) -> None:
+def test_every_kind_of_call_is_counted(ask: Callable[[Bench, Case], object]) -> None:
     bench = Bench(of(Turning()))
     case = smallest_case(bench.subject, "float64")
     for count in (1, 2):
@@ -44,7 +44,7 @@ def test_every_way_to_ask_is_counted(ask: Callable[[Bench, Case], object]) -> No
         assert bench.calls == count
 
 
-def test_what_is_not_claimed_is_not_asked() -> None:
+def test_an_unclaimed_call_is_not_made() -> None:
     bench = Bench(of(Turning()))
     case = smallest_case(bench.subject, "float64").with_arguments(base=77.0)
     bench.assert_correct(case, "not asked")
@@ -52,7 +52,7 @@ def test_what_is_not_claimed_is_not_asked() -> None:
 
 
 class Handing:
-    """Results that nobody can write into."""
+    """RoPE with read-only results."""
 
     @claims("half", dtype="float64")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -62,7 +62,7 @@ class Handing:
 
 
 class Wide:
-    """One row too many where there are several axes."""
+    """RoPE that repeats the first axis if there are more than three."""
 
     @claims("half", dtype="float64")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -71,7 +71,7 @@ class Wide:
 
 
 class Strided:
-    """Another result for another order in memory."""
+    """RoPE with other results for arrays that are not C-contiguous."""
 
     @claims("half", dtype="float64")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -84,14 +84,14 @@ class Doubling:
         return 2 * x
 
 
-def test_results_that_cannot_be_written_into_are_no_others() -> None:
+def test_read_only_results_pass() -> None:
     subject = of(Handing())
     checks = checks_of(subject.scheme, "behaviour", [subject])
     check = next(each for each in checks if each.id.startswith("no-alias"))
     assert execute(check, Options(examples=1)).verdict == "passed"
 
 
-def test_what_has_another_shape_or_comes_after_wrong_answers_is_told_as_that() -> None:
+def test_wrong_shapes_and_blocked_calls_are_reported_as_such() -> None:
     bench = Bench(of(Wide()))
     case = smallest_case(bench.subject, "float64")
     bench.assert_correct(case, "as it is")
@@ -104,11 +104,11 @@ def test_what_has_another_shape_or_comes_after_wrong_answers_is_told_as_that() -
         wrong.assert_correct(smallest_case(wrong.subject, "float64"), "as it is")
 
 
-def test_what_is_wrong_in_unusual_arrays_alone_is_wrong() -> None:
+def test_a_mistake_only_in_unusual_arrays_is_found() -> None:
     bench = Bench(of(Strided()))
     case = smallest_case(bench.subject, "float64")
     bench.assert_correct(case, "as it is", case.inputs)
     inputs = {**case.inputs, "x": np.asfortranarray(case.inputs["x"])}
     with pytest.raises(Wrong) as raised:
         bench.assert_correct(case, "in another order", inputs)
-    assert "earlier calls" not in raised.value.text  # which plain arrays would look like
+    assert "earlier calls" not in raised.value.text  # the message for plain arrays

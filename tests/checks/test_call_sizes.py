@@ -1,4 +1,4 @@
-"""Which lengths of a call can be chosen, and what is made of them."""
+"""Lengths of a call that can be chosen, and the axes that they form."""
 
 from typing import Any
 
@@ -30,7 +30,9 @@ def test_a_length_is_an_axis_of_an_array_or_a_whole_number() -> None:
 
 
 @pytest.mark.parametrize(("heads", "chosen"), [([64, 128], True), ([65, 128], False)])
-def test_what_is_large_in_the_smallest_call_is_no_length(heads: list[int], chosen: bool) -> None:
+def test_an_axis_that_is_large_in_the_smallest_call_is_no_length(
+    heads: list[int], chosen: bool
+) -> None:
     class Slopes:
         @claims("interpolated", heads=heads)
         def alibi_slopes(self, heads: int) -> Array:

@@ -1,4 +1,4 @@
-"""What is asked seldom is asked of every call: large, wide, equal, broken and small numbers."""
+"""Rare inputs are tried in every call: large, wide, equal, fractional and small numbers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +36,7 @@ from posenc_lab.miniatures.base import STEPS, Array, declared
 assert wrong.__path__  # importing them fills the list
 
 FEW = {"axial_rope_widths", "random_walk", "session_position_ids", "t5_bias_vjp"}
-"""Of as many results as axes, of results that take long, and of caches, which have a size."""
+"""Calls with as many results as axes, with slow results, or with a cache of fixed size."""
 UNUSED = {
     ("yarn", "by-parts", "attention_factor"),
     ("yarn", "by-parts", "mscale"),
@@ -44,9 +44,9 @@ UNUSED = {
     ("yarn", "telechat3", "mscale"),
     ("yarn", "telechat3", "mscale_all_dim"),
 }
-"""Numbers that have no meaning under these conventions."""
+"""Parameters that have no meaning under these combinations."""
 SMALL = {"eps"}
-"""Numbers that are far below 1 in every call: nobody takes them for whole ones."""
+"""Parameters that are far below 1 in every call, so that nobody takes them for integers."""
 
 CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
     "whole-base": (
@@ -139,7 +139,7 @@ BLOCKS = (
     "self_extend_scores k -3",
     "transformer_xl_scores q -2",
 )
-"""Arrays, and their axes, of which a block of 128 threads does not see the rest."""
+"""Calls, arrays and axes of which a block of 128 threads sees only the beginning."""
 OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
     "clipped": lambda p, table: table[np.clip(p, 0, len(table) - 1)],
     "around": lambda p, table: table[p % len(table)],
@@ -155,7 +155,7 @@ OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def rejected_by(adapter: object) -> set[str]:
-    """The behaviours that fail."""
+    """Return the behaviours that fail or are silent."""
     found = subjects(adapter, schemes())
     checks = checks_of(found[0].scheme, "behaviour", found)
     names = {each.id.partition("[")[0]: each for each in checks}
@@ -172,7 +172,7 @@ def rejected_by(adapter: object) -> set[str]:
 @pytest.mark.parametrize(
     ("cause", "call"), [(cause, call) for cause, each in CAUSES.items() for call in each[2].split()]
 )
-def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> None:
+def test_rare_inputs_are_tried_in_every_call(cause: str, call: str) -> None:
     change, behaviour, _ = CAUSES[cause]
     steps = next(each for each in STEPS if each.call == call)
     right = tuple(STEPS)
@@ -183,7 +183,7 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
 @pytest.mark.slow
 @pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("block", BLOCKS)
-def test_every_axis_is_asked_to_be_wide(block: str) -> None:
+def test_every_axis_is_tried_wide(block: str) -> None:
     call, name, axis = block.split()
     steps = next(each for each in STEPS if each.call == call)
     change = everywhere.first_of(name, int(axis))
@@ -231,8 +231,8 @@ def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -
 @pytest.mark.slow
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
-def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
-    """More than the blocks of a grid, under its first combination."""
+def test_every_call_is_tried_with_many_numbers(scheme: KnownScheme) -> None:
+    """Each call has more results than a grid has blocks, under its first combination."""
     found: dict[str, int] = {}
     for subject in subjects(reference_for([scheme])(), [scheme]):
         if subject.call.name in found:
@@ -248,7 +248,7 @@ def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
 @pytest.mark.slow
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
-def test_every_number_with_a_fraction_is_asked_with_one(scheme: KnownScheme) -> None:
+def test_every_real_parameter_is_tried_with_a_fraction(scheme: KnownScheme) -> None:
     """An implementation that truncates a number to an integer is rejected."""
     found = subjects(reference_for([scheme])(), [scheme])
     unseen = {
@@ -272,8 +272,8 @@ BELOW: dict[str, Callable[[Array], Array]] = {
 @pytest.mark.slow
 @pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("name", BELOW)
-def test_negative_positions_are_asked_of_who_claims_them(name: str) -> None:
-    """Of every call that has them, whatever turns by position."""
+def test_claimed_negative_positions_are_checked(name: str) -> None:
+    """Each wrong treatment of them is rejected in each call with the option ``domain``."""
     calls = set()
     for scheme in schemes():
         for subject in subjects(reference_for([scheme])(), [scheme]):
@@ -295,7 +295,7 @@ def passes(subject: Subject) -> bool:
 
 
 @pytest.mark.slow
-def test_negative_positions_are_not_asked_of_others() -> None:
+def test_unclaimed_negative_positions_are_not_checked() -> None:
     class Table:
         @claims("half", max_position=4095)
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -318,7 +318,7 @@ def sees_cut(subject: Subject, name: str) -> bool:
 
 
 @pytest.mark.parametrize("answer", OUTSIDE.values(), ids=OUTSIDE)
-def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]) -> None:
+def test_answers_outside_a_table_are_rejected(answer: Callable[[Array, Array], Array]) -> None:
     class Lookup:
         @claims("plain", dtype="float32")
         def learned(self, positions: Array, table: Array) -> Array:
@@ -337,8 +337,8 @@ def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]
         ("m_rope_position_ids", "negative-length"),
     ],
 )
-def test_answers_to_negative_numbers_are_told(call: str, bad: str) -> None:
-    """Where the definition has none; these right ones ask nothing of their input."""
+def test_answers_to_negative_numbers_are_reported(call: str, bad: str) -> None:
+    """The definition has no value there, and these right implementations validate nothing."""
     steps = next(each for each in STEPS if each.call == call)
     with np.errstate(all="ignore"):
         verdicts = judge(declared(type(steps.__name__, (steps,), {}, listed=False))(), ["robust"])
@@ -350,7 +350,7 @@ def test_answers_to_negative_numbers_are_told(call: str, bad: str) -> None:
     [(64, -1, True), (64, 1, False), (64, -2, False), (65, -1, False), (100, 1, False)],
 )
 def test_two_buckets_are_right_at_a_whole_logarithm(distance: int, more: int, right: bool) -> None:
-    """Which of the two an honest logarithm finds is decided by its last bit."""
+    """The last bit of the logarithm decides which of the two is found."""
 
     class Bucket:
         @claims("causal", num_buckets=64, max_distance=512)
@@ -400,4 +400,4 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
         500000.0,
         97.3,
         1e7,
-    }  # the last three are what other bases are like
+    }  # the last three are those of ``other_cases``

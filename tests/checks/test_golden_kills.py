@@ -1,4 +1,4 @@
-"""Each golden catches a wrong implementation, and goldens cover what the spec lets one claim."""
+"""Each golden catches a wrong implementation, and goldens cover everything that can be claimed."""
 
 from collections import Counter
 
@@ -27,7 +27,7 @@ WITHOUT_RESULT = {"refuse"}
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:
-    """Each fails a wrong miniature, which the kit must also reject as a whole."""
+    """Each golden fails a wrong miniature, which the kit as a whole must also reject."""
     file = f"lab/posenc_lab/miniatures/wrong/{scheme.package_name}/{scheme.module_name}.py"
     missing = [
         f"{scheme.path.name}::golden::{golden.id} fails no wrong miniature. "
@@ -41,7 +41,7 @@ def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:
 
 @pytest.mark.slow
 def test_a_golden_that_catches_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the only wrong miniatures are wrong elsewhere, they say nothing of a golden."""
+    """Miniatures that are wrong only elsewhere do not count for a golden."""
     scheme = SCHEMES["alibi"]
     (golden,) = (each for each in scheme.goldens if each.id == "slopes-8")
     every = killing.wrong_subjects(scheme)
@@ -59,7 +59,7 @@ def test_kills_are_unique_within_their_group() -> None:
 
 
 def cases(call: str) -> list[Case]:
-    """The goldens of a call, as cases."""
+    """Return the goldens of a call as cases."""
     return [
         golden_case(scheme, golden, "float64")
         for scheme, golden in GOLDENS.values()
@@ -68,7 +68,7 @@ def cases(call: str) -> list[Case]:
 
 
 def test_golden_coverage() -> None:
-    """Goldens are many, and none of what the spec lets an implementation claim is without."""
+    """There are many goldens, and each combination and each value of an option has one."""
     assert len(GOLDENS) >= 60
     groups = {group(golden) for _, golden in GOLDENS.values()}
     for scheme in SCHEMES.values():
@@ -84,7 +84,7 @@ def test_golden_coverage() -> None:
 
 
 def test_golden_coverage_of_odd_dimensions_and_partial_rotation() -> None:
-    """Each rule for odd dimensions where a combination leaves it open; each layout of heads."""
+    """Partial rotation in each combination; each rule for odd dimensions that is left open."""
     groups = {group(golden) for _, golden in GOLDENS.values()}
     for name in SCHEMES["rope"].calls["rope"].combinations:
         assert ("rope", name, (("rotation", "partial"),)) in groups, (

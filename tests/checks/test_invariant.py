@@ -1,4 +1,4 @@
-"""How examples of an invariant are drawn, and what is said of those that no claim covers."""
+"""Examples of an invariant: how they are drawn, and what happens if no claim covers them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def subject() -> Subject:
 
 
 class Covered:
-    """An invariant whose calls no claim covers, but for some of them."""
+    """An invariant of which a claim covers only the examples that ``covered`` admits by number."""
 
     def __init__(self, covered: Callable[[int], bool], reason: type[NotClaimed] = NotClaimed):
         self.covered, self.reason = covered, reason
@@ -49,21 +49,21 @@ def run(check: Any, examples: int = 4, seed: int = 0) -> Outcome:
 
 
 def test_an_example_that_no_claim_covers_is_drawn_anew() -> None:
-    """A claim that covers every eighth of what is drawn gets its full number of examples."""
+    """A claim that covers every eighth example drawn gets its full number of examples."""
     check = Covered(lambda count: count % 8 == 0)
     outcome = run(check)
     assert check.held == 4
     assert outcome.worst == 4 / 8
 
 
-def test_a_claim_that_covers_hardly_anything_is_not_asked_for_ever() -> None:
+def test_drawing_stops_if_a_claim_covers_hardly_anything() -> None:
     check = Covered(lambda count: count == 1)
     run(check)
     assert len(check.tried) == 1 + 3 * 8
     assert check.held == 1
 
 
-def test_what_no_claim_covers_at_all_is_no_success() -> None:
+def test_an_invariant_that_no_claim_covers_is_not_passed() -> None:
     with pytest.raises(NotClaimed):
         run(Covered(lambda count: False))
 
@@ -75,7 +75,7 @@ def test_the_first_example_is_the_simplest_and_no_other_is_drawn_twice() -> None
     assert len(set(check.tried)) == len(check.tried) == 30
 
 
-def test_the_seed_says_what_is_drawn() -> None:
+def test_the_seed_decides_the_examples() -> None:
     found = []
     for seed in (0, 0, 1):
         check = Covered(lambda count: True)
@@ -93,7 +93,7 @@ def test_calls_that_are_declined_are_counted() -> None:
     assert run(Covered(lambda count: count > 3)).left_out == ""
 
 
-def test_of_what_is_wrong_the_smallest_example_is_told() -> None:
+def test_the_smallest_wrong_example_is_reported() -> None:
     """Every call but the simplest is wrong, and few tokens are enough to show it."""
 
     class Off(Turning):

@@ -1,4 +1,4 @@
-"""How the error of a sweep grows: its curve, and up to where angles are precise."""
+"""Errors of a sweep over positions: their curve, and the horizon of precise angles."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def sinusoid(positions: Any = FAR, dim: int = 4, dtype: str = "float32", **optio
 
 
 def off(case: Case, by: dict[int, float]) -> Any:
-    """The truth, wrong in one channel at some positions."""
+    """Return the truth with errors ``by`` position in one channel."""
     output = case.truth.copy()
     for position, error in by.items():
         output[np.flatnonzero(np.abs(case.arguments["positions"]) == position)[0], 1] += error
@@ -36,7 +36,7 @@ def test_a_curve_has_the_worst_between_two_powers_of_two() -> None:
     assert wrong == {2: pytest.approx(3e-6), 7: pytest.approx(2e-6)}
 
 
-def test_a_curve_tells_the_bound_where_the_error_is() -> None:
+def test_a_curve_has_the_bound_at_the_error() -> None:
     case = sinusoid()
     for at, _, bound in curve(case, off(case, {7: 1e-6})):
         row = int(np.flatnonzero(at == FAR)[0])
@@ -44,7 +44,7 @@ def test_a_curve_tells_the_bound_where_the_error_is() -> None:
 
 
 def test_errors_are_shares_of_the_scale_and_of_none_where_that_is_0() -> None:
-    """A column of zeros has no scale; whatever is wrong in it, its share is not a number."""
+    """A column of zeros has scale 0, so an error in it is no share of anything."""
     case = sinusoid(dim=5, odd_dim="zero")
     assert (case.terms.scale == 0).any()
     with np.errstate(all="raise"):
@@ -52,7 +52,7 @@ def test_errors_are_shares_of_the_scale_and_of_none_where_that_is_0() -> None:
     assert all(error == pytest.approx(1e-6, rel=1e-3) for _, error, _ in found)
 
 
-def test_what_has_no_rows_of_channels_has_no_curve() -> None:
+def test_a_result_without_rows_of_channels_has_no_curve() -> None:
     assert curve(sinusoid(), np.zeros(9)) == ()
 
 
@@ -75,7 +75,7 @@ def test_the_horizon_is_a_power_of_two_before_what_is_wrong(wrong: int, reach: i
     assert horizon(case, off(case, {wrong: 1.0})) == (reach, False)
 
 
-def test_all_that_was_asked_is_within_the_horizon_of_a_right_result() -> None:
+def test_the_horizon_of_a_right_result_is_its_last_power_of_two() -> None:
     for last, reach in ((1024, 1024), (1023, 512), (1, 1)):
         case = sinusoid(np.arange(last + 1))
         assert horizon(case, np.asarray(case.truth)) == (reach, True)

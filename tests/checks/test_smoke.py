@@ -1,4 +1,4 @@
-"""Which call is the simplest, and how long one is looked for."""
+"""The simplest call, and how long the kit searches for one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from posenc_lab.judging import schemes
 
 
 class Declining:
-    """One that declines its first calls; of one base, so that no call comes before these."""
+    """RoPE that declines its first calls; its one base leaves no other call before these."""
 
     def __init__(self, declined: int) -> None:
         self.left = declined
@@ -41,7 +41,7 @@ def test_calls_are_tried_until_one_is_not_declined(declined: int, answered: bool
     assert (smoke.smoke_problem(of(Declining(declined)), "float32") == "") == answered
 
 
-def test_the_simplest_call_is_that_which_was_answered() -> None:
+def test_the_simplest_call_is_the_first_answered_one() -> None:
     adapter = Declining(3)
     subject = of(adapter)
     assert smoke.smoke_problem(subject, "float32") == ""
@@ -60,7 +60,7 @@ def conditional(holds: Callable[..., bool]) -> Subject:
 
 
 @pytest.mark.parametrize(("tried", "found"), [(1, True), (200, True), (201, False)])
-def test_a_call_is_looked_for_that_meets_a_condition(tried: int, found: bool) -> None:
+def test_a_call_that_meets_the_condition_is_searched_for(tried: int, found: bool) -> None:
     sizes: list[int] = []
 
     def holds(head_dim: int) -> bool:
@@ -87,10 +87,10 @@ def slopes(**limits: Any) -> Subject:
 
 
 @pytest.mark.parametrize(("heads", "meant"), [([4, 64], True), ([4, 65], False), ([65, 4], False)])
-def test_a_claim_of_too_large_a_call_is_not_meant(
+def test_a_claim_of_too_large_a_call_is_refused(
     heads: list[int], meant: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of each of the numbers that it names."""
+    """The limit holds for each value that a claim names."""
     monkeypatch.setattr(smoke, "LARGEST_RESULT", 64)
     if meant:
         smoke.require_computable(slopes(heads=heads))
@@ -105,7 +105,7 @@ def test_a_claim_without_a_result_is_refused() -> None:
 
 
 def test_a_claim_may_list_as_many_values_as_can_be_tried() -> None:
-    """Each is tried before anything is asked: thousands of them take minutes."""
+    """Each value is tried before the first check; thousands of them take minutes."""
     assert slopes(heads=range(1, MOST_VALUES + 1))
     with pytest.raises(UserError, match="heads") as refused:
         slopes(heads=range(1, 50_000))
@@ -113,7 +113,7 @@ def test_a_claim_may_list_as_many_values_as_can_be_tried() -> None:
 
 
 def test_each_claim_makes_sense_in_its_own_dtypes() -> None:
-    """Its condition may name the dtype, of which another claim has a more precise one."""
+    """A condition may depend on the dtype, and another claim may have a more precise one."""
 
     class Several:
         @claims("half", dtype="float64", base=10000.0)

@@ -1,4 +1,4 @@
-"""Which other numbers a call is asked with: those that a claim has, and that a result can tell."""
+"""Other numbers with which a call is tried: claimed ones, for which there is a result."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from posenc_lab.judging import schemes
 
 
 def asked(factor: float, *others: float) -> tuple[Subject, Case]:
-    """A call with a factor, of an implementation that has others as well."""
+    """Return a subject that claims ``factor`` and ``others``, and its case with ``factor``."""
 
     class Interpolating:
         @claims("half", base=10000.0, dtype="float64", factor=[factor, *others])
@@ -40,7 +40,7 @@ def factors(factor: float, *others: float) -> set[float]:
 
 
 @pytest.mark.parametrize("power", [1, 2, 8, -1, -2, -4])
-def test_a_number_is_looked_for_in_steps_up_and_down(power: int) -> None:
+def test_another_number_is_searched_for_in_steps_up_and_down(power: int) -> None:
     other = 4 * 1.37**power if power > 0 else 4 / 1.37**-power
     assert factors(4.0, other) == {other}
 
@@ -55,7 +55,7 @@ def test_steps_end_somewhere() -> None:
     assert factors(4.0, 4 * 1.37**9) == set()
 
 
-def test_no_number_is_asked_that_no_claim_has() -> None:
+def test_unclaimed_numbers_are_not_tried() -> None:
     assert factors(4.0) == set()
     assert factors(4.0, 5.0, 6.1) == set()
 
@@ -75,7 +75,7 @@ def test_the_opening_call_has_other_numbers() -> None:
 
 @dataclass
 class Answered:
-    """What of a call tells whether it has a result."""
+    """The fields of a case that decide whether it has a result."""
 
     given: Array | type[Exception]
     dtype: str
@@ -84,14 +84,14 @@ class Answered:
 
     @property
     def truth(self) -> Array:
-        """The result, or what the definition raises instead of one."""
+        """Return the result. Raises the exception that the definition raises instead of one."""
         if isinstance(self.given, type):
             raise self.given
         return self.given
 
 
 def found(values: Any, dtype: str, shape: tuple[int, ...] | None = None) -> bool:
-    """Whether a call has this as its result."""
+    """Return whether these values count as the result of a call."""
     truth = np.array(values, np.float64)
     return bool(Answered(truth, dtype, truth.shape if shape is None else shape).has_result)
 
@@ -109,16 +109,16 @@ def found(values: Any, dtype: str, shape: tuple[int, ...] | None = None) -> bool
         (1e300, "integer", True),
     ],
 )
-def test_a_result_is_one_that_its_dtype_holds(largest: float, dtype: str, held: bool) -> None:
+def test_a_result_must_fit_its_dtype(largest: float, dtype: str, held: bool) -> None:
     assert found([0.0, largest], dtype) == held
-    assert found([largest, -np.inf, np.nan], dtype) == held  # what is hidden is not looked at
+    assert found([largest, -np.inf, np.nan], dtype) == held  # hidden values do not count
 
 
-def test_a_result_has_the_shape_that_it_must_have() -> None:
+def test_a_result_must_have_its_shape() -> None:
     assert found([], "float32")
     assert not found([1.0], "float32", shape=(1, 1))
 
 
 @pytest.mark.parametrize("reason", [TypeError, ValueError, IndexError])
-def test_what_the_definition_refuses_has_no_result(reason: type[Exception]) -> None:
+def test_a_call_that_the_definition_refuses_has_no_result(reason: type[Exception]) -> None:
     assert not Answered(reason, "float32", ()).has_result

@@ -1,4 +1,4 @@
-"""``posenc badge``: what it says of a report, and what it says nothing of."""
+"""``posenc badge``: badges of whole reports; others are refused."""
 
 import json
 from pathlib import Path
@@ -22,13 +22,13 @@ def said(*checks: dict[str, Any]) -> list[str]:
     return [f"{each.label}: {each.message}" for each in badges(report)]
 
 
-def test_what_passes_conforms_to_where_its_worst_dtype_reaches() -> None:
+def test_a_passing_badge_shows_the_worst_horizon() -> None:
     sweeps = [check("passed", horizon=2**17), check("passed", horizon=2**12)]
     assert said(check("passed"), *sweeps) == ["rope half: conforms, 2^12"]
     assert said(check("passed")) == ["rope half: conforms"]
 
 
-def test_a_failure_is_said_before_anything_else() -> None:
+def test_failures_come_first() -> None:
     some = check("passed"), check("known")
     assert said(*some, check("failed")) == ["rope half: 1 of 3 fail"]
     assert said(*some, check("blocked")) == ["rope half: 1 blocked"]
@@ -40,7 +40,7 @@ def test_known_failures_are_not_hidden() -> None:
     assert said(check("passed"), check("known")) == ["rope half: 1 known failure"]
 
 
-def test_each_scheme_has_its_own_and_many_combinations_are_not_listed() -> None:
+def test_each_scheme_has_a_badge_which_does_not_list_many_combinations() -> None:
     three = [check("passed", combination=name) for name in ("a", "b", "c")]
     other = check("failed", scheme="alibi", combination="standard")
     assert said(*three, other) == ["rope: conforms", "alibi: 1 of 1 fail"]
@@ -50,7 +50,7 @@ def test_each_scheme_has_its_own_and_many_combinations_are_not_listed() -> None:
     "change",
     [{"interrupted": "KeyboardInterrupt"}, {"summary": {"not_selected": 1}}, {"checks": []}],
 )
-def test_no_badge_says_more_than_was_asked(change: dict[str, Any]) -> None:
+def test_a_partial_report_has_no_badge(change: dict[str, Any]) -> None:
     report = {"checks": [check("passed")], "summary": {"not_selected": 0}, **change}
     with pytest.raises(UserError):
         badges(report)
@@ -63,7 +63,7 @@ def test_the_command_writes_what_shields_and_browsers_read(
     pytester.runpytest_subprocess("--impl=reference", "--posenc-report=r.json", "binary.yaml")
     path = Path(pytester.path)
     report = json.loads((path / "r.json").read_text(encoding="utf-8"))
-    # Names of files are a selection; here they are all that there is.
+    # A file's name selects checks, which makes a report partial; there are no others here.
     report["summary"]["not_selected"] = 0
     (path / "r.json").write_text(json.dumps(report), encoding="utf-8")
     assert main(["badge", str(path / "r.json"), "--to", str(path / "made")]) == 0
@@ -75,7 +75,7 @@ def test_the_command_writes_what_shields_and_browsers_read(
     assert picture.get("aria-label") == f"{endpoint['label']}: {endpoint['message']}"
 
 
-def test_a_report_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_report_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text("{}", encoding="utf-8")
     assert main(["badge", str(tmp_path / "r.json"), "--to", str(tmp_path)]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]

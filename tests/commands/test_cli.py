@@ -1,4 +1,4 @@
-"""The commands that are not pytest."""
+"""The commands of posenc that need no test file of their own."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_init_overwrites_nothing(
 
 
 @pytest.mark.parametrize("name", ["my lib", "../up", "1st", ""])
-def test_init_refuses_names_that_are_none(
+def test_init_refuses_invalid_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,18 +63,18 @@ def test_init_refuses_names_that_are_none(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_goldens_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_goldens_of_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goldens", "--check", "no-such.yaml"]) == 2
     assert "no-such.yaml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("id", ["rope.yaml::golden::no-such[float32]", "nonsense", "::"])
-def test_repro_of_no_check(id: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repro_of_an_unknown_check(id: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", id, "--impl=reference"]) == 2
     assert "hint" in capsys.readouterr().err
 
 
-def test_repro_of_what_passes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_repro_of_a_passing_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", "rope.yaml::golden::half-d2[float32]", "--impl=reference"]) == 2
     assert "passes" in capsys.readouterr().err
 
@@ -156,7 +156,7 @@ def test_diff(
 
 
 @pytest.mark.slow
-def test_diff_tells_the_same_in_the_same_order_in_every_process(tmp_path: Path) -> None:
+def test_diff_has_the_same_order_in_every_process(tmp_path: Path) -> None:
     Path(tmp_path, "a.json").write_text(report({}), encoding="utf-8")
     Path(tmp_path, "b.json").write_text(report({}, horizon=512), encoding="utf-8")
     code = "from posenc_conformance.commands.main import main; main(['diff', 'a.json', 'b.json'])"
@@ -192,7 +192,7 @@ CRIPPLED = {
 
 @pytest.mark.parametrize("text", CRIPPLED.values(), ids=CRIPPLED)
 @pytest.mark.parametrize("command", [["diff", "a.json", "a.json"], ["known", "a.json", "k.yaml"]])
-def test_a_file_that_is_no_report(
+def test_an_invalid_report_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -261,7 +261,7 @@ def test_schemes_lists_calls_and_combinations(capsys: pytest.CaptureFixture[str]
         assert words in shown
 
 
-def test_schemes_says_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schemes_describes_one_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schemes", "rope", "t5_bias"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     rope = next(scheme for scheme in load_all() if scheme.id == "rope")
@@ -275,7 +275,7 @@ def test_schemes_says_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert "t5_bucket(" in shown
 
 
-def test_explain_tells_what_a_failure_points_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_describes_a_deviation(capsys: pytest.CaptureFixture[str]) -> None:
     deviation = next(d for s in load_all() if s.id == "rope" for d in s.deviations)
     assert main(["explain", "rope", deviation.id]) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -294,7 +294,7 @@ def test_explain_tells_what_a_failure_points_to(capsys: pytest.CaptureFixture[st
         (["explain", "rope", "sign-fliped"], "sign-flipped"),
     ],
 )
-def test_a_name_that_is_none_gets_a_guess(
+def test_an_unknown_name_gets_a_suggestion(
     capsys: pytest.CaptureFixture[str], command: list[str], word: str
 ) -> None:
     assert main(command) == 2

@@ -1,4 +1,4 @@
-"""Exported vectors say what the kit says: the same values, the same bounds, the same verdicts."""
+"""Exported vectors agree with the kit: the same values, bounds and verdicts."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ BY_ID = {scheme.id: scheme for scheme in schemes()}
 each_scheme = pytest.mark.parametrize(
     "scheme",
     [
-        # In one worker, which exports it once.
+        # All tests of a scheme run in one worker, which exports it once.
         pytest.param(scheme, marks=[pytest.mark.draws, pytest.mark.xdist_group(f"export {id}")])
         for id, scheme in BY_ID.items()
     ],
@@ -50,19 +50,19 @@ each_scheme = pytest.mark.parametrize(
 
 @cache
 def exported(scheme: KnownScheme) -> dict[str, Vectors]:
-    """The exported vectors of a scheme, by dtype, as a reader of the JSON has them."""
+    """Return the exported vectors of a scheme by dtype, read back from JSON."""
     return {each.dtype: of_json(to_json(each)) for each in vectors_of(scheme, tuple(DTYPES))}
 
 
 def cases(scheme: KnownScheme) -> Iterator[tuple[Vector, Case]]:
-    """Every exported case, and the same as the kit would ask it."""
+    """Yield each exported vector, and the kit's own case for it."""
     for dtype, vectors in exported(scheme).items():
         for vector in vectors.cases:
             yield vector, asked(scheme, vector, dtype)
 
 
 def asked(scheme: KnownScheme, vector: Vector, dtype: str) -> Case:
-    """The call of a vector, from nothing but what it says."""
+    """Build the case of a vector from its fields only."""
     given = {
         name: widened(value) if isinstance(value, Tensor) else value
         for name, value in vector.arguments.items()
@@ -100,7 +100,7 @@ def test_json_obeys_the_schema(scheme: KnownScheme) -> None:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_every_form_says_the_same(scheme: KnownScheme) -> None:
+def test_every_form_has_the_same_content(scheme: KnownScheme) -> None:
     for vectors in exported(scheme).values():
         for name in ("json", "npz", "safetensors"):
             form = FORMS[name]
@@ -151,7 +151,7 @@ def test_values_and_allowed_errors_are_those_of_the_judge(scheme: KnownScheme) -
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_added_elements_are_certified_by_the_oracle(scheme: KnownScheme) -> None:
-    """Those that no golden prints; the others are certified with the goldens."""
+    """The elements that no golden prints; the others are certified with the goldens."""
     printed = {golden.id: golden_case(scheme, golden, "float64") for golden in scheme.goldens}
     seen = set()
     for vector, case in cases(scheme):
@@ -179,7 +179,7 @@ Asked = tuple[Subject, Vector, Case]
 
 
 def claimed(scheme: KnownScheme, adapter: object) -> Iterator[Asked]:
-    """The exported cases that an adapter claims, asked after the smallest call, as by the kit."""
+    """Yield the exported cases that an adapter claims, after its smallest call, as the kit does."""
     for subject in subjects(adapter, schemes()):
         for dtype in subject.dtypes if subject.scheme is scheme else ():
             first_answer(subject, dtype)
@@ -191,7 +191,7 @@ def claimed(scheme: KnownScheme, adapter: object) -> Iterator[Asked]:
 
 
 def rejected(subject: Subject, vector: Vector, case: Case) -> bool:
-    """As a reader in any language would judge."""
+    """Return whether a reader of vectors, in any language, would reject the result."""
     try:
         flat = subject.run(case).astype(np.float64).ravel()
     except Misbehaviour:
@@ -214,7 +214,7 @@ def test_right_implementations_pass(scheme: KnownScheme) -> None:
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_wrong_implementations_fail_as_they_fail_goldens(scheme: KnownScheme) -> None:
-    """At least as many as the matrix has. Of a mistake that it notes, a case sees all it can."""
+    """Vectors catch at least as many mistakes as goldens; a case fails those that it notes."""
     failed = 0
     for mistake in WRONG:
         if mistake.call in scheme.calls:

@@ -1,4 +1,4 @@
-"""The command that exports vectors: what it refuses, what it writes, and what it finds changed."""
+"""``posenc export``: what it writes and refuses, and which changes it reports."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(written: Path, tmp_path: Path) -> Path:
-    """A copy of an export, to be changed."""
+    """Return a copy of an export that a test may change."""
     return Path(shutil.copytree(written, tmp_path / "vectors"))
 
 
@@ -39,7 +39,7 @@ def test_it_writes_every_scheme_dtype_and_form(written: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_written_is_fresh(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_export_is_up_to_date(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--check", str(written)]) == 0
     assert capsys.readouterr().out == f"{written}: an export would change nothing\n"
 
@@ -51,7 +51,7 @@ def test_another_export_replaces_the_whole_folder(folder: Path) -> None:
     ]  # fmt: skip
 
 
-def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
     assert main(["export", "--scheme=integer", "--form=text", f"--out={tmp_path}"]) == 0
     assert (tmp_path / "integer.float32.txt").is_file()
 
@@ -81,14 +81,14 @@ def filled(place: Path) -> Path:
 
 
 def mixed(place: Path) -> Path:
-    """An export in which somebody has put something of his own."""
+    """Export into a folder and add a foreign file."""
     assert main(["export", "--scheme=integer", "--form=json", f"--out={place}"]) == 0
     (place / "notes.txt").write_text("mine", encoding="utf-8")
     return place
 
 
 def claimed(place: Path) -> Path:
-    """A folder whose index is none."""
+    """Make a folder with a file and an invalid index."""
     filled(place)
     (place / INDEX).write_text('{"files": "notes.txt"}', encoding="utf-8")
     return place
@@ -137,10 +137,10 @@ def test_a_folder_without_rights_is_refused(
     assert f"{tmp_path} cannot be written into" in capsys.readouterr().err
 
 
-def test_files_of_an_earlier_export_go_and_others_stay(
+def test_files_of_an_earlier_export_are_removed_and_others_stay(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also if somebody has said --force: what no export wrote is never removed."""
+    """Even with --force, files that no export wrote are never removed."""
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     (folder / "kerple.bfloat16.txt").write_text("mine", encoding="utf-8")
     order = ["export", "--scheme=integer", "--dtype=bfloat16", "--form=json", f"--out={folder}"]
@@ -258,7 +258,7 @@ def halved(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), CHANGES.values(), ids=CHANGES)
-def test_check_tells_what_has_changed(
+def test_check_reports_what_has_changed(
     change: Callable[[Path], object], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(folder)
@@ -267,7 +267,7 @@ def test_check_tells_what_has_changed(
     assert re.search(said, found), found
 
 
-def test_only_what_is_said_counts_not_how_it_is_written(folder: Path) -> None:
+def test_formatting_is_no_change(folder: Path) -> None:
     path = folder / "kerple.bfloat16.json"
     path.write_text(json.dumps(json.loads(path.read_bytes()), indent=3), encoding="utf-8")
     assert main(["export", "--check", str(folder)]) == 0
@@ -293,16 +293,14 @@ def test_check_of_nothing_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_an_index_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_index_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     replaced(folder / INDEX, '"bfloat16"', '"bfloat17"')
     assert main(["export", "--check", str(folder)]) == 2
     assert "export anew" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_scheme_of_ones_own_is_exported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_users_own_scheme_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own").mkdir()
     assert main(["new", "own-bias", "--family=bias", f"--to={tmp_path / 'own'}"]) == 0
     out = tmp_path / "vectors"

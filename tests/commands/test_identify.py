@@ -1,4 +1,4 @@
-"""posenc identify: what a saved table is."""
+"""``posenc identify`` names the scheme of a saved table."""
 
 import json
 import re
@@ -92,7 +92,7 @@ def test_noise_is_not_named() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_near_is_said() -> None:
+def test_the_nearest_table_is_named() -> None:
     shifted = table(rows=20) + 0.1 * (np.arange(16) == 3)
     assert "nearest is sinusoidal" in identify(shifted, schemes())[1]
 
@@ -105,7 +105,7 @@ def test_what_is_near_is_said() -> None:
         (np.pad(table(), ((0, 0), (0, 8)), constant_values=1.0), "first 16 of 24"),
     ],
 )
-def test_a_table_is_known_transposed_and_padded(
+def test_transposed_and_padded_tables_are_recognised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], array: Array, words: str
 ) -> None:
     np.save(tmp_path / "table.npy", array)
@@ -141,7 +141,7 @@ def test_files_that_hold_no_table(
 
 
 def told(array: Array, grain: float = 0.0) -> list[str]:
-    """Scheme of each answer, the simplest first."""
+    """Return the scheme of each answer, the simplest first."""
     return [text.partition(":")[0] for text in answers(Table(array, grain), schemes())[0]]
 
 
@@ -251,7 +251,7 @@ def test_printed_decimals_are_read_as_such(
     assert "wrong-scale" in capsys.readouterr().out
 
 
-def test_what_is_printed_too_coarsely_is_still_told_from_another() -> None:
+def test_coarsely_printed_tables_are_still_told_apart() -> None:
     array = np.round(table(rows=40, base=9000.0), 4)
     found, _ = answers(Table(array), schemes())
     assert "sinusoidal" not in told(array) or all("but" in each for each in found)
@@ -299,7 +299,7 @@ def test_a_bad_cell_is_shown_with_its_line(
 
 
 class Planted:
-    """What cannot be read as a table."""
+    """Writers of files that cannot be read as a table."""
 
     @staticmethod
     def broken_archive(path: Path) -> None:
@@ -371,7 +371,7 @@ def test_files_that_cannot_be_read(
     assert len(said.splitlines()) == 2
 
 
-def test_complex_numbers_that_are_no_cache(
+def test_complex_numbers_other_than_a_cache(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "table.npy"
@@ -388,15 +388,15 @@ def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
-def test_many_numbers_on_one_line_ask_for_no_large_scheme() -> None:
-    """The cost of a call grows with its size, so that of 6400 heads or pairs is not made."""
+def test_many_numbers_on_one_line_cause_no_large_call() -> None:
+    """The cost of a call grows with its size, so calls with 6400 heads or pairs are not made."""
     found, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
     assert not found
     assert "shape" in otherwise
 
 
 def answered(array: Array) -> str:
-    """The first answer, or nothing."""
+    """Return the first answer, or an empty string."""
     return next(iter(answers(Table(array), schemes())[0]), "")
 
 
@@ -436,7 +436,7 @@ def test_numbers_name_the_model() -> None:
     assert "Llama 3.2" not in answered(llama.astype(np.float32))
 
 
-def test_both_models_are_told_where_the_numbers_fit_both() -> None:
+def test_both_models_are_named_if_the_numbers_fit_both() -> None:
     narrow = turned(posenc.llama3_frequencies(128, **LLAMA_3), rows=60)[0]
     found = answers(Table(narrow.astype(DTYPES["bfloat16"])), schemes())[0]
     assert any("Llama 3.1 8B" in each for each in found)
@@ -444,7 +444,7 @@ def test_both_models_are_told_where_the_numbers_fit_both() -> None:
 
 
 def stepped(dim: int, base: float, factor: float, first: int) -> Array:
-    """Frequencies of YaRN whose ramp is a step at some pair."""
+    """Return frequencies of YaRN with a step instead of a ramp, at pair ``first``."""
     found = base ** (-np.arange(0, dim, 2) / dim)
     found[first:] /= factor
     return np.asarray(found)
@@ -481,7 +481,7 @@ def stepped(dim: int, base: float, factor: float, first: int) -> Array:
         (777.0 ** (-np.arange(20) / 20), "rope.*base 777, rotary_dim 40"),
     ],
 )
-def test_what_no_model_has_is_solved_for(frequencies: Array, words: str) -> None:
+def test_parameters_that_no_model_has_are_solved_for(frequencies: Array, words: str) -> None:
     assert re.search(words, answered(np.asarray(frequencies, np.float32)))
     both = np.stack(turned(np.asarray(frequencies), rows=200), axis=-1)
     if np.abs(frequencies).max() <= 1:
@@ -555,7 +555,7 @@ def test_safetensors_of_several_arrays(tmp_path: Path, capsys: pytest.CaptureFix
     assert "it has inv_freq, norm" in capsys.readouterr().err
 
 
-def test_of_many_arrays_those_of_positions_are_looked_at(
+def test_of_many_arrays_only_those_of_positions_are_identified(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "model.npz"
@@ -578,7 +578,7 @@ def test_of_many_arrays_those_of_positions_are_looked_at(
         header_of({"a": {"dtype": "F32", "shape": [1]}}),
     ],
 )
-def test_safetensors_that_are_damaged(
+def test_damaged_safetensors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
 ) -> None:
     path = tmp_path / "buffers.safetensors"
@@ -594,7 +594,7 @@ def archived(path: Path, pickled: bytes, numbers: bytes) -> None:
 
 
 def tensor_pickle(shape: str, strides: str, storage: str = "FloatStorage") -> bytes:
-    """What torch writes for {"inv_freq": tensor}, in the oldest protocol, which is text."""
+    """Return what torch writes for {"inv_freq": tensor} in the oldest protocol, a textual one."""
     return (
         "(dp0\nS'inv_freq'\nctorch._utils\n_rebuild_tensor_v2\n"
         f"((S'storage'\nctorch\n{storage}\nS'0'\nS'cpu'\nI32\ntQI0\n{shape}{strides}I00\n"
@@ -635,14 +635,14 @@ def test_torch_archives_are_read_without_torch(
         ("[[1.0, 0.5]", 2),
     ],
 )
-def test_what_python_prints(tmp_path: Path, text: str, code: int) -> None:
+def test_output_of_python_is_parsed(tmp_path: Path, text: str, code: int) -> None:
     path = tmp_path / "printed.txt"
     path.write_text(text, encoding="utf-8")
     assert main(["identify", str(path)]) == code
 
 
 def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
-    """Processor time, with whatever schemes and models must be read first."""
+    """Processor time, including the reading of schemes and models."""
     cos = turned(1e4 ** (-np.arange(32) / 32), rows=100)[0]
     arrays = (np.repeat(cos, 2, axis=1), np.random.default_rng(0).normal(size=(80, 80)))
     for array in arrays:
@@ -663,6 +663,6 @@ def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
         np.tanh(np.random.default_rng(0).normal(size=(40, 32))),
     ],
 )
-def test_what_is_no_cache_is_not_solved_for(array: Array) -> None:
+def test_other_arrays_are_not_solved_for(array: Array) -> None:
     found = answers(Table(array.astype(np.float32)), schemes())[0]
     assert not any("rope" in each or "spaced" in each or "rotary" in each for each in found)

@@ -1,4 +1,4 @@
-"""``posenc init``: what it claims of libraries in many styles, right and wrong."""
+"""``posenc init``: its claims for libraries in many styles, right and wrong."""
 
 import importlib
 import subprocess
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in. Modules in it have names of their own, as imports are kept."""
+    """Change to an empty folder. Modules in it need unique names, since Python caches imports."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     return tmp_path
@@ -35,13 +35,13 @@ def written(folder: Path, name: str, source: str) -> Path:
 
 
 def judged(path: Path, checks: str) -> subprocess.CompletedProcess[str]:
-    """A run of its own: pytester would make torch be imported twice, which it does not survive."""
+    """Run pytest in a new process: pytester would import torch twice, which crashes it."""
     command = [sys.executable, "-m", "pytest", f"--impl={path}", checks, "-q"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def claimed(path: Path) -> dict[str, Subject]:
-    """The one subject of each call that an adapter claims; the first of several conventions."""
+    """Return the subject of each call that an adapter claims; of several conventions, the first."""
     found = subjects(load_adapter(str(path)).adapter, load_all())
     return {each.call.name: each for each in reversed(found)}
 
@@ -68,7 +68,7 @@ def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.L
     with_torch(wrong.LIBRARIES, lambda library: library.source),
     ids=lambda library: library.name,
 )
-def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
+def test_a_wrong_library_is_claimed_as_the_nearest_and_fails(
     folder: Path, library: wrong.Library
 ) -> None:
     path = written(folder, f"wrong_{library.name}", library.source)
@@ -80,7 +80,7 @@ def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
 
 
 @pytest.mark.slow
-def test_what_is_near_nothing_is_left_to_be_finished(
+def test_a_function_near_no_scheme_is_left_to_the_user(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = """
@@ -113,7 +113,7 @@ def test_a_class_whose_static_method_is_known_is_not_said_to_fit_nothing(
 
 
 @pytest.mark.slow
-def test_what_a_call_is_not_given_is_said_to_be_not_judged(
+def test_parameters_left_at_their_defaults_are_listed_as_not_judged(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = right.NUMPY_FUNCTION.replace("):", ", n_previous=0):", 1)
@@ -129,7 +129,7 @@ def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:
     assert judged(path, "rope.yaml").returncode == pytest.ExitCode.OK
 
 
-def test_a_library_with_nothing_of_the_kind_gives_the_template(
+def test_a_library_without_encodings_gives_the_template(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(folder, "of_no_kind", "def add(a, b):\n    return a + b\n")
@@ -154,7 +154,7 @@ def test_a_library_that_cannot_be_imported_is_one_message(
 
 
 @pytest.mark.parametrize("name", ["no_such.module", "no_such:Rope", "math:no_such", "no_such.py"])
-def test_what_is_not_there_is_said_and_nothing_written(
+def test_a_missing_target_is_reported_and_nothing_written(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     assert main(["init", name]) == 2
@@ -163,7 +163,7 @@ def test_what_is_not_there_is_said_and_nothing_written(
 
 
 @pytest.mark.slow
-def test_one_attribute_or_a_file_can_be_asked_for(folder: Path) -> None:
+def test_one_attribute_or_a_file_can_be_chosen(folder: Path) -> None:
     both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
     (folder / "of_two.py").write_text(both, encoding="utf-8")
     importlib.invalidate_caches()
@@ -174,7 +174,7 @@ def test_one_attribute_or_a_file_can_be_asked_for(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_schemes_restrict_what_is_looked_for(folder: Path) -> None:
+def test_schemes_restrict_the_search(folder: Path) -> None:
     both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
     (folder / "for_one.py").write_text(both, encoding="utf-8")
     importlib.invalidate_caches()
@@ -184,7 +184,7 @@ def test_schemes_restrict_what_is_looked_for(folder: Path) -> None:
     assert "# def alibi_bias(" in path.read_text(encoding="utf-8")
 
 
-def test_an_adapter_in_another_language_lies_beside_its_harness(
+def test_an_adapter_in_another_language_is_written_next_to_its_harness(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["init", "my-kernels", "--language=rust"]) == 0
@@ -203,7 +203,7 @@ def test_an_adapter_in_another_language_lies_beside_its_harness(
         (["--language=go"], "exists"),
     ],
 )
-def test_a_language_that_cannot_be_begun_is_one_message(
+def test_a_request_for_a_language_that_fails_is_one_message(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     (folder / "kernels_adapter.go").write_text("", encoding="utf-8")
@@ -242,7 +242,7 @@ def apply_rope(x, positions, theta=10000.0, *, block_rows: int = 2 * 48):
     ("angles", "wrong"), [("angles", False), ("angles + (len(positions) == CHUNK)", True)]
 )
 def test_block_sizes_are_claimed_as_switches(folder: Path, angles: str, wrong: bool) -> None:
-    """One of the two turns too far where rows are just as many as a chunk holds."""
+    """One of the two rotates too far where the rows just fill a chunk."""
     path = written(folder, f"in_chunks_{int(wrong)}", IN_CHUNKS.replace("ANGLES", angles))
     (scope,) = claimed(path)["rope"].scopes
     assert scope.switches == {"rows": (64, 96, 700)}
@@ -251,7 +251,7 @@ def test_block_sizes_are_claimed_as_switches(folder: Path, angles: str, wrong: b
     assert ("700" in run.stdout) == wrong
 
 
-def test_what_is_no_block_of_rows_is_no_switch(folder: Path) -> None:
+def test_other_constants_are_no_switches(folder: Path) -> None:
     source = right.NUMPY_FUNCTION + "\n\nBLOCK_D = 64\nMAX_BASE = 10000\nCHUNK = 10**9\n"
     (scope,) = claimed(written(folder, "without_blocks", source))["rope"].scopes
     assert scope.switches == {}

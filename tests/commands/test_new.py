@@ -1,4 +1,4 @@
-"""A scheme is added as CONTRIBUTING says, in a copy of the project."""
+"""A scheme can be added as CONTRIBUTING says, in a copy of the project."""
 
 import os
 import re
@@ -39,12 +39,12 @@ LOGARITHM = {
         "* distance": "* np.log1p(distance)",
     },
 }
-"""What the tutorial's scheme, -s ln(1 + d), has in the place of the skeleton's -s d."""
+"""Edits by file that turn the skeleton's -s d into the tutorial's scheme, -s ln(1 + d)."""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the project to work in."""
+    """Return a copy of the project."""
     for name in COPIED:
         source = CHECKOUT / name
         ignored = shutil.ignore_patterns("__pycache__")
@@ -56,7 +56,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command that calls posenc or pytest, with the code of the folder."""
+    """Run a posenc or pytest command with the code in a folder."""
     program, *arguments = shlex.split(line)
     start = {"posenc": ["-c", POSENC], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}[
         program
@@ -72,7 +72,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def green(line: str, folder: Path) -> None:
-    """Run a command that must succeed, and with a test of each file of tests that it names."""
+    """Run a command that must succeed, and run a test of each test file that it names."""
     done = run(line, folder)
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     for file in re.findall(r"tests/\S+", line):
@@ -80,7 +80,7 @@ def green(line: str, folder: Path) -> None:
 
 
 def commands() -> list[str]:
-    """What CONTRIBUTING says to type, without ``make``."""
+    """Return the posenc and pytest commands of CONTRIBUTING, without ``make``."""
     text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.partition("## Add a scheme")[2].partition("\n## ")[0]
     return re.findall(r"^    ((?:posenc|pytest) .*)$", section, re.M)
@@ -138,7 +138,7 @@ def test_the_skeleton_of_a_family_is_green(family: str, project: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> None:
+def test_a_users_own_scheme_is_judged_without_further_edits(family: str, tmp_path: Path) -> None:
     made = run(f"posenc new secret --family {family} --to .", tmp_path)
     assert made.returncode == 0, made.stdout + made.stderr
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
@@ -152,8 +152,8 @@ def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_numbers_of_heads_are_asked_above_zero_alone(tmp_path: Path) -> None:
-    """As the skeleton says of them: a scheme may divide by them."""
+def test_values_of_heads_are_drawn_above_zero(tmp_path: Path) -> None:
+    """As the skeleton's comment says: a scheme may divide by them."""
     run("posenc new secret --family bias --to .", tmp_path)
     for name, old, new in (
         ("reference", "-of_heads.astype", "-distance / of_heads.astype"),

@@ -1,4 +1,4 @@
-"""Files that people give for a configuration, and that are none, or are one of another kind."""
+"""Files passed as a configuration that are none, or one of another kind."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 4683\n
 
 
 def told(path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The exit status for a file, and what is said of it."""
+    """Return the exit status of ``posenc model`` for a file, and its output."""
     path.write_bytes(content)
     status = main(["model", str(path)])
     out = capsys.readouterr()
@@ -36,7 +36,7 @@ def told(path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> tupl
         (b"<!doctype html><html>Entry not found</html>", "cannot be read"),
     ],
 )
-def test_what_is_no_configuration_is_refused_with_the_reason(
+def test_an_invalid_configuration_is_refused_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, why: str
 ) -> None:
     status, said = told(tmp_path / "config.json", content, capsys)
@@ -45,14 +45,12 @@ def test_what_is_no_configuration_is_refused_with_the_reason(
     assert "config.json" in said
 
 
-def test_a_mark_at_the_beginning_does_no_harm(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = json.dumps(small("llama")).encode("utf-8-sig")
     assert told(tmp_path / "config.json", content, capsys)[0] == 0
 
 
-def test_a_gguf_file_that_git_has_not_fetched_is_told(
+def test_a_gguf_file_that_git_has_not_fetched_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, said = told(tmp_path / "model.gguf", LFS, capsys)
@@ -66,7 +64,7 @@ def refused(fields: dict[str, Any]) -> str:
     return f"{caught.value}"
 
 
-def test_the_configuration_of_an_adapter_is_none_of_a_model() -> None:
+def test_the_configuration_of_a_lora_adapter_is_refused() -> None:
     said = refused({"base_model_name_or_path": "some/model", "peft_type": "LORA", "r": 16})
     assert "adapter" in said
 
@@ -85,7 +83,7 @@ def test_a_model_whose_text_is_missing_is_refused_for_that(type: str, part: Any)
         ("minimax_m2", "layernorm_full_attention_beta", 1.0),
     ],
 )
-def test_fields_of_released_files_that_say_nothing_of_positions(
+def test_fields_of_released_files_without_a_meaning_for_positions(
     type: str, name: str, value: object
 ) -> None:
     derived = meaning(configuration({**small(type), name: value}, "config.json"))

@@ -1,4 +1,4 @@
-"""Schemes that are not part of the kit: in a folder, or brought by another package."""
+"""Schemes that are not part of the kit: in a folder, or from another package."""
 
 import os
 import re
@@ -29,13 +29,13 @@ def secret(positions, dim, *, dtype):
 
 
 def renamed(path: Path) -> str:
-    """A file of the scheme ``integer``, which is also the name of a type."""
+    """Return a file of the scheme ``integer`` with that name replaced, but not the type's."""
     return re.sub(r"(?<!type: )(?<![.])\binteger\b", "secret", path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A folder with the scheme ``integer`` under another name and with another call."""
+    """Return a folder with the scheme ``integer`` under another name and with another call."""
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "secret.yaml").write_text(
@@ -43,7 +43,7 @@ def own(tmp_path: Path) -> Path:
     )
     for part, path in PARTS.items():
         (folder / f"secret_{part}.py").write_text(renamed(path), "utf-8")
-    done = posenc("goldens", "--write", "secret.yaml", folder=folder)  # the hash has the call
+    done = posenc("goldens", "--write", "secret.yaml", folder=folder)  # the hash covers the call
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -76,18 +76,18 @@ def test_a_folder_of_schemes_is_judged_like_the_shipped_ones(own: Path, tmp_path
     id = command.split("'")[1]
     snippet = posenc("repro", id, "--impl=wrong.py", "--posenc-schemes=own", folder=tmp_path)
     assert snippet.returncode == 0, snippet.stderr
-    told = posenc("explain", "secret", "--posenc-schemes=own", folder=tmp_path)
-    assert told.returncode == 0, told.stderr
+    explained = posenc("explain", "secret", "--posenc-schemes=own", folder=tmp_path)
+    assert explained.returncode == 0, explained.stderr
 
 
 @pytest.mark.slow
-def test_the_reference_claims_them_too(own: Path) -> None:
+def test_the_reference_claims_own_schemes(own: Path) -> None:
     done = judge("--impl=reference", "-q", "secret.yaml", folder=own)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
-def test_goldens_are_certified_by_the_oracle_beside_them(own: Path) -> None:
+def test_goldens_are_certified_by_the_oracle_next_to_them(own: Path) -> None:
     assert posenc("goldens", "--check", "secret.yaml", folder=own).returncode == 0
     oracle = own / "secret_oracle.py"
     text = oracle.read_text("utf-8")
@@ -98,7 +98,7 @@ def test_goldens_are_certified_by_the_oracle_beside_them(own: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
+def test_a_package_provides_schemes(own: Path, tmp_path: Path) -> None:
     package = tmp_path / "company"
     own.rename(package)
     (package / "__init__.py").touch()
@@ -119,7 +119,7 @@ def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
     [
         ("secret_kit.py", None, None, "write it in {folder}/secret_kit.py"),
         ("secret_reference.py", "def secret", "def other", "the reference has no secret()"),
-        # Of another length: else Python takes what it compiled a moment ago for this file.
+        # Of another length: else Python would use the bytecode of the previous file.
         ("secret_kit.py", "KNOWLEDGE", "THE_KNOWLEDGE", "no KNOWLEDGE['secret']"),
         ("secret_kit.py", "sweep=", "a_sweep=", "unexpected keyword argument 'a_sweep'"),
         ("secret_kit.py", '"origin":', '"beginning":', "invariants['origin']"),

@@ -1,6 +1,6 @@
-"""Pickles that torch writes are read; whatever else a pickle says does nothing at all.
+"""Pickles that torch writes are read; nothing else in a pickle has any effect.
 
-What attacks is read in a child process: what it did to NumPy there, it did to no other test.
+Attacks are read in a child process, so that damage to NumPy affects no other test.
 """
 
 import json
@@ -35,7 +35,7 @@ from posenc_conformance.errors import UserError
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
-# What sets a dtype's parts: byte order, fields, size, alignment, flags.
+# State that sets a dtype's byte order, fields, size, alignment and flags.
 DTYPE_STATE = b"(I3\nS'<'\nNNNI1\nI1\nI0\nt"
 ATTRIBUTES = b"}S'__doc__'\nS'changed'\ns"
 NAMES = [*STAND_INS, *(Name("torch", kind) for kind in TORCH)]
@@ -47,7 +47,7 @@ def global_of(name: Name) -> bytes:
 
 
 def attacks() -> dict[str, bytes]:
-    """Pickles by what they try: to set attributes on what a name stands for, or to call it."""
+    """Return pickles by title that set attributes on the object of a name, or call it."""
     found = {}
     for text, name in NAMED.items():
         given_out = global_of(name)
@@ -106,7 +106,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, tuple[str, bool]]:
-    """Whether each attack was refused, and whether all dtypes are as they were."""
+    """Return by attack whether it was refused, and whether all dtypes are unchanged."""
     lines = "".join(f"{each.hex()}\n" for each in ATTACKS.values())
     child = subprocess.run(
         [sys.executable, "-c", CHILD], input=lines, capture_output=True, text=True, check=False
@@ -117,7 +117,7 @@ def outcomes() -> dict[str, tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_attacks_is_refused_and_changes_nothing(
+def test_attacks_are_refused_and_change_nothing(
     outcomes: dict[str, tuple[str, bool]], attack: str
 ) -> None:
     assert outcomes[attack] == ("refused", True)
@@ -148,13 +148,13 @@ VALUES = st.recursive(
 )
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A machine that is slow is no fault."""
+"""Settings without time limits: a slow machine is no failure."""
 
 
 @pytest.mark.slow
 @UNTIMED
 @given(VALUES, st.integers(3, pickle.HIGHEST_PROTOCOL))
-def test_what_python_pickles_is_read_as_python_reads_it(value: Any, protocol: int) -> None:
+def test_plain_pickles_are_read_as_python_reads_them(value: Any, protocol: int) -> None:
     assert read_pickle(pickle.dumps(value, protocol)) == value
 
 
@@ -169,12 +169,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def torch() -> Any:
-    """Imported here, for it takes seconds, and every process collects all tests."""
+    """Import torch here: it takes seconds, and every process collects all tests."""
     return import_module("torch")
 
 
 def block(torch: Any) -> Any:
-    """A module with parameters, one of which it has twice, and a buffer."""
+    """Return a module with parameters, one of them under two names, and a buffer."""
     module = torch.nn.Sequential(torch.nn.Linear(3, 2))
     module.register_buffer("inv_freq", 1e4 ** -(torch.arange(8) / 8))
     module.tied = module[0].weight
@@ -182,7 +182,7 @@ def block(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_what_torch_saves_is_read(tmp_path: Path, torch: Any, protocol: int) -> None:
+def test_checkpoints_of_torch_are_read(tmp_path: Path, torch: Any, protocol: int) -> None:
     base = torch.arange(12.0).reshape(3, 4)
     module = block(torch)
     marked = torch.nn.Parameter(torch.ones(2))
@@ -229,7 +229,7 @@ def test_what_torch_saves_is_read(tmp_path: Path, torch: Any, protocol: int) -> 
         b"})" + b"\x85" * 10**6 + b"Ns.",
     ],
 )
-def test_what_is_short_and_takes_for_ever_is_refused(tmp_path: Path, pickled: bytes) -> None:
+def test_a_short_pickle_that_takes_forever_is_refused(tmp_path: Path, pickled: bytes) -> None:
     path = tmp_path / "deep.pt"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", pickled)

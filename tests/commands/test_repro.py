@@ -124,7 +124,7 @@ def snippet(capsys: pytest.CaptureFixture[str], id: str, implementation: str) ->
 
 
 def ran(text: str, folder: Path) -> str:
-    """What a snippet says in a fresh process."""
+    """Run a snippet in a fresh process; return its output."""
     folder.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False
@@ -133,7 +133,7 @@ def ran(text: str, folder: Path) -> str:
 
 
 def shows_a_failure(said: str) -> bool:
-    """Whether a snippet's words say that something is wrong, and not that all is well."""
+    """Return whether a snippet's output reports a failure."""
     too_large = any(not float(e) <= float(allowed) for e, allowed in ALLOWED.findall(said))
     differing = any(int(count) > 0 for count in COUNTED.findall(said))
     return too_large or differing or any(words in said for words in WORDS)
@@ -229,7 +229,7 @@ def test_a_snippet_loads_what_impl_names(
 def test_a_check_that_fails_only_after_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The calls before are repeated too where the failing one is right alone."""
+    """A snippet repeats the earlier calls if the failing one is right by itself."""
     monkeypatch.chdir(tmp_path)
     body = (
         "    width = turned.__dict__.setdefault('width', x.shape[-2])\n"
@@ -256,7 +256,7 @@ def test_calls_without_arrays_and_with_a_dtype(
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
 
 
-def test_what_is_blocked_or_passes_has_no_snippet(
+def test_blocked_and_passing_checks_have_no_snippet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""All that writes files: it replaces its own, and loses nothing that is somebody else's."""
+"""Commands that write files: they replace their own, and lose nobody else's."""
 
 import ast
 import errno
@@ -50,7 +50,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 def run(line: str) -> Callable[[bool], int]:
-    """A command of posenc."""
+    """Return a function that runs a posenc command, with or without --force."""
 
     def command(force: bool) -> int:
         return main([*line.split(), *(["--force"] if force else [])])
@@ -59,12 +59,12 @@ def run(line: str) -> Callable[[bool], int]:
 
 
 def posenc(line: str) -> int:
-    """Run a command of posenc."""
+    """Run a posenc command; return its exit status."""
     return main(line.split())
 
 
 def report(_: bool) -> int:
-    """The end of a run with --posenc-report, which has its place looked at in the beginning."""
+    """Write a report like a run with --posenc-report, which checks the place at the beginning."""
     try:
         place = document.place("report.json")
     except UserError as error:
@@ -77,13 +77,13 @@ def report(_: bool) -> int:
 
 @dataclass(frozen=True)
 class Writing:
-    """Something that writes files."""
+    """A command that writes files."""
 
     run: Callable[[bool], int]
-    """Writes them, with or without --force, and returns 0, or 2 for what it has refused."""
+    """The command, with or without --force: it returns 0, or 2 if it refuses."""
     files: tuple[str, ...]
     owns: bool = True
-    """Whether they stay the kit's; people write their own work into others."""
+    """Whether the kit keeps ownership of the files; users edit the others."""
     has_force: bool = True
 
 
@@ -108,11 +108,11 @@ WRITERS: Mapping[str, Writing] = {
     "new": Writing(run("new secret --family bias --to ."), SKELETON, owns=False),
     "known": Writing(run("known r.json known.yaml"), ("known.yaml",), owns=False),
 }
-"""Everything that writes, but goldens --write: that changes files of people, who ask it to."""
+"""All commands that write, but goldens --write, which changes users' own files on request."""
 
 
 def each_file(applies: Callable[[Writing], bool] = lambda _: True) -> pytest.MarkDecorator:
-    """Parametrise a test by what writes, and by each file that it writes."""
+    """Parametrise a test by writers, and by each file that they write."""
     found = [
         pytest.param(each, file, id=f"{name}-{Path(file).name}")
         for name, each in WRITERS.items()
@@ -123,7 +123,7 @@ def each_file(applies: Callable[[Writing], bool] = lambda _: True) -> pytest.Mar
 
 
 def all_writers(applies: Callable[[Writing], bool] = lambda _: True) -> pytest.MarkDecorator:
-    """Parametrise a test by what writes."""
+    """Parametrise a test by writers."""
     found = [pytest.param(each, id=name) for name, each in WRITERS.items() if applies(each)]
     return pytest.mark.parametrize("writing", found)
 
@@ -134,7 +134,7 @@ def has_folder(writing: Writing) -> bool:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what is read, and nothing that is written."""
+    """Change to a folder with the commands' inputs and no outputs."""
     inner = tmp_path / "inner"
     inner.mkdir()
     monkeypatch.chdir(inner)
@@ -145,7 +145,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def contents() -> dict[str, bytes]:
-    """All files here, also those that nobody should see."""
+    """Return the contents of all files here by path, hidden ones included."""
     return {str(path): path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
 
 
@@ -165,10 +165,10 @@ def test_new_files_are_written_and_its_own_replaced(writing: Writing) -> None:
 
 
 @each_file()
-def test_what_it_has_not_written_is_refused_and_stays(
+def test_a_foreign_file_is_refused_and_stays(
     writing: Writing, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Alone, and among files of its own."""
+    """By itself, and among the writer's own files."""
     Path(file).parent.mkdir(exist_ok=True)
     Path(file).write_text("three weeks of training", encoding="utf-8")
     before = contents()
@@ -186,8 +186,8 @@ def test_what_it_has_not_written_is_refused_and_stays(
 
 
 @each_file(lambda each: each.run is not report)
-def test_what_somebody_has_changed_since_is_refused_and_stays(writing: Writing, file: str) -> None:
-    """But for a report, which is known by how it begins."""
+def test_an_edited_file_is_refused_and_stays(writing: Writing, file: str) -> None:
+    """Except a report, which is recognised by its beginning."""
     assert writing.run(False) == 0
     content = bytearray(Path(file).read_bytes())
     content[-2] ^= 1
@@ -199,7 +199,7 @@ def test_what_somebody_has_changed_since_is_refused_and_stays(writing: Writing, 
 
 @pytest.mark.slow
 @each_file(lambda each: each.has_force)
-def test_force_replaces_what_is_in_the_way_and_nothing_else(writing: Writing, file: str) -> None:
+def test_force_replaces_only_the_file_in_the_way(writing: Writing, file: str) -> None:
     assert writing.run(False) == 0
     first = contents()
     Path(file).write_text("in the way", encoding="utf-8")
@@ -219,7 +219,7 @@ def test_a_link_is_not_followed(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Not even to a file of its own, and not with --force."""
+    """Not even to one of its own files, and not with --force."""
     assert writing.run(False) == 0
     target = tmp_path / "elsewhere"
     shutil.move(file, target)
@@ -309,7 +309,7 @@ def test_a_write_protected_file_is_not_replaced(
     assert "is write-protected" in said(capsys)
 
 
-def test_what_comes_while_it_is_written_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_created_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     works = os.fsync
 
     def slow(number: int) -> None:
@@ -322,14 +322,14 @@ def test_what_comes_while_it_is_written_stays(monkeypatch: pytest.MonkeyPatch) -
     assert sorted(contents()) == ["c.json", "p.gguf", "r.json"]
 
 
-def test_a_replaced_file_keeps_its_rights() -> None:
+def test_a_replaced_file_keeps_its_permissions() -> None:
     path = Path("a")
     path.touch(mode=0o600)
     write_whole(path, "b")
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_name_as_long_as_can_be_is_written(folder: Path) -> None:
+def test_the_longest_possible_name_is_written(folder: Path) -> None:
     name = f"{'🦜' * 62}.gguf"  # 253 bytes of the 255 that a name may have
     assert main(["probe", "c.json", "--gguf", "--out", name]) == 0
     assert (folder / name).is_file()
@@ -347,17 +347,17 @@ def test_a_name_forges_no_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["probe c.json --out=", "probe c.json --gguf --out="])
-def test_a_name_that_a_shell_has_left_empty_is_refused(command: str) -> None:
+def test_an_empty_name_is_refused(command: str) -> None:
     before = contents()
     assert posenc(command) == 2
     assert contents() == before
 
 
-# The probe, which has the names of every saved model.
+# The probe, whose files have the names of any saved model.
 
 
 @pytest.mark.parametrize("weights", [b"", b"\0" * 8, b"\xff" * 9, b"\2" + b"\0" * 7 + b"[]"])
-def test_weights_that_are_none_are_nobodys_probe(weights: bytes) -> None:
+def test_invalid_weights_are_no_probe(weights: bytes) -> None:
     assert posenc("probe c.json --out out") == 0
     Path("out/model.safetensors").write_bytes(weights)
     assert posenc("probe c.json --out out") == 2
@@ -373,8 +373,8 @@ def test_another_probe_is_replaced() -> None:
     assert posenc("probe c.json --gguf --out p.gguf --dtype=float32") == 0
 
 
-def test_what_a_killed_run_has_left_is_no_hindrance() -> None:
-    """Some files are new, and some those of the old probe, and a draft lies about."""
+def test_leftovers_of_a_killed_run_are_replaced() -> None:
+    """Some files are new, some from the old probe, and a draft is left."""
     assert posenc("probe c.json --out old") == 0
     assert posenc("probe c.json --out new --dtype=float32") == 0
     shutil.copytree("old", "out")
@@ -414,7 +414,7 @@ def test_the_configuration_that_is_read_is_not_written_over(
     "text",
     ["x = 1\n", " " * 80 + "mine", '# "posenc-report" is what it writes\n', '["posenc-report"]'],
 )
-def test_what_is_no_report_is_not_replaced(text: str) -> None:
+def test_other_files_are_not_replaced_by_a_report(text: str) -> None:
     path = Path("report.json")
     path.write_text(text, encoding="utf-8")
     assert report(False) == 2
@@ -423,7 +423,7 @@ def test_what_is_no_report_is_not_replaced(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", '{"posenc-report": 1}', '\r\n{\r\n"posenc-report":1'])
-def test_what_is_a_report_or_empty_is_replaced(text: str) -> None:
+def test_reports_and_empty_files_are_replaced(text: str) -> None:
     Path("report.json").write_text(text, encoding="utf-8")
     assert report(False) == 0
 
@@ -444,7 +444,7 @@ def test_a_badge_of_something_else_is_not_replaced(key: str, value: str) -> None
 
 @pytest.fixture
 def scheme(folder: Path) -> Path:
-    """A scheme file with a golden that is not up to date."""
+    """Return a scheme file with an outdated golden."""
     path = folder / "t5-bias.yaml"
     text = paths_by_name()[path.stem].read_text(encoding="utf-8")
     digest = re.search("sha256: ([0-9a-f]+)", text)
@@ -472,7 +472,7 @@ def test_goldens_leave_what_somebody_writes_meanwhile(
     works = os.fsync
 
     def slow(number: int) -> None:
-        if list(scheme.parent.glob(".*.part")):  # what was read is also kept elsewhere
+        if list(scheme.parent.glob(".*.part")):  # the cache of scheme files is synced, too
             scheme.write_text("mine", encoding="utf-8")
         works(number)
 
@@ -495,9 +495,7 @@ def test_a_full_disk_leaves_the_goldens(
     assert contents() == before
 
 
-def test_lines_that_git_has_ended_otherwise_are_no_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_line_endings_are_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     export = WRITERS["export"]
     assert export.run(False) == 0
@@ -507,7 +505,7 @@ def test_lines_that_git_has_ended_otherwise_are_no_change(
     assert not any(b"\r" in Path(file).read_bytes() for file in export.files)
 
 
-def test_a_harness_of_somebody_s_own_is_kept(
+def test_a_users_own_harness_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -518,7 +516,7 @@ def test_a_harness_of_somebody_s_own_is_kept(
     assert "posenc_harness.h" in said(capsys)
     assert not Path("x_adapter.c").exists()
     assert main(["init", "x", "--language=c", "--force"]) == 0
-    assert main(["init", "y", "--language=c"]) == 0  # beside the kit's own harness
+    assert main(["init", "y", "--language=c"]) == 0  # next to the kit's own harness
     assert "posenc_harness.h is there" in said(capsys)
 
 
@@ -531,7 +529,7 @@ WRITING = {
     *("copytree", "move", "rmtree", "unlink", "rmdir", "removedirs", "renames"),
     *("truncate", "savez", "savez_compressed", "savetxt", "save_file", "memmap", "extractall"),
 }
-"""Functions that write, move or remove files, whatever they are called of."""
+"""Functions that write, move or remove files, whatever their object is."""
 OF_MODULES = {
     *(("os", "replace"), ("os", "link"), ("os", "symlink"), ("os", "remove")),
     *(("np", "save"), ("shutil", "copy")),
@@ -565,7 +563,7 @@ def writes(path: Path) -> list[tuple[str, str]]:
 
 
 def _opens(node: ast.Call, owner: str, name: str) -> bool:
-    """Whether a call opens a file for more than reading; one that hides its mode does."""
+    """Return whether a call opens a file for writing, or hides its mode."""
     if name not in ("open", "fdopen"):
         return False
     if (owner, name) == ("os", "open"):
@@ -578,7 +576,7 @@ def _opens(node: ast.Call, owner: str, name: str) -> bool:
 
 
 @pytest.mark.slow
-def test_one_room_writes_all_files() -> None:
+def test_one_module_writes_all_files() -> None:
     found = {
         each
         for path in sorted(KIT.rglob("*.py"))
@@ -601,7 +599,7 @@ def test_one_room_writes_all_files() -> None:
         "shutil.move(a, b)",
     ],
 )
-def test_a_new_place_that_writes_is_found(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_call_that_writes_is_found(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.commands.test_writers.KIT", Path())
     Path("new.py").write_text(line, encoding="utf-8")
     assert writes(Path("new.py"))

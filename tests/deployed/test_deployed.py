@@ -1,4 +1,4 @@
-"""Engines as they are deployed: what a probe finds out, from token ids to log-probabilities."""
+"""Deployed engines, judged by their answers to a probe: token ids in, log-probabilities out."""
 
 import importlib.util
 import json
@@ -73,9 +73,9 @@ SIZES = {
     "num_heads",
     "num_key_value_heads",
 }
-"""Fields that a probe has of its own."""
+"""Fields that a probe sets itself."""
 DECIDES = re.compile("radians per position|^ *positions: |num_buckets")
-"""Properties that a probe must share with its model."""
+"""Lines of a model's description that its probe must share."""
 TOO_LARGE = {"bloom"}
 """Models with too many heads and layers for a probe."""
 
@@ -101,7 +101,7 @@ def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
 
 
 def test_each_small_configuration_has_a_right_engine() -> None:
-    """But for Falcon's rotation, which transformers alone is asked about."""
+    """Except Falcon's rotation, which is tested with transformers only."""
     assert CONFIGS.keys() - {case.config for case in RIGHT} == {"falcon"}
 
 
@@ -131,21 +131,21 @@ def test_a_probe_is_written_alike_each_time() -> None:
 
 
 def decides(told: str) -> list[str]:
-    """Return the properties of positions; a probe has other heads."""
+    """Return the lines about positions without heads, of which a probe has its own."""
     lines = filter(DECIDES.search, told.splitlines())
     return [line.partition(", heads ")[0] for line in lines]
 
 
 def includes(whole: Any, part: Any) -> bool:
-    """Return whether all fields of a part are in a whole, in that of a field as well."""
+    """Return whether a whole has all fields of a part, nested ones included."""
     if not isinstance(part, Mapping):
         return bool(whole == part)
     return all(name in whole and includes(whole[name], each) for name, each in part.items())
 
 
 @pytest.mark.slow
-def test_several_texts_at_once_come_when_every_group_was_asked() -> None:
-    """A server may answer nothing more then."""
+def test_batches_are_sent_after_every_group() -> None:
+    """A server may not answer any more after a batch."""
     asked = [id.partition("-")[0] for id in judge(Case(Plain, "gemma3_text", ""))]
     assert asked.count("one") == 2
     assert set(asked[asked.index("one") :]) == {"one"}
@@ -161,17 +161,17 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
         return
     assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 0
     assert main(["model", str(tmp_path / "probe" / "config.json")]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert main(["model", model.id]) == 0
     as_released = decides(capsys.readouterr().out)
     assert as_released
-    assert as_released == decides(told)
+    assert as_released == decides(output)
     written = json.loads((tmp_path / "probe" / "config.json").read_text())
     assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
 
 @pytest.mark.slow
-def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
+def test_a_norm_that_subtracts_the_mean_changes_nothing() -> None:
     centred = [
         each
         for each in load_all()
@@ -188,7 +188,7 @@ def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
 
 
 OWN = [model_of(config) for config in CONFIGS]
-"""The laboratory's configurations, some of types that the spec has no model of."""
+"""The laboratory's configurations, some of types without a model in the spec."""
 
 
 LARGE = [model_named(name) for name in ("llama-3.1-8b", "gemma-2-27b", "gemma-3-27b", "command-r")]
@@ -236,7 +236,7 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_read_stays_below_the_token_that_follows() -> None:
+def test_logits_read_stay_below_the_token_that_follows() -> None:
     for model in load_all():
         if model.configuration.type in FAMILIES and model.meaning.groups[0].turns:
             probe, group = probe_for(model), model.meaning.groups[0]
@@ -250,7 +250,7 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
 
 
 @pytest.mark.parametrize("config", dict.fromkeys(case.config for case in RIGHT))
-def test_one_request_asks_all_pairs(config: str) -> None:
+def test_one_request_reads_all_pairs(config: str) -> None:
     model = with_configuration(folder_of(config) / "config.json")
     probe, asked = probe_for(model), []
 
@@ -273,7 +273,7 @@ def test_one_request_asks_all_pairs(config: str) -> None:
     assert asked == [len(probe.plan.pairs)]
 
 
-def test_a_shorter_dtype_is_granted_more() -> None:
+def test_a_narrower_dtype_has_a_larger_bound() -> None:
     model = model_named("llama-3.1-8b")
     probe, group = probe_for(model), model.meaning.groups[0]
     prompt = prompt_for(probe, group, 64)
@@ -285,9 +285,9 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     assert prompt.gain in GAINS
 
 
-def test_a_probe_of_a_gemma_has_the_small_number_of_gemmas_norms() -> None:
-    # CTranslate2 takes it for granted of Gemma 3, and is right to; with another one in the probe,
-    # scores of 256 channels were off by 1.5 bounds.
+def test_a_probe_of_a_gemma_has_the_eps_of_gemmas_norms() -> None:
+    # CTranslate2 assumes it for Gemma 3, and rightly; with another one in the probe, scores of 256
+    # channels were off by 1.5 bounds.
     gemmas = [each for each in load_all() if "gemma" in each.configuration.type]
     found = {each.id: probe_for(each).eps for each in gemmas if has_probe(each)}
     assert {"gemma-2b", "gemma-2-2b", "gemma-3-270m"} <= found.keys()
@@ -300,7 +300,7 @@ def test_a_mistake_that_would_have_passed_explains_no_failure() -> None:
     model = model_named("gemma-3-270m")
     probe, group = probe_for(model), model.meaning.groups[0]
     found, off = [], []
-    for distance in (1, 64, 511):  # in texts whose positions are whole in float16
+    for distance in (1, 64, 511):  # in texts whose positions are exact in float16
         prompt = prompt_for(probe, group, distance)
         right = scores_of(probe, group, prompt, "float32")
         found.append(Measured(prompt, right.values * 1.000006))
@@ -323,16 +323,14 @@ def test_a_mistake_that_would_have_passed_explains_no_failure() -> None:
         (["llama-2-7b", "--spelling", "mine"], "mine"),
     ],
 )
-def test_what_cannot_be_written_is_said(
+def test_impossible_probes_are_refused_with_the_reason(
     arguments: list[str], said: str, tmp_path: Path, capsys: Any
 ) -> None:
     assert main(["probe", *arguments, "--out", str(tmp_path / "probe")]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_of_a_model_of_several_kinds_of_input_the_text_is_asked(
-    tmp_path: Path, capsys: Any
-) -> None:
+def test_a_probe_of_a_multimodal_model_has_its_text_part_only(tmp_path: Path, capsys: Any) -> None:
     text = CONFIGS["gemma3_text"]
     nested = {"model_type": "gemma3", "text_config": text, "vision_config": {"hidden_size": 64}}
     written = []
@@ -345,7 +343,7 @@ def test_of_a_model_of_several_kinds_of_input_the_text_is_asked(
     assert "text alone" in capsys.readouterr().out
 
 
-def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> None:
+def test_a_bidirectional_model_is_refused(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**CONFIGS["gemma3_text"], "use_bidirectional_attention": True}))
     assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
@@ -392,7 +390,7 @@ def test_a_gguf_file_means_what_the_model_means(name: str, tmp_path: Path) -> No
 
 
 def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
-    """Return the matrices of a file in float32 by name; they end the file, in their order."""
+    """Return the float32 matrices at the end of a GGUF file, by name."""
     found, end = {}, len(content)
     for name, values in reversed([*gguf_file._renamed(probe, gguf_file.ARCHITECTURES["llama"])]):
         size = values.size * 4 + -(values.size * 4) % 32
@@ -419,7 +417,7 @@ def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
 
 
 @pytest.mark.parametrize("name", ["olmo-2-7b", "phi-3.5-mini", "gemma-3-1b", "gpt2"])
-def test_what_cannot_be_a_gguf_file_yet_is_said(name: str, tmp_path: Path, capsys: Any) -> None:
+def test_models_without_a_gguf_form_are_refused(name: str, tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "probe.gguf"
     assert main(["probe", name, "--gguf", "--out", str(path)]) == 2
     assert "--gguf" in capsys.readouterr().err
@@ -438,7 +436,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Run:
-    """Judge an address with the options of the small configuration."""
+    """Return a function that judges an address, by default as the small configuration."""
 
     def judged(url: str, *options: str) -> tuple[int, str]:
         own = folder_of("llama") / "config.json"
@@ -469,16 +467,18 @@ def engine() -> Engine:
 )
 def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, Any]) -> None:
     with serving(engine, **behaviour) as url:
-        code, told = run(url)
-    assert code == 0, told
-    assert "layers 0-2: llama3 half, right to" in told
-    assert "rad up to distance 510" in told
+        code, output = run(url)
+    assert code == 0, output
+    assert "layers 0-2: llama3 half, right to" in output
+    assert "rad up to distance 510" in output
 
 
 @pytest.mark.slow
-def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_wrong_endpoint_is_named_and_its_cost_reported(
+    run: Run, pytester: pytest.Pytester
+) -> None:
     with serving(made(Case(NoScaling, "llama", "scaling-ignored"))) as url:
-        code, told = run(
+        code, output = run(
             url,
             f"--posenc-model={folder_of('llama') / 'config.json'}",
             "--posenc-dtype=float32",
@@ -486,26 +486,26 @@ def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.
             "--posenc-report=report.json",
         )
     assert code == 1
-    assert "[scaling-ignored]" in told
-    assert "% at 4,096" in told
-    assert "--posenc-dtype=float32 --posenc-context=512" in told  # alone, it is the same question
+    assert "[scaling-ignored]" in output
+    assert "% at 4,096" in output
+    assert "--posenc-dtype=float32 --posenc-context=512" in output  # to run it again
     report = json.loads((pytester.path / "report.json").read_text())
     assert {each["level"] for each in report["checks"]} == {"deployed"}
     assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "scaling-ignored"
 
 
 @pytest.mark.slow
-def test_an_endpoint_may_want_a_key(
+def test_an_endpoint_may_require_a_key(
     run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(engine, key="secret") as url:
-        code, told = run(url)
+        code, output = run(url)
         assert code != 0
-        assert "POSENC_API_KEY" in told
+        assert "POSENC_API_KEY" in output
         monkeypatch.setenv("POSENC_API_KEY", "secret")
-        code, told = run(url)
-    assert code == 0, told
-    assert "secret" not in told
+        code, output = run(url)
+    assert code == 0, output
+    assert "secret" not in output
 
 
 @pytest.mark.slow
@@ -524,10 +524,10 @@ def test_an_endpoint_that_says_too_little(
     run: Run, engine: Engine, behaviour: dict[str, Any], said: str
 ) -> None:
     with serving(engine, **behaviour) as url:
-        code, told = run(url)
+        code, output = run(url)
     assert code == 4
-    assert said in told
-    assert "Traceback" not in told
+    assert said in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.slow
@@ -537,30 +537,30 @@ def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> N
     own = f"--posenc-model={folder_of('gemma') / 'config.json'}"
     options = (own, "--posenc-dtype=float32", "--posenc-context=512", "-k", "distance-7[")
     with serving(made(case), best=best) as url:
-        ended, told = run(url, *options)
-    assert ended == code, told
-    assert ("the query itself" in told) == (code != 0)
+        ended, output = run(url, *options)
+    assert ended == code, output
+    assert ("the query itself" in output) == (code != 0)
 
 
 @pytest.mark.slow
-def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:
+def test_an_unlisted_model_can_be_named(run: Run, engine: Engine) -> None:
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     with serving(engine, listed=[]) as url:
-        code, told = run(f"{url}#small", own, "--posenc-dtype=float32", "-k", "distance-7")
-    assert code == 0, told
+        code, output = run(f"{url}#small", own, "--posenc-dtype=float32", "-k", "distance-7")
+    assert code == 0, output
 
 
 @pytest.mark.slow
-def test_a_text_that_is_longer_than_the_context_is_not_asked(run: Run, engine: Engine) -> None:
+def test_no_text_exceeds_the_context(run: Run, engine: Engine) -> None:
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     listed = [{"id": "small", "max_model_len": 400}]
     with serving(engine, listed=listed, longest=400) as url:
-        code, told = run(url, own, "--posenc-dtype=float32")
-    assert code == 0, told
-    assert "up to distance 398" in told
+        code, output = run(url, own, "--posenc-dtype=float32")
+    assert code == 0, output
+    assert "up to distance 398" in output
 
 
-def test_a_window_that_no_text_reaches_is_not_asked() -> None:
+def test_a_window_that_no_text_reaches_is_not_checked() -> None:
     model = model_named("mistral-7b-v0.1")
     engine = Deployed(InProcess(made(SMALL)), model, probe_for(model))
     (window,) = [
@@ -576,10 +576,10 @@ def test_a_window_that_no_text_reaches_is_not_asked() -> None:
 @pytest.mark.slow
 def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
     with serving(engine, loading=-1) as url:
-        code, told = run(url, "--posenc-timeout=1", "-q")
+        code, output = run(url, "--posenc-timeout=1", "-q")
     assert code == 4
-    assert "Loading model" in told
-    assert "Traceback" not in told
+    assert "Loading model" in output
+    assert "Traceback" not in output
 
 
 BROKEN = {
@@ -594,12 +594,12 @@ BROKEN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("breaks", BROKEN)
-def test_an_engine_that_breaks_at_once(run: Run, engine: Engine, breaks: str) -> None:
+def test_an_engine_that_breaks_at_the_first_request(run: Run, engine: Engine, breaks: str) -> None:
     with serving(engine, answers=0, breaks=breaks) as url:
-        code, told = run(url, "--posenc-timeout=1", "-q")
+        code, output = run(url, "--posenc-timeout=1", "-q")
     assert code == 4
-    assert BROKEN[breaks] in told
-    assert "Traceback" not in told
+    assert BROKEN[breaks] in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.slow
@@ -610,13 +610,13 @@ def test_an_engine_that_breaks_in_the_middle(
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     options = (own, "--posenc-dtype=float32", "--posenc-context=512", "--posenc-timeout=5")
     with serving(engine, answers=3, breaks=breaks) as url:
-        code, told = run(url, *options, "--posenc-report=report.json")
+        code, output = run(url, *options, "--posenc-report=report.json")
     assert code == 1
-    assert BROKEN[breaks] in told
-    assert "Traceback" not in told
+    assert BROKEN[breaks] in output
+    assert "Traceback" not in output
     report = json.loads((pytester.path / "report.json").read_text())
     count = Counter(each["verdict"] for each in report["checks"])
-    assert count["passed"] == 2  # the first answer is who it is
+    assert count["passed"] == 2  # the first answer names the model
     gone = breaks in ("dies", "hangs")
     assert (count["failed"] == 1) == gone
     assert (count["blocked"] > 1) == gone
@@ -630,29 +630,29 @@ def test_an_engine_that_breaks_at_several_texts_is_not_right(
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     options = (own, "--posenc-dtype=float32", "--posenc-context=512", "--posenc-timeout=5")
     with serving(engine, several=several) as url:
-        code, told = run(url, *options, "-k", "one-batch")
+        code, output = run(url, *options, "-k", "one-batch")
     assert code == 1
-    assert ("in another order" if several == "turned" else "[breaks-in-batch]") in told
-    assert "Traceback" not in told
+    assert ("in another order" if several == "turned" else "[breaks-in-batch]") in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.slow
 def test_nobody_answers(run: Run) -> None:
-    code, told = run("http://127.0.0.1:9/v1")
+    code, output = run("http://127.0.0.1:9/v1")
     assert code == 4
-    assert "does not answer" in told
-    assert "Traceback" not in told
+    assert "does not answer" in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.slow
-def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) -> None:
+def test_an_endpoint_with_another_model(run: Run, engine: Engine) -> None:
     with serving(engine) as url:
-        code, told = run(url, "--posenc-model=llama-2-7b")
+        code, output = run(url, "--posenc-model=llama-2-7b")
         assert code == 4
-        assert "llama-2-7b" in told
-        code, told = run(url, "-q")
+        assert "llama-2-7b" in output
+        code, output = run(url, "-q")
     assert code == 4
-    assert "--posenc-model=config.json" in told
+    assert "--posenc-model=config.json" in output
 
 
 @pytest.mark.slow
@@ -660,29 +660,29 @@ def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) 
     "option",
     ["--posenc-dtype=int4", "--posenc-context=7", "--posenc-cache=int3", "--posenc-shift=7"],
 )
-def test_options_that_cannot_be(run: Run, engine: Engine, option: str) -> None:
+def test_invalid_options(run: Run, engine: Engine, option: str) -> None:
     with serving(engine) as url:
-        code, told = run(url, f"--posenc-model={folder_of('llama') / 'config.json'}", option)
+        code, output = run(url, f"--posenc-model={folder_of('llama') / 'config.json'}", option)
     assert code == 4
-    assert option.partition("=")[0] in told
+    assert option.partition("=")[0] in output
 
 
 @pytest.mark.slow
-def test_a_cache_in_few_bits_is_claimed(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_quantised_cache_can_be_claimed(run: Run, pytester: pytest.Pytester) -> None:
     case = next(each for each in RIGHT if each.cache == "int4" and each.config == "llama")
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     options = (own, "--posenc-dtype=float16", "--posenc-context=512", "-k", "distance-7[")
     with serving(made(case)) as url:
-        code, told = run(url, *options)
-        assert code == 1, told
-        code, told = run(url, *options, "--posenc-cache=int4", "--posenc-report=report.json")
-    assert code == 0, told
+        code, output = run(url, *options)
+        assert code == 1, output
+        code, output = run(url, *options, "--posenc-cache=int4", "--posenc-report=report.json")
+    assert code == 0, output
     report = json.loads((pytester.path / "report.json").read_text())
     assert "int4" in json.dumps(report["implementation"])
 
 
 @pytest.mark.parametrize("name", ["llama-3.2-1b", "llama-3.1-8b", "mistral-7b-v0.1", "qwen3-0.6b"])
-def test_half_of_a_context_gives_no_word_too_much(name: str) -> None:
+def test_logits_stay_readable_with_half_of_the_context(name: str) -> None:
     model = model_named(name)
     probe, group = probe_for(model), model.meaning.groups[0]
     engine = Deployed(InProcess(made(SMALL)), model, probe)
@@ -697,19 +697,19 @@ def test_half_of_a_context_gives_no_word_too_much(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_context_that_is_shifted_is_asked_if_that_is_said(run: Run) -> None:
+def test_a_context_shift_is_checked_if_it_is_claimed(run: Run) -> None:
     case = next(each for each in WRONG if each.name == "keys-not-turned-again")
     options = (f"--posenc-model={folder_of(case.config) / 'config.json'}", "-k", "context-shift")
     with serving(made(case)) as url:
         code, _ = run(url, *options)
-        assert code == 5  # nothing is asked
-        code, told = run(url, *options, f"--posenc-shift={case.shifts}")
-    assert code == 1, told
-    assert "[keys-not-turned-again]" in told
+        assert code == 5  # no check is selected
+        code, output = run(url, *options, f"--posenc-shift={case.shifts}")
+    assert code == 1, output
+    assert "[keys-not-turned-again]" in output
 
 
 @pytest.mark.parametrize("config", ["deepseek_v2", "bert", "t5"])
-def test_a_cache_of_which_nothing_can_be_said(config: str) -> None:
+def test_a_quantised_cache_without_a_bound_is_refused(config: str) -> None:
     model = with_configuration(folder_of(config) / "config.json")
     engine = Deployed(InProcess(made(SMALL)), model, probe_for(model))
     with pytest.raises(UserError, match="--posenc-cache=int8"):
@@ -719,7 +719,7 @@ def test_a_cache_of_which_nothing_can_be_said(config: str) -> None:
 @pytest.mark.parametrize(
     "caches", [("", "int8", "int4"), ("", "float8_e4m3", "float8_e5m2")], ids=["int", "float"]
 )
-def test_fewer_bits_are_granted_more(caches: tuple[str, ...]) -> None:
+def test_fewer_bits_have_a_larger_bound(caches: tuple[str, ...]) -> None:
     model = model_named("llama-3.1-8b")
     probe, group = probe_for(model), model.meaning.groups[0]
     prompt = prompt_for(probe, group, 64)
@@ -731,7 +731,7 @@ def test_fewer_bits_are_granted_more(caches: tuple[str, ...]) -> None:
 
 
 def rounded(x: Any, cache: str) -> Any:
-    """Round numbers as a cache may at worst, which is drawn by hand here."""
+    """Round numbers as the worst possible cache does, written out by hand."""
     if cache.startswith("float8"):
         dtype = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
         return x.astype(dtype[cache]).astype(np.float64)
@@ -741,7 +741,7 @@ def rounded(x: Any, cache: str) -> Any:
 
 
 @pytest.mark.parametrize("cache", CACHES)
-def test_what_a_cache_loses_is_granted_and_not_much_more(cache: str) -> None:
+def test_the_bound_of_a_cache_covers_its_errors_and_is_tight(cache: str) -> None:
     drawn = np.random.default_rng(0)
     worst = 0.0
     for _ in range(2000):
@@ -761,11 +761,11 @@ def test_one_check_alone(run: Run, engine: Engine) -> None:
     own = folder_of("llama") / "config.json"
     id = "config.json::deployed::distance-7[layers-float32]"
     with serving(engine) as url:
-        code, told = run(
+        code, output = run(
             url, id, f"--posenc-model={own}", "--posenc-dtype=float32", "--posenc-context=512"
         )
-    assert code == 0, told
-    assert "1 passed" in told
+    assert code == 0, output
+    assert "1 passed" in output
 
 
 FUNCTION = """
@@ -831,15 +831,15 @@ def last_row(tokens):
         ("last_row", 0, "right to"),
     ],
 )
-def test_a_function_that_gives_logits(
+def test_a_function_that_returns_logits(
     run: Run, pytester: pytest.Pytester, name: str, code: int, said: str
 ) -> None:
     folder = folder_of("llama")
     pytester.makepyfile(trainer=FUNCTION.format(folder=str(folder / "probe")))
     options = (f"--posenc-model={folder / 'config.json'}", "--posenc-context=512", "-k", "distance")
-    ended, told = run(f"logits:trainer.py:{name}", *options, "--posenc-dtype=float32")
-    assert ended == code, told
-    assert said in told
+    ended, output = run(f"logits:trainer.py:{name}", *options, "--posenc-dtype=float32")
+    assert ended == code, output
+    assert said in output
 
 
 OF_AN_ENCODER = """
@@ -871,9 +871,9 @@ def test_a_function_of_an_encoder(
     folder = folder_of("roberta")
     pytester.makepyfile(trainer=OF_AN_ENCODER.format(folder=str(folder / "probe")))
     options = (f"--posenc-model={folder / 'config.json'}", "--posenc-dtype=float32")
-    ended, told = run(f"logits:trainer.py:{name}", *options, "--posenc-context=512")
-    assert ended == code, told
-    assert said in told
+    ended, output = run(f"logits:trainer.py:{name}", *options, "--posenc-context=512")
+    assert ended == code, output
+    assert said in output
 
 
 OF_TWO_TEXTS = """
@@ -906,9 +906,9 @@ def test_a_function_of_an_encoder_with_a_decoder(
     pytester.makepyfile(trainer=OF_TWO_TEXTS.format(folder=str(folder / "probe")))
     options = (f"--posenc-model={folder / 'config.json'}", "--posenc-dtype=float32")
     few = ("--posenc-context=512", "-k", "distance-1[")
-    ended, told = run(f"logits:trainer.py:{name}", *options, *few)
-    assert ended == code, told
-    assert said in told
+    ended, output = run(f"logits:trainer.py:{name}", *options, *few)
+    assert ended == code, output
+    assert said in output
 
 
 def test_a_bucket_is_named_in_a_failure() -> None:
@@ -934,11 +934,11 @@ def test_too_many_buckets_are_refused(tmp_path: Path, capsys: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["roberta", "t5"])
 def test_an_encoder_is_not_served(run: Run, config: str) -> None:
-    """What an endpoint completes says nothing of the places of a text."""
+    """An endpoint's completions say nothing about the positions within a text."""
     folder = folder_of(config)
 
     class Named(Engine):
-        """Says whose probe it has, as a model does that writes."""
+        """Engine that names the model of its probe, as a model that writes does."""
 
         def load(self) -> None:
             pass
@@ -950,12 +950,12 @@ def test_an_encoder_is_not_served(run: Run, config: str) -> None:
 
     named = Named(CONFIGS["llama"], *read_checkpoint(folder / "probe")[1:])
     with serving(named) as url:
-        code, told = run(url, f"--posenc-model={folder / 'config.json'}")
+        code, output = run(url, f"--posenc-model={folder / 'config.json'}")
     assert code == 4
-    assert "--impl=FOLDER" in told
+    assert "--impl=FOLDER" in output
 
 
-def test_what_is_done_with_the_probe_of_an_encoder_is_said(tmp_path: Path, capsys: Any) -> None:
+def test_instructions_for_the_probe_of_an_encoder(tmp_path: Path, capsys: Any) -> None:
     assert main(["probe", "bert-base", "--out", str(tmp_path / "probe")]) == 0
     said = capsys.readouterr().out
     assert "serve" not in said
@@ -964,7 +964,7 @@ def test_what_is_done_with_the_probe_of_an_encoder_is_said(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize("name", ["modernbert-base", "modernbert", "nomic_bert"])
-def test_what_is_read_in_an_encoder_passes_its_activation(name: str) -> None:
+def test_values_read_in_an_encoder_pass_its_activation(name: str) -> None:
     model = (
         model_named(name) if "-" in name else with_configuration(folder_of(name) / "config.json")
     )
@@ -987,49 +987,49 @@ def test_what_is_read_in_an_encoder_passes_its_activation(name: str) -> None:
     ["--posenc-timeout=5", "--posenc-memory=1GB", "--posenc-apart", "--posenc-python=python3"],
 )
 @pytest.mark.parametrize("impl", ["logits:trainer.py:logits", "probe", "http://127.0.0.1:9/v1"])
-def test_a_limit_that_nothing_holds_is_refused(
+def test_a_limit_that_cannot_be_enforced_is_refused(
     run: Run, pytester: pytest.Pytester, impl: str, option: str
 ) -> None:
     pytester.makepyfile(trainer="def logits(tokens): ...")
     pytester.mkdir("probe").joinpath("config.json").write_text("{}")
-    code, told = run(impl, "--posenc-model=llama-3.1-8b", option)
+    code, output = run(impl, "--posenc-model=llama-3.1-8b", option)
     assert code == 4
     held = impl.startswith("http") and "timeout" in option
-    assert ("cannot be held" in told) != held
-    assert "Traceback" not in told
+    assert ("cannot be held" in output) != held
+    assert "Traceback" not in output
 
 
 @pytest.mark.slow
 def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(trainer="def logits(tokens): ...")
-    code, told = run("logits:trainer.py:logits", "-q")
+    code, output = run("logits:trainer.py:logits", "-q")
     assert code == 4
-    assert "--posenc-model" in told
+    assert "--posenc-model" in output
 
 
 @pytest.mark.slow
-def test_a_folder_that_holds_no_probe(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_folder_without_a_probe(run: Run, pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("elsewhere")
     (folder / "config.json").write_text("{}")
-    code, told = run("elsewhere", "-q")
+    code, output = run("elsewhere", "-q")
     assert code == 4
-    assert "posenc probe" in told
+    assert "posenc probe" in output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [{}, {"a": 0}, {"a": "b", "c": 1}, [], None, {str(n): n for n in range(15)}]
 )
-def test_a_folder_whose_words_are_of_no_probe(
+def test_a_folder_with_the_vocabulary_of_no_probe(
     run: Run, pytester: pytest.Pytester, words: object
 ) -> None:
     folder = pytester.mkdir("other")
     (folder / "config.json").write_text("{}")
     (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": words}}))
-    code, told = run("other")
+    code, output = run("other")
     assert code == 4
-    assert "no probe" in told
-    assert "Traceback" not in told
+    assert "no probe" in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize(
@@ -1051,7 +1051,7 @@ def test_a_folder_that_names_code_is_refused(
     assert not loads
 
 
-def test_transformers_is_told_to_run_no_code(
+def test_transformers_is_called_without_remote_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = loading(monkeypatch)
@@ -1067,7 +1067,7 @@ def test_transformers_is_told_to_run_no_code(
 
 
 def probe_with(more: Mapping[str, Any], folder: Path) -> Path:
-    """Copy a probe, with more in its configuration."""
+    """Copy a probe and add fields to its configuration."""
     shutil.copytree(folder_of("llama") / "probe", folder / "probe")
     config = folder / "probe" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), **more}))
@@ -1095,9 +1095,9 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def test_a_folder_needs_transformers(run: Run) -> None:
     folder = folder_of("llama")
     own = f"--posenc-model={folder / 'config.json'}"
-    code, told = run(str(folder / "probe"), own, "-p", "no:logging")
+    code, output = run(str(folder / "probe"), own, "-p", "no:logging")
     if importlib.util.find_spec("transformers") is None:
         assert code == 4
-        assert "install transformers" in told
+        assert "install transformers" in output
     else:
-        assert code == 0, told
+        assert code == 0, output

@@ -1,4 +1,4 @@
-"""The board of deployed engines shows what was kept, and keeps what came of a probe."""
+"""The board of deployed engines stores the results of probes, and shows what it stored."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from scoreboard.deployed.judging import Bench, context_of, models, own_words
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, WRONG, Cell, Mistake, Results
 
 BOARD = (".ci", "docs", "lab/scoreboard")
-"""What it reads beside the kit."""
+"""Folders that it reads in addition to the kit."""
 pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
 
 Change = Callable[[dict[str, Any]], object]
@@ -56,7 +56,7 @@ config["rope_parameters"] = {"rope_type": "default", **block, "rope_theta": base
 config["dtype"] = config.pop("torch_dtype", config.get("dtype"))
 path.write_text(json.dumps(config, sort_keys=True))
 """
-"""Writes one spelling, whatever it reads."""
+"""Converter that writes one spelling, whatever it reads."""
 LAYERS = """
 import numpy as np
 from posenc_conformance import claims
@@ -73,7 +73,7 @@ class Layers:
         turned = first * cos - second * sin, second * cos + first * sin
         return np.concatenate(turned, -1).astype(x.dtype)
 """
-"""Turns by the base alone."""
+"""Adapter whose rotation depends on the base only."""
 NAMED = Mistake("scaling-ignored", "scaling not applied", 3)
 CELL = Cell(
     model="llama-2-7b",
@@ -112,7 +112,7 @@ def server(tmp_path: Path) -> str:
 # The runner, with a small engine.
 
 
-def test_an_engine_may_be_given_a_gguf_file_alone(tmp_path: Path) -> None:
+def test_an_engine_may_take_only_a_gguf_file(tmp_path: Path) -> None:
     path = tmp_path / "refuses.py"
     code = "import sys; print(open(sys.argv[1], 'rb').read(4)); raise ValueError('heard')"
     path.write_text(code, encoding="utf-8")
@@ -121,12 +121,12 @@ def test_an_engine_may_be_given_a_gguf_file_alone(tmp_path: Path) -> None:
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (REFUSED, "ValueError: heard")
     cell = Bench(engine, Path(sys.prefix)).judge("gpt2", "released", 512)
-    assert cell.verdict == UNJUDGED  # no GGUF file is written of it
+    assert cell.verdict == UNJUDGED  # it has no GGUF form
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_right_engine_passes_behind_a_converter(server: str, spelling: str) -> None:
+def test_a_right_engine_passes_after_a_converter(server: str, spelling: str) -> None:
     bench = fake(convert="cp -r {probe} {out}", serve=f"{server} Plain {{out}} {{port}}")
     cell = judged(bench, spelling)
     assert (cell.verdict, cell.failed, cell.reach) == (PASSED, (), 510), cell.says
@@ -142,10 +142,10 @@ def test_a_wrong_engine_is_named(server: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_served_twice_is_judged_once(server: str, tmp_path: Path) -> None:
+def test_identical_conversions_are_judged_once(server: str, tmp_path: Path) -> None:
     path = tmp_path / "converts.py"
     path.write_text(CONVERTER, encoding="utf-8")
-    # One converter drops the spelling, the other one the scaling of one spelling alone.
+    # One converter drops the spelling, the other the scaling of one spelling only.
     for forgets, verdicts in (("nothing", [PASSED, PASSED]), ("rope_scaling", [WRONG, PASSED])):
         served = tmp_path / f"{forgets}.log"
         counted = f"sh -c 'echo >>{served}; exec {server} Plain {{out}} {{port}}'"
@@ -175,7 +175,7 @@ def test_layers_are_judged_on_all_models_in_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["convert", "serve"])
-def test_an_engine_that_refuses_is_heard(step: str, tmp_path: Path) -> None:
+def test_an_engines_refusal_is_recorded(step: str, tmp_path: Path) -> None:
     path = tmp_path / "refuses.py"
     path.write_text("raise ValueError('llama is not known')", encoding="utf-8")
     cell = judged(fake(**{step: f"{sys.executable} {path}"}))
@@ -195,7 +195,7 @@ def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("said", "verdict"), [("ValueError: a wrong shape", REFUSED), ("wait", UNJUDGED)]
 )
-def test_a_server_that_lives_on_without_its_model_is_heard(
+def test_a_server_that_stays_up_without_its_model_is_recorded(
     said: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "lives.py"
@@ -207,14 +207,14 @@ def test_a_server_that_lives_on_without_its_model_is_heard(
 
 
 @pytest.mark.slow
-def test_what_serves_no_probe_is_not_judged() -> None:
+def test_a_server_without_the_probe_is_not_judged() -> None:
     cell = judged(fake(serve=f"{sys.executable} -m http.server --bind 127.0.0.1 {{port}}"))
     assert cell.verdict == UNJUDGED
     assert "404 to /models" in cell.says
     assert str(folder_of("llama")) not in cell.says
 
 
-def test_the_last_problem_is_what_an_engine_says() -> None:
+def test_an_engines_own_words_are_its_last_error() -> None:
     log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
     assert own_words(log) == "RuntimeError: cannot load"
     assert own_words("(worker) KeyError: 'a'\nException occurred\n") == "(worker) KeyError: 'a'"
@@ -225,13 +225,13 @@ def test_the_last_problem_is_what_an_engine_says() -> None:
     assert own_words(f"TypeError: no n_ctx\n{asked * 200}") == "TypeError: no n_ctx"
 
 
-def test_a_window_is_asked_beyond_its_end() -> None:
+def test_the_context_extends_beyond_a_window() -> None:
     assert context_of("llama-2-7b", 512) == 512
     assert context_of("phi-3-mini-4k", 512) > 2047
     assert context_of("phi-3.5-mini", 512) == 512  # a window that no text of the kit reaches
 
 
-def test_what_is_up_to_date_is_not_judged_again(
+def test_cells_that_are_up_to_date_are_not_judged_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(kept, "RESULTS", tmp_path)
@@ -252,17 +252,17 @@ def test_what_is_up_to_date_is_not_judged_again(
 
 
 @pytest.mark.slow
-def test_models_are_those_of_which_probes_can_be_made() -> None:
+def test_models_are_those_with_probes() -> None:
     assert {"llama-3.1-8b", "qwen3-0.6b"} <= {*models([])}
     assert "bert-base" not in models([])
     with pytest.raises(UserError):
         models(["nobody"])
 
 
-# What is kept.
+# Stored results.
 
 
-def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
+def test_stored_results_are_read_back(tmp_path: Path) -> None:
     kept.write(RESULTS, tmp_path / "fake.json")
     assert kept.read(tmp_path / "fake.json") == RESULTS
     before = (tmp_path / "fake.json").read_bytes()
@@ -282,7 +282,7 @@ def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
         (lambda it: it["cells"][0].pop("date"), "cannot be read"),
     ],
 )
-def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, change: Change, reason: str) -> None:
+def test_an_invalid_file_is_refused(tmp_path: Path, change: Change, reason: str) -> None:
     path = tmp_path / "fake.json"
     kept.write(RESULTS, path)
     raw = json.loads(path.read_text(encoding="utf-8"))
@@ -293,7 +293,7 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, change: Change, rea
 
 
 @pytest.mark.parametrize("path", sorted(kept.RESULTS.glob("*.json")), ids=lambda path: path.stem)
-def test_what_is_kept_is_of_the_table_and_holds_no_place(path: Path) -> None:
+def test_stored_results_match_the_table_and_contain_no_paths(path: Path) -> None:
     results = kept.read(path)
     (engine,) = select([results.engine], engines())
     assert path.stem == engine.name
@@ -311,7 +311,7 @@ def test_what_is_kept_is_of_the_table_and_holds_no_place(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_table_shows_every_cell_that_was_kept() -> None:
+def test_the_table_shows_every_stored_cell() -> None:
     page = engine_blocks.board_table()
     found = engine_blocks.board()
     asked = {model for _, results in found.values() for model, _ in results.cells}
@@ -366,7 +366,7 @@ def test_every_finding_is_shown_by_a_cell_and_can_be_run() -> None:
             assert not each.mistakes or any(some & {*each.mistakes} for some in shown), each.id
 
 
-def test_a_finding_explains_its_own_mistake_alone() -> None:
+def test_a_finding_explains_only_its_own_mistake() -> None:
     plain = findings()[0]
     one = replace(plain, engines=("fake",), cells=("llama-2-7b/*",), mistakes=(NAMED.id,))
     assert unexplained("fake", CELL, [one]) == []
@@ -386,7 +386,9 @@ def test_a_finding_explains_its_own_mistake_alone() -> None:
         ("torch==2.13.0", "torch", "'torch' is not pinned"),
     ],
 )
-def test_a_mistake_in_the_table_is_told(tmp_path: Path, old: str, new: str, reason: str) -> None:
+def test_a_mistake_in_the_table_is_reported(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
     path = tmp_path / "engines.yaml"
     path.write_text(FILE.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(UserError, match=reason):

@@ -1,4 +1,4 @@
-"""What an engine says over HTTP: read up to a size and a time, and shown without secrets."""
+"""Answers of an engine over HTTP: limited in size and time, and shown without secrets."""
 
 import json
 import socket
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 Send = Callable[[bytes], object]
 SHORT = 0.5
-"""Seconds after which a test does not wait for an answer any more."""
+"""Seconds that a test waits for an answer."""
 
 
 def asked(speak: Callable[[Send], object], seconds: float = 30.0, more: str = "") -> Any:
-    """Ask a server that speaks like this for its models."""
+    """Ask a server that answers by ``speak`` for its models."""
     with talking(lambda connection, _: speak(connection.sendall)) as url:
         return Client.of(f"{url}{more}", seconds).ask("models")
 
@@ -44,7 +44,7 @@ def replying(content: bytes) -> AbstractContextManager[str]:
 
 
 def for_ever(piece: bytes, pause: float = 0.0) -> Callable[[Send], None]:
-    """Say the same again and again, until nobody listens."""
+    """Return a function that sends a piece again and again, until the client closes."""
 
     def speak(send: Send) -> None:
         while True:
@@ -90,7 +90,7 @@ NEVER_ENDING = {
 
 
 @pytest.mark.parametrize("how", NEVER_ENDING)
-def test_what_never_ends_has_one_deadline(how: str) -> None:
+def test_an_answer_that_never_ends_has_one_deadline(how: str) -> None:
     with pytest.raises(TooLate, match="--posenc-timeout"):
         asked(NEVER_ENDING[how], SHORT)
 
@@ -108,7 +108,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("how", ODD)
-def test_what_is_no_answer_is_one_message(how: str) -> None:
+def test_an_invalid_answer_is_one_message(how: str) -> None:
     with pytest.raises(NoAnswer, match="does not answer") as refused:
         asked(lambda send: send(ODD[how]))
     assert refused.value.hint
@@ -117,7 +117,7 @@ def test_what_is_no_answer_is_one_message(how: str) -> None:
 @pytest.mark.parametrize(
     "body", [b"<html>", b"", b"[" * 100_000, b"[" + b"1," * 2**22 + b"1]", b'{"a": ' + b"9" * 5000]
 )
-def test_what_is_not_json_is_one_message(body: bytes) -> None:
+def test_invalid_json_is_one_message(body: bytes) -> None:
     with pytest.raises(UserError, match="not JSON"):
         asked(lambda send: send(saying(body)))
 
@@ -132,7 +132,7 @@ def test_what_is_not_json_is_one_message(body: bytes) -> None:
         b"Content-Length: -1\r\n\r\nno",
     ],
 )
-def test_an_error_is_told_as_far_as_it_comes(body: bytes) -> None:
+def test_an_error_is_reported_even_with_a_damaged_body(body: bytes) -> None:
     with pytest.raises(Refused, match="answers 400 to /models") as refused:
         asked(lambda send: send(b"HTTP/1.1 400 Bad\r\n" + body))
     assert refused.value.status == 400
@@ -150,7 +150,7 @@ def test_a_right_answer_in_pieces_is_read() -> None:
 
 
 @pytest.mark.parametrize("code", [429, 503])
-def test_who_asks_to_wait_is_waited_for(code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retry_after_is_respected(code: int, capsys: pytest.CaptureFixture[str]) -> None:
     answers = [
         saying({}, code, "Retry-After: 0\r\n"),
         saying({}, code, f"Retry-After: {formatdate(time(), usegmt=True)}\r\n"),
@@ -163,7 +163,7 @@ def test_who_asks_to_wait_is_waited_for(code: int, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("wait", ["3600", "9" * 5000, "Fri, 31 Dec 2100 23:59:59 GMT"])
-def test_nobody_waits_longer_than_an_answer_may_take(wait: str) -> None:
+def test_retry_after_is_limited_by_the_timeout(wait: str) -> None:
     answer = saying({"error": "slow down"}, 429, f"Retry-After: {wait}\r\n")
     with pytest.raises(Refused, match="slow down"):
         asked(lambda send: send(answer), 5.0)
@@ -193,7 +193,7 @@ def test_nobody_waits_longer_than_an_answer_may_take(wait: str) -> None:
         "http://:80/v1",
     ],
 )
-def test_what_is_no_address_is_one_message_that_shows_nothing_of_it(text: str) -> None:
+def test_an_invalid_address_is_one_message_without_the_address(text: str) -> None:
     with pytest.raises(UserError) as refused:
         Address.parse(text)
     assert "--impl" in refused.value.cause
@@ -217,7 +217,7 @@ def test_what_is_no_address_is_one_message_that_shows_nothing_of_it(text: str) -
         ("http://bücher.example/v1", "http://xn--bcher-kva.example/v1", None),
     ],
 )
-def test_an_address_is_asked_whole_and_shown_without_secrets(
+def test_an_address_is_used_whole_and_shown_without_secrets(
     text: str, shown: str, asked: str | None
 ) -> None:
     address = Address.parse(text)
@@ -292,7 +292,7 @@ def test_one_of_two_keys_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://far.example/v1", "http://u:SECRET@p.example:1", ["far.example", "p.example"]),
     ],
 )
-def test_who_may_read_a_key_is_said_before_it_is_sent(
+def test_readers_of_a_key_are_named_before_it_is_sent(
     url: str,
     proxy: str,
     said: list[str],
@@ -304,14 +304,14 @@ def test_who_may_read_a_key_is_said_before_it_is_sent(
     monkeypatch.setenv("http_proxy", proxy)
     monkeypatch.setenv(KEY, "sk-1")
     Client.of(url, 1.0)
-    told = capsys.readouterr().err
-    assert bool(told) == bool(said)
-    assert all(each in told for each in said)
-    assert "sk-1" not in told
-    assert "SECRET" not in told
+    output = capsys.readouterr().err
+    assert bool(output) == bool(said)
+    assert all(each in output for each in said)
+    assert "sk-1" not in output
+    assert "SECRET" not in output
 
 
-def test_what_is_of_this_machine_goes_through_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_to_this_machine_use_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert sent("http://{}/v1", monkeypatch).startswith(b"GET /v1/models ")
 
@@ -329,7 +329,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("how", ECHOES)
-def test_a_key_that_comes_back_is_not_shown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_echoed_key_is_not_shown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, SECRET)
     answer = ECHOES[how](SECRET)
     with replying(answer) as url, pytest.raises(UserError) as refused:
@@ -370,16 +370,16 @@ def test_a_redirection_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not asked_for
 
 
-# What the answers mean.
+# The meaning of answers.
 
 
 @pytest.mark.parametrize("data", [4, "ab", {"id": "a"}, None, True, [4, "a"], []])
-def test_a_list_of_models_that_is_none_is_one_message(data: object) -> None:
+def test_an_invalid_list_of_models_is_one_message(data: object) -> None:
     with replying(saying({"data": data})) as url, pytest.raises(UserError, match="0 models"):
         connect(Client.of(url, 30.0))
 
 
-def test_a_name_that_every_request_would_repeat_is_not_too_long() -> None:
+def test_a_model_name_that_is_too_long_is_refused() -> None:
     listed, said = saying({"data": [{"id": "a" * 10**6}]}), "1,000,000 letters"
     with replying(listed) as url, pytest.raises(UserError, match=said):
         connect(Client.of(url, 30.0))
@@ -396,9 +396,7 @@ def test_a_name_that_every_request_would_repeat_is_not_too_long() -> None:
         ({"meta": {"n_ctx": -1}}, None),
     ],
 )
-def test_a_length_that_is_none_is_not_believed(
-    more: dict[str, object], context: int | None
-) -> None:
+def test_an_invalid_context_length_is_ignored(more: dict[str, object], context: int | None) -> None:
     listed = saying({"data": [{"id": "a", **more}]})
     with replying(listed) as url:
         assert connect(Client.of(url, 30.0)).context == context
@@ -417,14 +415,14 @@ def test_a_length_that_is_none_is_not_believed(
         {"top_logprobs": 4},
     ],
 )
-def test_log_probabilities_of_another_form_are_none(logprobs: object) -> None:
+def test_log_probabilities_of_another_form_are_ignored(logprobs: object) -> None:
     assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == [[]]
 
 
 @pytest.mark.parametrize(
     "more", [{"content": None, "tokens": ["a"]}, {"content": None}, {"token_logprobs": [None]}]
 )
-def test_what_stands_beside_log_probabilities_does_no_harm(more: dict[str, object]) -> None:
+def test_fields_next_to_log_probabilities_are_ignored(more: dict[str, object]) -> None:
     logprobs = {"top_logprobs": [{"a": -0.5, "b": None}], **more}
     assert endpoint._readings({"choices": [{"logprobs": logprobs}]}) == [[{"a": -0.5}]]
 
@@ -445,7 +443,7 @@ def test_choices_come_in_the_order_of_their_numbers(numbers: tuple[int | None, .
 @pytest.mark.parametrize(
     "number", ["first", "0", True, 0.5, float("inf"), float("nan"), [0], {"a": 1}, 1e400]
 )
-def test_a_number_of_a_choice_that_is_none_is_one_message(number: object) -> None:
+def test_an_invalid_index_of_a_choice_is_one_message(number: object) -> None:
     with pytest.raises(Misbehaviour, match="numbered"):
         endpoint._readings({"choices": [choice("a", index=number), choice("b", index=1)]})
 
@@ -453,7 +451,7 @@ def test_a_number_of_a_choice_that_is_none_is_one_message(number: object) -> Non
 @pytest.mark.parametrize(
     ("word", "read"), [("\x1b[31m\na", "\\x1b[31m\\na"), ("a" * 300, "(300 letters)")]
 )
-def test_words_can_be_shown(word: str, read: str) -> None:
+def test_words_are_escaped_and_shortened(word: str, read: str) -> None:
     assert endpoint._readings({"choices": [choice(word)]}) == [[{read: -0.5}]]
 
 
@@ -464,7 +462,7 @@ def test_words_can_be_shown(word: str, read: str) -> None:
         *((code, Misbehaviour) for code in (401, 403, 404, 408, 500, 502, 504)),
     ],
 )
-def test_only_a_refusal_of_the_form_is_one(code: int, kind: type[Misbehaviour]) -> None:
+def test_only_some_statuses_are_refusals_of_the_form(code: int, kind: type[Misbehaviour]) -> None:
     answer = saying({"error": "CUDA out of memory"}, code)
     with replying(answer) as url:
         asked = Endpoint(Client.of(url, 30.0), "served", None)
@@ -474,12 +472,12 @@ def test_only_a_refusal_of_the_form_is_one(code: int, kind: type[Misbehaviour]) 
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.5, 1e300])
-def test_log_probabilities_that_cannot_be_are_not_judged(value: float) -> None:
+def test_impossible_log_probabilities_are_reported(value: float) -> None:
     listed = {"choices": [{"logprobs": {"top_logprobs": [{"a": -0.5, "b": value}]}}]}
     with replying(saying(listed)) as url, pytest.raises(Misbehaviour, match="log-probabilities"):
         Endpoint(Client.of(url, 30.0), "served", None).read([1], 1)
 
 
-def test_who_does_not_answer_is_gone() -> None:
+def test_a_server_that_does_not_answer_is_gone() -> None:
     with replying(b"") as url, pytest.raises(Gone):
         Endpoint(Client.of(url, 30.0), "served", None).read([1], 1)

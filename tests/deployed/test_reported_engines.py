@@ -1,7 +1,7 @@
-"""Engines with the mistakes of public reports, rebuilt from what people wrote, and named.
+"""Engines with the mistakes of public reports, rebuilt from their descriptions, and named.
 
-Beside each wrong engine stands the right one that it is made from. What is expected is the name of
-a mistake, or a part of the words for what was read from the engine's results.
+Each wrong engine derives from a right one. A test expects the name of its mistake, or a part of
+the description recovered from its results.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ SHARES = {"qwen2.5-vl-7b": (16, 24, 24), "qwen3-vl-4b": (24, 20, 20)}
 
 
 class Images(Engine):
-    """Three axes: sections in a row, or every third pair."""
+    """Rotation by three axes, with sections one after another or interleaved."""
 
     @claims(models=IMAGES, dtype=FLOATS, max_position=2**24)
     def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
@@ -75,7 +75,7 @@ class HeightAndWidthSwapped(Images):
 
 
 class SlidingAlone(Engine):
-    """Layers that see everything are left as they are."""
+    """Rotation of sliding layers only."""
 
     def rotates(self, config: Config, layer: int) -> bool:
         return self.sliding(config, layer)
@@ -87,14 +87,14 @@ class OneLater(Engine):
 
 
 class RowsCounted(Engine):
-    """Positions are not read: rows stand where their numbers say."""
+    """Positions replaced by the numbers of rows."""
 
     def tables(self, positions: Array, omega: Array, factor: float) -> tuple[Array, Array]:
         return super().tables(np.arange(len(positions)), omega, factor)
 
 
 class TableOfMany(Engine):
-    """A table for 65,536 positions, which begins anew."""
+    """A table of 65,536 positions that wraps around."""
 
     def tables(self, positions: Array, omega: Array, factor: float) -> tuple[Array, Array]:
         return super().tables(positions % 65536, omega, factor)
@@ -106,14 +106,14 @@ class OtherSign(Engine):
 
 
 class DividedByTheFactor(Engine):
-    """Llama 3.1's scaling taken for that of all frequencies."""
+    """All frequencies divided by the factor of Llama 3.1's scaling."""
 
     def llama3(self, omega: Array, config: Config, block: Config, length: int) -> Array:
         return omega / self.factor(config, block)
 
 
 class LargerBase(Engine):
-    """NTK-aware scaling for whatever has a factor."""
+    """NTK-aware scaling in place of Llama 3.1's."""
 
     def llama3(self, omega: Array, config: Config, block: Config, length: int) -> Array:
         count = len(omega)
@@ -122,7 +122,7 @@ class LargerBase(Engine):
 
 
 class FactorOfPositions(Engine):
-    """Positions are multiplied by the factor, not divided."""
+    """Positions multiplied by the factor, not divided."""
 
     def linear(self, omega: Array, config: Config, block: Config, length: int) -> Array:
         return omega * self.factor(config, block)
@@ -135,14 +135,14 @@ class RampUpsideDown(Engine):
 
 
 class ExponentOfHalf(Engine):
-    """The number of a pair divided by channels, not by pairs."""
+    """Exponents with the number of a pair divided by channels, not by pairs."""
 
     def frequencies(self, config: Any, block: Any, layer: int, width: int, length: int) -> Array:
         return np.asarray(self.base(config, layer) ** (-np.arange(width // 2) / width))
 
 
 class NothingOfTheBlock(Engine):
-    """Neither base nor scaling is read."""
+    """Neither base nor scaling read."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
         return {"kind": "default"}
@@ -157,7 +157,7 @@ class NeitherScalingNorLayout(known.ScalingIgnored):
 
 
 class ScaledOnce(Engine):
-    """Pairs are longer by the factor of positions."""
+    """Pairs scaled by the factor of positions."""
 
     def attention_factor(self, config: Config, block: Config) -> float:
         return self.factor(config, block) if block["kind"] == "yarn" else 1.0
@@ -180,7 +180,7 @@ class OtherBase(Engine):
 
 @dataclass(frozen=True)
 class Reported:
-    """A wrong engine, where it is judged, and what must be said of it."""
+    """A wrong engine, the models on which it is judged, and the expected words."""
 
     made: type[Engine]
     models: tuple[str, ...]
@@ -272,7 +272,7 @@ REPORTED: Mapping[str, Reported] = {
 
 
 def words(reported: Reported) -> list[str]:
-    """What is said of every check that fails: a name, or what was read."""
+    """Return by failed check the name of the mistake, or the recovered description."""
     found = [each.outcome for _, each in failures(reported.made(), *reported.models)]
     return [
         each.explanations[0][0] if each.explanations else f"read: {each.recovered}"
@@ -285,14 +285,14 @@ def words(reported: Reported) -> list[str]:
 def test_a_reported_engine_is_rejected_and_named(name: str) -> None:
     said = words(REPORTED[name])
     assert said
-    listed = [each for each in said if each == "layers-mistaken"]  # with every layer concerned
+    listed = [each for each in said if each == "layers-mistaken"]  # it lists every layer concerned
     best = listed[0] if listed else Counter(said).most_common(1)[0][0]
     assert REPORTED[name].said in best, said
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("made", [Engine, Images])
-def test_the_right_engines_beside_them_pass(made: type[Engine]) -> None:
+def test_the_right_engines_behind_them_pass(made: type[Engine]) -> None:
     asked = {model for each in REPORTED.values() if each.right is made for model in each.models}
     found = judged(made(), *asked)
     assert {id.split()[0] for id, _ in found} == asked

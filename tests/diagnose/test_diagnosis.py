@@ -1,4 +1,4 @@
-"""Which models of mistakes a result is compared with, and what they leave."""
+"""Models of mistakes with which a result is compared, and their residuals."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from posenc_lab.judging import schemes
 
 
 def golden(scheme_id: str, golden_id: str) -> Case:
-    """A call of which a few values are printed."""
+    """Return the case of a golden that prints only a few values."""
     scheme = next(each for each in schemes() if each.id == scheme_id)
     (found,) = (each for each in scheme.goldens if each.id == golden_id)
     return golden_case(scheme, found, "float64")
@@ -24,8 +24,8 @@ def ids(*arguments: Any) -> set[str]:
     return {fit.deviation for fit in find_fits(*arguments)}
 
 
-def test_the_whole_result_is_explained_where_a_part_is_printed() -> None:
-    """Halved exponents are another base; what is not printed may say that it is neither."""
+def test_the_whole_result_is_explained_even_if_only_a_part_is_printed() -> None:
+    """Halved exponents equal another base; values that are not printed may refute both."""
     case = golden("rope", "interleaved-head64-4k")
     whole = case.with_fields()
     exponents = np.arange(32) / 64
@@ -40,8 +40,8 @@ def test_the_whole_result_is_explained_where_a_part_is_printed() -> None:
     assert not ids(case, output)
 
 
-def test_special_mistakes_are_compared_with_what_is_printed_alone() -> None:
-    """As of a bias what its mask hides is no difference."""
+def test_special_mistakes_are_compared_with_printed_values_only() -> None:
+    """Likewise, the values that a mask hides in a bias make no difference."""
     case = golden("rope", "interleaved-head64-4k")
     seen = np.isfinite(case.truth)
     twice = 2 * np.asarray(case.with_fields().truth)
@@ -51,7 +51,7 @@ def test_special_mistakes_are_compared_with_what_is_printed_alone() -> None:
     assert ids(case.with_fields(), output, special) == set()
 
 
-def test_what_a_model_does_not_say_of_hidden_values_is_no_difference() -> None:
+def test_hidden_values_missing_in_a_model_make_no_difference() -> None:
     case = golden("rope", "interleaved-head64-4k")
     model = np.where(np.isfinite(case.truth), 2 * case.truth, np.nan)
     assert residual_of(case, 2 * np.asarray(case.with_fields().truth), model) <= 1
@@ -59,8 +59,8 @@ def test_what_a_model_does_not_say_of_hidden_values_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("rows", "found"), [(64, True), (65, False)])
-def test_pairs_are_looked_for_in_results_of_few_values(rows: int, found: bool) -> None:
-    """Another base, turned backwards: 512 values are few, 520 are not."""
+def test_pairs_of_mistakes_are_tried_only_for_few_values(rows: int, found: bool) -> None:
+    """Another base, rotated backwards: 512 values count as few, 520 do not."""
     scheme = next(each for each in schemes() if each.id == "rope")
     call = scheme.calls["rope"]
     positions = np.arange(rows)

@@ -1,4 +1,4 @@
-"""Right formula, wrong distance: which one a bias has is read from its values."""
+"""Right formula, wrong distance: it is recovered from the values of a bias."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +21,13 @@ def case_of(call: str, combination: str, **given: Any) -> Case:
 
 
 def t5(q_len: int = 5, k_len: int = 20) -> Case:
-    """A bias from a table of three heads, of keys on both sides."""
+    """Return a bias from a table of three heads, with keys on both sides."""
     given = {"table": fine((32, 3)), "max_distance": 128}
     return case_of("t5_bias", "bidirectional", **given, q_len=q_len, k_len=k_len)
 
 
 def alibi(q_len: int = 5, k_len: int = 20, form: str = "symmetric") -> Case:
-    """Slopes of three heads."""
+    """Return a bias from the slopes of three heads."""
     return case_of("alibi_bias", form, heads=3, q_len=q_len, k_len=k_len)
 
 
@@ -47,7 +47,7 @@ DISTANCES: list[tuple[Distance, str]] = [
 
 
 def moved(case: Case, distance: Distance) -> Floats:
-    """The bias of other distances, for a case of any size."""
+    """Return the bias at other distances, for a case of any size."""
     q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
     far = distance(np.arange(q_len)[:, None], np.arange(k_len), k_len - q_len)
     out = 3 * int(np.abs(far).max()) + 1
@@ -56,7 +56,7 @@ def moved(case: Case, distance: Distance) -> Floats:
 
 
 @pytest.mark.parametrize(("distance", "words"), DISTANCES)
-def test_distances_that_are_taken_are_told(distance: Distance, words: str) -> None:
+def test_the_distances_used_are_described(distance: Distance, words: str) -> None:
     cases = [t5(), t5(3, 9), t5(20, 20)]
     wrong = [(case, moved(case, distance)) for case in cases]
     differing = [(case, out) for case, out in wrong if not np.array_equal(out, case.truth)]
@@ -71,13 +71,13 @@ def test_a_right_answer_refutes_a_distance() -> None:
 
 
 @pytest.mark.parametrize("case", [t5(), alibi(), alibi(form="causal")])
-def test_no_distance_is_told_of_another_error(case: Case) -> None:
+def test_no_distance_is_described_for_another_error(case: Case) -> None:
     assert describe_distances([(case, case.truth + 1)], []) == ""
     assert describe_distances([(case, np.zeros(case.shape))], []) == ""
     assert describe_distances([], []) == ""
 
 
-def test_what_a_mask_hides_is_not_asked_for() -> None:
+def test_values_that_a_mask_hides_are_not_needed() -> None:
     case = alibi(form="causal")
     far = np.arange(20) - np.arange(5)[:, None] - 30
     slope = -case.truth[:, -1, 0] / 19

@@ -1,4 +1,4 @@
-"""What a failure says of a wrong result: where, expected, got, and by how much."""
+"""The text about a wrong result: where, expected, got, and by how much."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +50,7 @@ def test_the_worst_value_is_shown_with_its_bound() -> None:
     assert said["wrong"] == "2 of 24 values looked at"
 
 
-def test_where_nothing_is_allowed_that_is_said() -> None:
+def test_an_exact_value_is_reported_as_such() -> None:
     given = {"relative_position": np.array([-7, 3]), "num_buckets": 32, "max_distance": 128}
     scheme = next(each for each in schemes() if each.id == "t5-bias")
     call = scheme.calls["t5_bucket"]
@@ -60,12 +60,12 @@ def test_where_nothing_is_allowed_that_is_said() -> None:
     assert "exact" in said["error"]
 
 
-def test_places_are_in_the_words_of_the_scheme() -> None:
+def test_places_are_named_in_the_words_of_the_scheme() -> None:
     assert place(alibi(), (1, 0, 2)) == "head 1, query 0, key 2"
     assert place(rope(), (0, 0, 2)) == "leading index (0,), position 5, channel 2"
 
 
-def test_a_right_result_is_told_how_good_it_is_and_a_wrong_one_raises() -> None:
+def test_a_right_result_has_its_worst_ratio_and_a_wrong_one_raises() -> None:
     case = rope()
     assert require_agreement(None, case, case.truth, "a check").worst == 0
     with pytest.raises(Wrong) as raised:
@@ -78,8 +78,8 @@ def test_a_right_result_is_told_how_good_it_is_and_a_wrong_one_raises() -> None:
         require_agreement(None, case, 2 * case.truth, "a check", page="elsewhere")
 
 
-def test_what_is_explained_is_the_result_as_it_was() -> None:
-    """To explain it the implementation is called again, and may write into what it gave."""
+def test_the_result_is_explained_as_it_was_returned() -> None:
+    """Explaining calls the implementation again, which may overwrite its result."""
 
     class OneBuffer:
         buffer = np.zeros(2**16)
@@ -107,7 +107,7 @@ def test_a_result_of_any_dtype_is_explained(dtype: str) -> None:
     assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
 
 
-def test_what_a_model_leaves_is_in_units_of_the_bound() -> None:
+def test_residuals_are_in_units_of_the_bound() -> None:
     case = rope()
     model = np.asarray(case.truth)
     assert residual_of(case, model, model) == 0
@@ -124,7 +124,7 @@ def test_rounding_a_model_that_is_larger_than_the_truth_is_allowed_more() -> Non
     assert residual_of(case, large + 2 * rounding, large) == pytest.approx(2, rel=0.2)
 
 
-def test_what_a_mask_hides_is_no_difference() -> None:
+def test_values_that_a_mask_hides_make_no_difference() -> None:
     case = alibi()
     truth = np.asarray(case.truth)
     assert np.isinf(truth).any()

@@ -1,4 +1,4 @@
-"""What a failure says: the call, the places by their names, and one cause once."""
+"""The text of a failure: the call, named indices, and each cause once."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 
 class Adapter:
-    """RoPE by the reference, until a class below spoils it."""
+    """RoPE by the reference, spoiled by subclasses."""
 
     @claims("half", head_dim=8, base=10000.0)
     def rope(self, x: Array, positions: Array) -> Array:
@@ -73,7 +73,7 @@ def test_a_call_that_changes_its_input_is_not_said_to_share_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", [ChangesItsInput, RaisesOnInt32, Forgets, Raises])
-def test_every_failure_tells_the_call(adapter: type[Adapter]) -> None:
+def test_every_failure_shows_the_call(adapter: type[Adapter]) -> None:
     bad = failed(judge(adapter(), ["smoke", "golden", "behaviour", "invariant", "precision"]))
     assert bad
     for each in bad:
@@ -89,12 +89,12 @@ def test_a_pattern_names_distances_and_not_their_indices() -> None:
     combination = next(iter(call.combinations.values()))
     case = Case(scheme, call, combination.conventions, given, "integer")
     wrong = case.truth + (distances < -10)
-    told = pattern(case, wrong.astype(np.float64), KINDS["bucket"].axes)
-    assert told.startswith("distance -300, -20")
+    described = pattern(case, wrong.astype(np.float64), KINDS["bucket"].axes)
+    assert described.startswith("distance -300, -20")
 
 
 class NarrowsFloat64:
-    """A table in float32, whatever is asked."""
+    """RoPE that returns float32 for every dtype."""
 
     base = 10000.0
 
@@ -109,7 +109,7 @@ class NarrowsAnotherBase(NarrowsFloat64):
 
 
 class WidensBfloat16:
-    """What is computed in float64 for bfloat16 stays there, and is wrong as well."""
+    """RoPE that returns float64 for bfloat16, with wrong values."""
 
     @claims("half", dtype=["float32", "bfloat16", "float16"], head_dim=[8, 64])
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -120,7 +120,7 @@ class WidensBfloat16:
 
 
 class NarrowsAndMisturnsFar(NarrowsFloat64):
-    """Wrong in a dtype that is in order, where only drawn calls see it."""
+    """Also wrong in float32, where only drawn calls show it."""
 
     @claims("half", dtype=["float64", "float32"], head_dim=[8, 64])
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -165,7 +165,7 @@ def test_a_wider_dtype_leaves_the_others_to_be_judged() -> None:
         (NarrowsAnotherBase, ["returned float32; expected float64", "wrong as well", "base"]),
     ],
 )
-def test_values_of_a_wrong_dtype_are_looked_at(adapter: type, words: list[str]) -> None:
+def test_values_of_a_wrong_dtype_are_judged(adapter: type, words: list[str]) -> None:
     (wrong,) = (
         each for each in failed(judge(adapter(), ["smoke"])) if each.check.dtype == "float64"
     )

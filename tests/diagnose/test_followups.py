@@ -1,4 +1,4 @@
-"""How answers to further questions speak for a mistake and against it."""
+"""Follow-up calls: how their answers support or refute a mistake."""
 
 from math import prod
 from typing import Any
@@ -33,19 +33,19 @@ def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: fl
 
 
 def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> FollowUp:
-    """An answer of another base, off by this many bounds."""
+    """Return an answer with another base, ``off`` bounds away from it."""
     other = case.with_arguments(base=500.0)
     output = np.asarray(other.truth) + off * case.bound
     return FollowUp(case, output, wrong, **found)
 
 
-def test_a_mistake_that_was_found_here_explains_this() -> None:
+def test_a_mistake_found_in_an_answer_explains_it() -> None:
     here = fit(OTHER)
     name = ("wrong-base", (OTHER,))
     assert witness(rope(), names={name: here}).explained(name, fit(OTHER, residual=0.1)) is here
 
 
-def test_a_number_from_elsewhere_explains_what_it_reproduces_within_the_bound() -> None:
+def test_a_constant_from_elsewhere_explains_answers_within_the_bound() -> None:
     name = ("wrong-base", (OTHER,))
     for off, explains in ((0.0, True), (0.6, True), (1.5, False)):
         found = witness(rope(), off).explained(name, fit(OTHER))
@@ -58,12 +58,12 @@ def test_a_number_from_elsewhere_explains_what_it_reproduces_within_the_bound() 
     )
 
 
-def test_what_has_no_number_explains_only_where_it_was_found() -> None:
+def test_a_mistake_without_a_constant_explains_only_its_own_answer() -> None:
     name = ("degrees", (None,))
     assert witness(rope()).explained(name, fit(None, deviation="degrees")) is None
 
 
-def test_one_of_a_pair_may_be_all_that_shows_here() -> None:
+def test_one_of_two_mistakes_may_be_all_that_shows() -> None:
     pair = ("degrees+wrong-base", (None, OTHER))
     alone = fit(OTHER, residual=0.25)
     here = witness(rope(), names={("wrong-base", (OTHER,)): alone})
@@ -73,18 +73,18 @@ def test_one_of_a_pair_may_be_all_that_shows_here() -> None:
     assert witness(rope()).explained(pair, fit(None, OTHER, deviation=pair[0])) is None
 
 
-def test_a_right_answer_refutes_what_would_show_in_it() -> None:
+def test_a_right_answer_refutes_a_mistake_that_would_show_in_it() -> None:
     right = FollowUp(rope(), np.asarray(rope().truth), False)
     assert right.refutes(fit(OTHER))
     assert not right.refutes(fit(None))
     one_pair = rope(dim=2)  # which turns at 1, whatever the base
     assert not FollowUp(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
-    told = fit(None).mistake
-    said = FollowUp(one_pair, one_pair.truth, False, excluded=frozenset({told}))
+    mistake = fit(None).mistake
+    said = FollowUp(one_pair, one_pair.truth, False, excluded=frozenset({mistake}))
     assert said.refutes(fit(None))
 
 
-def test_names_are_counted_among_wrong_answers_alone() -> None:
+def test_names_are_counted_among_wrong_answers_only() -> None:
     name = ("wrong-base", (OTHER,))
     three = (
         witness(rope(), names={name: fit(OTHER)}),
@@ -97,7 +97,7 @@ def test_names_are_counted_among_wrong_answers_alone() -> None:
     assert seen.counts == {name: 2}
 
 
-def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
+def test_estimated_constants_are_equal_to_three_digits() -> None:
     assert round_constant(("base", 499.8)) == round_constant(("base", 500.2)) == ("base", 500.0)
     assert round_constant(("base", 502.0)) == ("base", 502.0)
     assert round_constant(None) is None
@@ -106,7 +106,7 @@ def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
     assert followups.FollowUps((), True).by_name([one]) == {("wrong-base", (None,)): one}
 
 
-def test_questions_are_small() -> None:
+def test_follow_up_calls_are_small() -> None:
     drawn = [Small(seed) for seed in range(40)]
     assert {each.one_of(range(100)) for each in drawn} == set(range(5))
     found = {each.integer(10, 1000) for each in drawn}
@@ -116,7 +116,7 @@ def test_questions_are_small() -> None:
 
 
 @pytest.mark.slow
-def test_no_question_is_asked_that_no_claim_covers() -> None:
+def test_every_follow_up_call_is_claimed() -> None:
     asked = []
 
     class Few:
@@ -137,7 +137,7 @@ class Doubled:
         return 2 * x
 
 
-def test_goldens_are_asked_up_to_a_size() -> None:
+def test_goldens_are_called_up_to_a_size() -> None:
     (subject,) = subjects(Doubled(), schemes())
     sizes = sorted({prod(case.shape) for case in followups._goldens(subject, "float64", 2**20)})
     middle = sizes[len(sizes) // 2]
@@ -148,8 +148,8 @@ def test_goldens_are_asked_up_to_a_size() -> None:
 @pytest.mark.parametrize(
     ("layout", "names"), [("half", []), ("interleaved", ["layout-swapped+sign-flipped"])]
 )
-def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> None:
-    """One that would show in small questions, too, is refuted by their answers."""
+def test_two_mistakes_may_show_only_far_out(layout: str, names: list[str]) -> None:
+    """A mistake that would also show in small calls is refuted by their answers."""
 
     class Far:
         @claims("half", dtype="float64")
@@ -166,7 +166,7 @@ def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> N
 
 
 @pytest.mark.parametrize(("wrong", "explained", "found"), [(2, 1, False), (3, 2, True)])
-def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
+def test_a_name_for_half_of_the_wrong_answers_is_not_common_to_them(
     wrong: int, explained: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (subject,) = subjects(Doubled(), schemes())

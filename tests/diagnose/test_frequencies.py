@@ -1,4 +1,4 @@
-"""Frequencies, offset and length are read from pairs that turn, and from nothing else."""
+"""Frequencies, offset and length are recovered from rotated pairs, and from nothing else."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def read(
     dtype: str = "float64",
     **options: Any,
 ) -> list[PairFrequencies] | None:
-    """What is read of pairs that turn like this."""
+    """Recover frequencies from pairs that are rotated with these parameters."""
     before = fine((2, len(places), 4)) + 2 + 1j * fine((2, len(places), 4), 7)
     angles = np.multiply.outer(places, np.asarray(frequencies)) + offset
     after = length * before * np.exp(1j * angles) + more
@@ -66,14 +66,14 @@ def test_any_frequencies_below_half_a_turn_are_read(frequencies: Array) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "same"), [("float64", False), ("float32", True)])
-def test_what_float32_loses_of_an_angle_is_no_difference(dtype: str, same: bool) -> None:
-    """At position 11 a tenth of a millionth of the frequency is more than a millionth radian."""
+def test_rounding_of_angles_in_float32_makes_no_difference(dtype: str, same: bool) -> None:
+    """At position 11, an error of 1e-7 of the frequency is more than 1e-6 radians."""
     turns = only(read(dtype=dtype))
     assert turns.are(ASKED * (1 + 1e-7)) == same
     assert not turns.are(ASKED * (1 + 1e-6))
 
 
-def test_whole_turns_between_two_rows_are_lost_and_that_is_known() -> None:
+def test_whole_turns_between_two_rows_are_known_to_be_lost() -> None:
     turns = only(read(ASKED + 2 * np.pi))
     assert turns.frequencies == pytest.approx(ASKED, abs=1e-9)
     assert turns.turn == pytest.approx(np.full(4, 2 * np.pi))
@@ -105,11 +105,11 @@ def test_unequal_offsets_and_lengths_are_no_turns() -> None:
 
 @pytest.mark.parametrize("first", [0, 1, 9])
 def test_an_offset_is_as_certain_as_the_first_row_is_near(first: int) -> None:
-    """It is read from rows that lie further away by what a frequency is uncertain by."""
+    """It is extrapolated from the rows with a frequency that is uncertain."""
     places, least = PLACES + first, NEAR * (1 + first)
     assert only(read(offset=0.95 * least, places=places)).offset == 0
     assert only(read(offset=1.05 * least, places=places)).offset == pytest.approx(1.05 * least)
-    last = np.array([0, 0, 0, 4 / 3])  # of which a quarter is the mean
+    last = np.array([0, 0, 0, 4 / 3])  # 1 off their mean
     assert only(read(offset=0.95 * least * last, places=places))
     assert read(offset=1.05 * least * last, places=places) is None
     assert only(read(offset=0.1 * least, places=-places)).first == first
@@ -117,8 +117,8 @@ def test_an_offset_is_as_certain_as_the_first_row_is_near(first: int) -> None:
 
 @pytest.mark.parametrize("length", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("shape", [(4,), (12, 1)])
-def test_lengths_are_one_to_a_thousandth(length: float, shape: tuple[int, ...]) -> None:
-    """Of all pairs, and of each in all rows, however little a result must be right."""
+def test_lengths_must_agree_to_a_thousandth(length: float, shape: tuple[int, ...]) -> None:
+    """In all pairs and in all rows, however wide the bound is."""
     one = np.zeros(shape)
     one[2] = NEAR
     found = only(read(length=length * (1 - 0.95 * one), bound=0.1))
@@ -127,15 +127,15 @@ def test_lengths_are_one_to_a_thousandth(length: float, shape: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize(("length", "read_as"), [(0.95, 1.0), (1.05, 1 + 1.05 * NEAR)])
-def test_a_length_that_is_nearly_right_is_right(length: float, read_as: float) -> None:
+def test_a_length_near_one_counts_as_one(length: float, read_as: float) -> None:
     assert only(read(length=1 + length * NEAR)).length == pytest.approx(read_as, rel=1e-9)
 
 
-def test_what_stays_at_one_place_cannot_be_read() -> None:
+def test_rows_at_one_position_show_no_frequency() -> None:
     assert read(places=np.full(12, 3.0)) == []
 
 
-def test_axes_are_progressions_of_their_own() -> None:
+def test_each_axis_has_its_own_progression() -> None:
     first, second = read(axis=np.array([0, 0, 1, 1])) or []
     assert first.frequencies == pytest.approx(ASKED[:2])
     assert second.frequencies == pytest.approx(ASKED[2:])
@@ -146,7 +146,7 @@ def test_axes_are_progressions_of_their_own() -> None:
     assert only(read(dim=10)).dim == 10
 
 
-def test_frequencies_that_are_given_are_compared_as_they_are() -> None:
+def test_given_frequencies_are_compared_as_they_are() -> None:
     turns = PairFrequencies(np.arange(4.0), ASKED, ASKED, 8, {"base": 10000.0})
     assert turns.are(ASKED * (1 + 5e-6))
     assert not turns.are(ASKED * (1 + 5e-5))
@@ -157,7 +157,7 @@ def test_frequencies_that_are_given_are_compared_as_they_are() -> None:
     assert turns.above_noise(ASKED).all()
 
 
-def test_what_is_uncertain_is_no_difference() -> None:
+def test_noise_makes_no_difference() -> None:
     turns = PairFrequencies(np.arange(4.0), ASKED, ASKED, 8, {}, noise=1e-4)
     assert turns.near(ASKED + 9e-5)
     assert not turns.near(ASKED + 2e-3)
@@ -165,7 +165,7 @@ def test_what_is_uncertain_is_no_difference() -> None:
     assert turns.base == 10000
 
 
-def test_pairs_that_seem_to_turn_much_faster_are_blurred() -> None:
+def test_pairs_that_should_turn_much_faster_are_aliased() -> None:
     turns = only(read())
     assert not turns.aliased(np.array([16.0, -16, 1]))
     assert turns.aliased(np.array([1, 16.1]))
@@ -176,12 +176,12 @@ OMEGA, PLACE, SIZE, UNIT = 0.1, 100.0, 2.0, 1e-6
 
 
 def lost(offset: float) -> float:
-    """What rounding may cost the angle at that place."""
+    """Return the error that rounding may cause in the angle at PLACE."""
     return float(4 * UNIT * (OMEGA * PLACE + offset) * (1 - np.log(OMEGA)))
 
 
 def pair(error: float, bound: float, offset: float = 0.0, length: float = 1.0) -> Paired:
-    """One that turns, and is off by an error along its length."""
+    """Return a rotated pair with an error along its length."""
     turned = length * SIZE * np.exp(1j * (OMEGA * PLACE + offset))
     return Paired(
         np.full((1, 1), SIZE + 0j),
@@ -195,10 +195,8 @@ def pair(error: float, bound: float, offset: float = 0.0, length: float = 1.0) -
 @pytest.mark.parametrize("bound", [0.0, 0.01, 4.0])
 @pytest.mark.parametrize("length", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("offset", [0.0, 0.25])
-def test_pairs_turn_as_far_as_bound_and_rounding_say(
-    bound: float, length: float, offset: float
-) -> None:
-    """What was estimated says no more than a thousandth of the length."""
+def test_pairs_may_be_off_by_bound_and_rounding(bound: float, length: float, offset: float) -> None:
+    """An estimated offset or length allows a thousandth of the length in addition."""
     estimated = 0 if (offset, length) == (0, 1) else NEAR
     for sign in (1, -1):
         allowed = sign * (max(1, length) * bound + length * SIZE * (lost(offset) + estimated))
@@ -209,7 +207,7 @@ def test_pairs_turn_as_far_as_bound_and_rounding_say(
 
 @pytest.mark.parametrize("bound", [0.0, 0.01, 4.0])
 @pytest.mark.parametrize("length", [0.5, 1.0, 3.0])
-def test_pairs_turn_evenly_as_far_as_bound_and_noise_say(bound: float, length: float) -> None:
+def test_pairs_may_turn_unevenly_by_bound_and_noise(bound: float, length: float) -> None:
     allowed = 3 * max(1, length) * bound + length * SIZE * (lost(0.5) + 3e-6)
     for share, turns in ((0.99, True), (1.01, False)):
         found = pair(share * allowed, bound, 0.5, length)
@@ -224,8 +222,8 @@ def test_rounding_costs_an_angle_more_the_further_its_frequency_is_from_1() -> N
 
 
 @pytest.mark.parametrize(("share", "alike"), [(0.7, True), (1.4, False)])
-def test_rows_of_one_place_turn_alike(share: float, alike: bool) -> None:
-    """Two batches that differ by more than a thousandth of the largest are no pairs that turn."""
+def test_rows_at_one_position_turn_alike(share: float, alike: bool) -> None:
+    """Two batches that differ by more than a thousandth of the largest are no rotated pairs."""
     before = np.abs(fine((2, 12, 4)) + 2 + 1j * fine((2, 12, 4), 7))
     off = share * NEAR * before.max(axis=(0, 1)) * np.array([1, -1])[:, None, None]
     assert (read(more=off, bound=0.1) is not None) == alike

@@ -1,4 +1,4 @@
-"""Right formula, wrong arguments or places: both are read from results."""
+"""Right formula, wrong arguments or places: both are recovered from results."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ PLACES = np.array([[5, 6, 7, 8], [5, 5, 6, 6], [9, 10, 9, 10]])
 
 
 def case_of(call: str, combination: str, **given: Any) -> Case:
-    """A call in float64."""
+    """Return a case in float64, or in the integer or boolean dtype of its call."""
     scheme = next(each for each in schemes() if call in each.calls)
     known = scheme.calls[call]
     conventions = known.combinations[combination].conventions
@@ -35,30 +35,30 @@ def case_of(call: str, combination: str, **given: Any) -> Case:
 
 
 def multimodal() -> Case:
-    """Rows with a time, a height and a width."""
+    """Return a case whose rows have a time, a height and a width."""
     sections = np.array([2, 3, 3])
     given = {"x": fine((2, 4, 16)), "positions": PLACES, "sections": sections, "base": 10000.0}
     return case_of("m_rope", "qwen2-vl", **given)
 
 
 def alibi(heads: int = 8, q_len: int = 3) -> Case:
-    """A causal bias of the last queries."""
+    """Return a case of a causal bias of the last queries."""
     return case_of("alibi_bias", "causal", heads=heads, q_len=q_len, k_len=9)
 
 
 def t5() -> Case:
-    """A bias from a table of four heads."""
+    """Return a case of a bias from a table of four heads."""
     table = fine((32, 4))
     return case_of("t5_bias", "bidirectional", table=table, q_len=3, k_len=9, max_distance=128)
 
 
 def gradient() -> Case:
-    """The gradient of slopes, of queries behind a cache."""
+    """Return a case of the gradient of slopes, with queries after a cache."""
     return case_of("alibi_bias_vjp", "causal", gradient=fine((3, 2, 5)))
 
 
 def result_of(case: Case, **given: Any) -> Floats:
-    """The true result of other arguments."""
+    """Return the true result for other arguments."""
     return case.with_arguments(**given).truth
 
 
@@ -77,25 +77,25 @@ def result_of(case: Case, **given: Any) -> Floats:
         ),
     ],
 )
-def test_what_becomes_of_an_argument_is_told(case: Case, given: Given, words: str) -> None:
+def test_a_changed_argument_is_described(case: Case, given: Given, words: str) -> None:
     assert words in describe_given([(case, result_of(case, **given))], [])
 
 
-def test_queries_of_a_gradient_that_stand_at_the_first_keys() -> None:
+def test_queries_of_a_gradient_at_the_first_keys_are_described() -> None:
     case = gradient()
     moved = np.pad(case.arguments["gradient"], ((0, 0), (0, 3), (0, 0)))
     assert "queries stand at 0, 1" in describe_given([(case, result_of(case, gradient=moved))], [])
 
 
 def tiles(array: Array, size: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles of queries and keys."""
+    """Yield tiles of queries and keys."""
     for query in range(0, array.shape[1], size):
         for key in range(0, array.shape[2], size):
             yield slice(query, query + size), slice(key, key + size)
 
 
 def corners(gradient: Array) -> Array:
-    """All of each tile of 16 at its corner."""
+    """Move the sum of each tile of 16 to its corner."""
     out = np.zeros_like(gradient)
     for query, key in tiles(gradient, 16):
         out[:, query.start, key.start] = gradient[:, query, key].sum(axis=(1, 2))
@@ -103,7 +103,7 @@ def corners(gradient: Array) -> Array:
 
 
 def only(gradient: Array, query: slice, key: slice) -> Array:
-    """Nothing but a part of queries and keys."""
+    """Zero everything but some queries and keys."""
     out = np.zeros_like(gradient)
     out[:, query, key] = gradient[:, query, key]
     return out
@@ -125,9 +125,7 @@ def only(gradient: Array, query: slice, key: slice) -> Array:
         ),
     ],
 )
-def test_what_becomes_of_what_is_added_up_is_told(
-    become: Callable[[Array], Array], words: str
-) -> None:
+def test_changed_summands_are_described(become: Callable[[Array], Array], words: str) -> None:
     large = case_of("alibi_bias_vjp", "symmetric", gradient=fine((2, 40, 40)))
     small = case_of("alibi_bias_vjp", "symmetric", gradient=fine((2, 3, 5)))
     wrong = large, result_of(large, gradient=become(large.arguments["gradient"]))
@@ -138,13 +136,13 @@ def test_what_becomes_of_what_is_added_up_is_told(
     assert describe_given([(large, wrong[1] + 1)], []) == ""
 
 
-def test_two_arguments_that_are_exchanged() -> None:
+def test_exchanged_arguments_are_described() -> None:
     q, k = fine((2, 4, 8)), fine((2, 4, 8), 5)
     case = case_of("rope_query_key", "query-key-half", q=q, k=k, positions=np.arange(4), base=1e4)
     assert describe_given([(case, result_of(case, q=k, k=q))], []) == "q and k are exchanged"
 
 
-def test_a_call_without_an_argument_cannot_show_what_became_of_it() -> None:
+def test_a_call_without_an_argument_does_not_refute_its_change() -> None:
     given = {"x": fine((1, 4)), "positions": np.array([7]), "base": 1e4, "factor": 40.0}
     given |= {"original_max_position_embeddings": 4096}
     plain = case_of("yarn", "code-interleaved", **given)
@@ -156,7 +154,7 @@ def test_a_call_without_an_argument_cannot_show_what_became_of_it() -> None:
     assert describe_given([wrong, (plain, plain.truth + 1)], []) == ""
 
 
-def test_what_a_right_answer_refutes_is_not_told() -> None:
+def test_a_change_that_a_right_answer_refutes_is_not_described() -> None:
     case = multimodal()
     wrong = case, result_of(case, sections=np.array([3, 3, 2]))
     other = case.with_arguments(sections=np.array([4, 3, 1]))
@@ -164,7 +162,7 @@ def test_what_a_right_answer_refutes_is_not_told() -> None:
     assert describe_given([wrong], [(other, other.truth)]) == ""
 
 
-def test_nothing_is_told_of_what_nothing_explains() -> None:
+def test_an_unexplained_error_is_not_described() -> None:
     case = multimodal()
     output = case.truth + 1
     assert describe_given([(case, output)], []) == ""
@@ -183,7 +181,7 @@ def test_nothing_is_told_of_what_nothing_explains() -> None:
         (t5(), lambda heads: np.array([1, 0, 3, 2]), "heads 0, 1, 2, 3 have what heads 1, 0, 3, 2"),
     ],
 )
-def test_places_that_have_what_others_should_are_told(
+def test_places_with_the_values_of_others_are_described(
     case: Case, take: Callable[[Array], Array], words: str
 ) -> None:
     output = case.truth[take(np.arange(len(case.truth)))]
@@ -197,7 +195,7 @@ def test_keys_that_have_what_the_first_of_their_tile_should() -> None:
 
 
 def partial(x: Array) -> Case:
-    """Of eight channels, four turn."""
+    """Return a case in which four of eight channels turn."""
     given = {"x": x, "positions": np.arange(x.shape[-2]), "base": 1e4, "rotary_dim": 4}
     case = case_of("rope", "half", **given)
     return case.with_conventions(rotation="partial")
@@ -210,7 +208,7 @@ def partial(x: Array) -> Case:
         (-2, "every position has what the"),
     ],
 )
-def test_places_may_be_wrong_in_some_channels_alone(axis: int, words: str) -> None:
+def test_places_may_be_wrong_in_some_channels_only(axis: int, words: str) -> None:
     case = partial(fine((3, 5, 8)))
     output = case.truth.copy()
     output[..., 4:] = np.take(output[..., 4:], [0] * output.shape[axis], axis)
@@ -221,7 +219,7 @@ def test_places_may_be_wrong_in_some_channels_alone(axis: int, words: str) -> No
 
 
 @pytest.mark.parametrize("axes", [[0, 1, 2, 0, 1, 2, 0, 1], [0, 0, 0, 0, 0, 0, 0, 0]])
-def test_the_axis_of_positions_by_which_channels_turn_is_told(axes: list[int]) -> None:
+def test_the_axis_by_which_channels_turn_is_described(axes: list[int]) -> None:
     case = multimodal()
     output = np.empty(case.shape)
     for pair, axis in enumerate(axes):
@@ -233,7 +231,7 @@ def test_the_axis_of_positions_by_which_channels_turn_is_told(axes: list[int]) -
     assert describe_axes([(case, output + 1)]) == ""
 
 
-def test_a_part_that_is_not_written_is_told() -> None:
+def test_an_unwritten_part_is_described() -> None:
     case = multimodal()
     output = case.truth.copy()
     output[:, 2:] = 0
@@ -245,7 +243,7 @@ def test_a_part_that_is_not_written_is_told() -> None:
     assert describe_missing([(case, output)]) == ""
 
 
-def test_a_mean_for_a_sum_is_told() -> None:
+def test_a_mean_in_place_of_a_sum_is_described() -> None:
     answers = []
     for shape in ((3, 2, 5), (2, 4, 4)):
         case = case_of("alibi_bias_vjp", "causal", gradient=fine(shape))
@@ -255,7 +253,7 @@ def test_a_mean_for_a_sum_is_told() -> None:
 
 
 @pytest.mark.parametrize("steps", [256, 4096])
-def test_angles_of_a_table_of_the_circle_are_told(steps: int) -> None:
+def test_angles_from_a_table_of_the_circle_are_described(steps: int) -> None:
     x, positions = fine((2, 9, 8)), np.arange(9) * 5 + 1
     case = case_of("rope", "half", x=x, positions=positions, base=1e4)
     angle = np.outer(positions, 1e4 ** (-np.arange(4) / 4))
@@ -267,7 +265,7 @@ def test_angles_of_a_table_of_the_circle_are_told(steps: int) -> None:
     assert describe_turning([(case, output * 1.5)], []) == ""
 
 
-def test_a_partner_half_a_head_away_is_told() -> None:
+def test_a_partner_half_a_head_away_is_described() -> None:
     case = partial(fine((2, 5, 8)))
     x, whole = case.arguments["x"], case.truth
     angle = np.outer(np.arange(5), [1.0, 1e-2])
@@ -279,7 +277,7 @@ def test_a_partner_half_a_head_away_is_told() -> None:
     assert "half a head" not in describe_turning([(case, whole)], [])
 
 
-def test_places_of_zeros_are_not_told() -> None:
+def test_places_of_zeros_are_not_described() -> None:
     case = alibi()
     assert describe_places([(case, np.zeros(case.shape))]) == ""
 
@@ -293,12 +291,12 @@ def test_places_of_zeros_are_not_told() -> None:
         ([7, 8, 7], "rows stand at 7; asked for 9"),
     ],
 )
-def test_ids_are_told_as_positions(ids: list[int], words: str) -> None:
+def test_ids_are_described_as_positions(ids: list[int], words: str) -> None:
     case = case_of("cached_position_ids", "from-zero", past_length=7, q_len=3)
     assert words in describe_rows([(case, np.array(ids, float))])
 
 
-def test_what_some_calls_do_alone_is_told_of_them() -> None:
+def test_a_mistake_of_some_calls_is_described_as_theirs() -> None:
     case = case_of("cached_position_ids", "from-zero", past_length=7, q_len=3)
     other = case.with_arguments(q_len=2)
     said = describe_rows([(case, np.array([0.0, 1, 2]))], [(other, other.truth)])
@@ -307,7 +305,7 @@ def test_what_some_calls_do_alone_is_told_of_them() -> None:
 
 
 def projected(x: Array, positions: Array) -> Case:
-    """Three heads of queries, two of keys and two of values, in one projection."""
+    """Return a case of three heads of queries, two of keys and two of values in one projection."""
     given = {"qkv": x, "positions": positions, "heads": 3, "key_heads": 2, "base": 1e4}
     return case_of("rope_qkv", "qkv-half", **given)
 
@@ -322,7 +320,7 @@ def projected(x: Array, positions: Array) -> Case:
         (slice(3, 5), [7, 6, 5, 4], "keys stand at 7, 6, 5, 4; asked for 4, 5, 6, 7"),
     ],
 )
-def test_heads_that_are_turned_otherwise_are_told(
+def test_heads_that_turn_differently_are_described(
     part: slice, where: list[int], words: str
 ) -> None:
     case = projected(fine((4, 7 * 8)), np.arange(4) + 4)

@@ -1,4 +1,4 @@
-"""Kernels that turn rightly, by a wrong position: most of their failures say which one it is."""
+"""Kernels with right rotations at wrong positions: most of their failures name the positions."""
 
 from collections.abc import Callable
 
@@ -71,18 +71,18 @@ MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("place", "words"), MISTAKES.values(), ids=MISTAKES)
-def test_the_position_of_rows_is_told(place: Place, words: tuple[str, ...]) -> None:
+def test_the_positions_of_rows_are_named(place: Place, words: tuple[str, ...]) -> None:
     said: dict[str, list[str]] = {}
     for each in failed(judge(Kernel(place))):
         said.setdefault(each.check.subject.name, []).append(each.text.splitlines()[0])
     assert said.keys() == {"rope_batched", "rope_offsets", "rope", "rope_in_place"}
     for lines in said.values():
-        told = [any(word in line for word in words) for line in lines]
-        assert 2 * sum(told) > len(told), lines
+        named = [any(word in line for word in words) for line in lines]
+        assert 2 * sum(named) > len(named), lines
 
 
 @pytest.mark.slow
-def test_a_table_that_ends_is_told() -> None:
+def test_the_end_of_a_table_is_named() -> None:
     verdicts = failed(judge(Kernel(lambda p: np.minimum(p, 511)), ("behaviour",)))
     assert {each.check.subject.name for each in verdicts} >= {"rope_batched", "rope"}
     lines = [each.text.splitlines()[0] for each in verdicts]

@@ -1,6 +1,6 @@
 """One wrong implementation for each mistake of a few calls is rejected and named, in seconds.
 
-All wrong ones of all calls are judged in test_miniatures.
+test_miniatures judges all wrong ones of all calls.
 """
 
 import pytest
@@ -29,5 +29,5 @@ def test_a_mistake_is_named(mistake: type[Mistake]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", UNNAMED, ids=lambda each: str(each.__name__))
-def test_what_has_no_name_is_rejected(mistake: type[Mistake]) -> None:
+def test_a_mistake_without_a_name_is_rejected(mistake: type[Mistake]) -> None:
     assert failed(judge_until_named(mistake(), None))

@@ -1,4 +1,4 @@
-"""A name explains the answers of a claim together; what has none is read from the results."""
+"""A name explains all answers of a claim; mistakes without one are recovered from results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,21 +57,21 @@ def test_an_unknown_formula_is_recovered(
 
 
 def test_another_base_for_each_size_is_no_base() -> None:
-    """Evenly spaced exponents that reach 1 look like another base at each size alone."""
+    """At any single size, evenly spaced exponents that reach 1 look like another base."""
     verdicts = judge(rotary(lambda d, b: b ** -np.linspace(0, 1, max(d // 2, 2))[: d // 2]), LEVELS)
     assert diagnoses(verdicts)[:1] == ["exponent-to-the-end"]
 
 
 @pytest.mark.slow
 def test_two_mistakes_that_cancel_are_no_explanation() -> None:
-    """The root of the square of the base is the base: what is left must have another cause."""
+    """The root of the square of the base is the base: the residual must have another cause."""
     verdicts = judge(rotary(lambda d, b: omega(d, b) * (1 + 1e-3)), LEVELS)
     assert not [name for name in diagnoses(verdicts) if "exponent" in name]
 
 
 @pytest.mark.slow
 def test_a_wrap_far_out_is_no_shift() -> None:
-    """Far out, where it is wrong, it looks like shifted positions; near by these would show."""
+    """Far out, a wrap looks like shifted positions, but those would show near by."""
 
     class Wrapping:
         @claims("half")
@@ -84,7 +84,7 @@ def test_a_wrap_far_out_is_no_shift() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_left_of_earlier_calls_is_told() -> None:
+def test_state_of_earlier_calls_is_reported() -> None:
     class Counting:
         def __init__(self) -> None:
             self.calls = 0
@@ -100,9 +100,9 @@ def test_what_is_left_of_earlier_calls_is_told() -> None:
 
 
 @pytest.mark.slow
-def test_what_differs_from_run_to_run_is_not_said_to_be_left() -> None:
+def test_nondeterminism_is_not_reported_as_state() -> None:
     class Racing:
-        """One row of many is written by the wrong thread, now and then."""
+        """RoPE with a race: its result is doubled now and then."""
 
         def __init__(self) -> None:
             self.chance = np.random.default_rng(5)
@@ -121,7 +121,7 @@ def test_what_differs_from_run_to_run_is_not_said_to_be_left() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("left_of_the_last_call", [0.0, 0.01])
 def test_sums_whose_order_changes_are_right(left_of_the_last_call: float) -> None:
-    """Atomic additions on a GPU come in any order; what one call leaves for the next does not."""
+    """Atomic additions on a GPU come in any order, but one call must not affect the next."""
 
     class Adding:
         def __init__(self) -> None:
@@ -145,14 +145,14 @@ def test_sums_whose_order_changes_are_right(left_of_the_last_call: float) -> Non
 
 
 def ids(lengths: Array, counted_on: slice) -> Array:
-    """Ids of packed sequences, some of which are counted on from those before."""
+    """Return ids of packed sequences, some of which continue those before."""
     begins = np.cumsum(lengths) - lengths
     begins[counted_on] = 0
     return np.asarray(np.arange(lengths.sum()) - np.repeat(begins, lengths))
 
 
-def test_a_name_that_other_answers_contradict_is_not_told() -> None:
-    """Of two sequences, the last one counted on looks like all of them counted on."""
+def test_a_name_that_other_answers_contradict_is_not_reported() -> None:
+    """With two sequences, a last one that continues looks like all of them continuing."""
 
     class LastCountedOn:
         @claims("from-zero")
@@ -171,14 +171,14 @@ def test_a_name_that_other_answers_contradict_is_not_told() -> None:
 
 
 @pytest.mark.slow
-def test_the_report_tells_what_was_recovered() -> None:
+def test_the_report_has_the_recovered_formula() -> None:
     verdicts = judge(rotary(lambda d, b: 2 * np.pi * omega(d, b)), ("smoke", "golden"))
     said: set[Any] = {each.outcome.recovered for each in failed(verdicts)}
     assert said == {"pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"}
 
 
-def test_a_base_for_each_length_is_told_as_such() -> None:
-    """Steps at powers of two look like a length kept from another call in some answers."""
+def test_a_base_for_each_length_is_reported_as_such() -> None:
+    """In some answers, steps at powers of two look like a length kept from another call."""
 
     class Stepping:
         @claims("standard")
@@ -204,8 +204,8 @@ def test_a_base_for_each_length_is_told_as_such() -> None:
 
 
 @pytest.mark.slow
-def test_what_fits_one_answer_of_many_is_no_name() -> None:
-    """A factor that is rounded up looks like another base where it was drawn with a fraction."""
+def test_a_name_that_fits_one_answer_of_many_is_not_reported() -> None:
+    """In some answers, a factor that is too large by 1/3 looks like another base."""
 
     class Rounding:
         @claims("half")
@@ -221,8 +221,8 @@ def test_what_fits_one_answer_of_many_is_no_name() -> None:
 
 
 @pytest.mark.slow
-def test_what_right_answers_refute_is_no_name() -> None:
-    """Another base, but only where there are many positions: as of a table that is made anew."""
+def test_a_name_that_right_answers_refute_is_not_reported() -> None:
+    """Another base, but only for positions beyond 1000, as from a table that is made anew."""
 
     class Growing:
         @claims("half")
@@ -242,9 +242,9 @@ ROTARY = (
 
 
 @pytest.mark.parametrize("id", ROTARY)
-def test_that_nothing_is_rotated_is_told_of_every_scheme(id: str) -> None:
+def test_a_missing_rotation_is_reported_for_every_scheme(id: str) -> None:
     scheme = load_scheme(paths_by_name()[id])
-    told = []
+    reported = []
     for golden in scheme.goldens:
         case = case_described_by(scheme, golden, "float32")
         given = case.arguments.get("x")
@@ -253,7 +253,7 @@ def test_that_nothing_is_rotated_is_told_of_every_scheme(id: str) -> None:
         places = np.abs(given - case.truth)
         where = tuple(int(each) for each in np.unravel_index(places.argmax(), places.shape))
         found = name_mistake(case, np.asarray(given, np.float64), where)
-        if found.deviation is None:  # at one position alone it may be a shift
-            told.append("nothing is rotated" in found.recovered)
-    assert told
-    assert all(told)
+        if found.deviation is None:  # a single position may be a shift
+            reported.append("nothing is rotated" in found.recovered)
+    assert reported
+    assert all(reported)

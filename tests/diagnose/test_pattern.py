@@ -1,4 +1,4 @@
-"""How an error looks: where it is, what all wrong values share, how it grows."""
+"""The pattern of an error: where it is, what all wrong values share, and how it grows."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def seen(case: Case, error: Floats) -> str:
 
 
 def uneven(rows: Array, channels: int = 8) -> Floats:
-    """Errors as large as this, of either sign, so that they share no factor or difference."""
+    """Return errors of the sizes ``rows``, of both signs, without a common factor or difference."""
     signs = (-1.0) ** np.arange(channels)
     return np.outer(rows, signs * np.linspace(1, 0.5, channels))
 
@@ -45,7 +45,7 @@ def test_an_error_that_grows_as_an_angle_does_is_in_proportion(power: float) -> 
 
 
 @pytest.mark.parametrize("power", [0.2, 0.3, 0.5, 0.7, 0.8, 1.2, 1.4])
-def test_any_other_growth_is_told_by_its_power(power: float) -> None:
+def test_any_other_growth_is_named_by_its_power(power: float) -> None:
     assert f"^{power:g}" in growth(power)
 
 
@@ -61,7 +61,7 @@ def test_no_growth_is_read_from_few_or_close_positions() -> None:
 
 
 def test_no_growth_is_read_where_the_error_is_as_large_as_the_values() -> None:
-    """A wrong frequency: in proportion to the position, until the wave has turned around."""
+    """The error of a wrong frequency: proportional to the position until the wave turns around."""
     turned = np.minimum(2e-3 * FAR, 1.0)
     assert "proportion" in seen(sinusoid(FAR), uneven(turned))
 
@@ -78,14 +78,14 @@ def test_no_growth_is_read_where_the_error_is_as_large_as_the_values() -> None:
         ([1, 2, 3, 4, 6], "5 of "),
     ],
 )
-def test_places_are_told_by_what_they_have_in_common(rows: list[int], said: str) -> None:
+def test_places_are_named_by_what_they_have_in_common(rows: list[int], said: str) -> None:
     count = 8 if rows[-1] < 8 else 10
     error = np.zeros(count)
     error[rows] = 1e-3
     assert seen(sinusoid(np.arange(10, 10 + count)), uneven(error)).startswith(said)
 
 
-def test_a_factor_and_a_difference_that_all_share_are_told() -> None:
+def test_a_common_factor_or_difference_is_named() -> None:
     case = sinusoid(np.arange(1, 6))
     assert "1.5 times" in seen(case, 0.5 * case.truth)
     assert "off by 0.25" in seen(case, np.full(case.shape, 0.25))
@@ -94,13 +94,13 @@ def test_a_factor_and_a_difference_that_all_share_are_told() -> None:
     assert "off by" not in mixed
 
 
-def test_what_is_right_has_no_pattern() -> None:
+def test_a_right_result_has_no_pattern() -> None:
     case = sinusoid(FAR)
     assert seen(case, np.zeros(case.shape)) == ""
 
 
-def test_growth_is_one_of_positions_alone() -> None:
-    """A bias has heads, queries and keys; what grows along them grows with no position."""
+def test_growth_is_read_along_positions_only() -> None:
+    """A bias has heads, queries and keys, but no positions along which an error could grow."""
     scheme = next(each for each in schemes() if each.id == "alibi")
     call = scheme.calls["alibi_bias"]
     given = {"heads": 2, "q_len": 40, "k_len": 40}
@@ -109,20 +109,20 @@ def test_growth_is_one_of_positions_alone() -> None:
     assert "position" not in seen(case, error)
 
 
-def test_few_values_share_nothing_that_could_not_be_chance() -> None:
+def test_what_few_values_share_may_be_chance() -> None:
     case = sinusoid(np.arange(1, 6))
-    for count, told in ((3, False), (4, True)):
+    for count, is_named in ((3, False), (4, True)):
         some = np.zeros(case.shape)
         rows = np.argsort(-np.abs(case.truth[0]))[:count]
         some[0, rows] = 0.5
-        assert ("1.5 times" in seen(case, some * case.truth)) == told
-        assert ("off by 0.5" in seen(case, some)) == told
+        assert ("1.5 times" in seen(case, some * case.truth)) == is_named
+        assert ("off by 0.5" in seen(case, some)) == is_named
 
 
 @pytest.mark.parametrize(
     ("spread", "told"), [(5e-4, True), (1.0005e-3, True), (1.0015e-3, False), (2e-3, False)]
 )
-def test_what_is_shared_is_the_same_to_three_digits(spread: float, told: bool) -> None:
+def test_a_common_factor_or_difference_is_equal_to_three_digits(spread: float, told: bool) -> None:
     case = sinusoid(np.arange(1, 6))
     uneven = 1 + spread * np.linspace(0, 1, case.truth.size).reshape(case.shape)
     assert ("off by" in seen(case, 0.01 * uneven)) == told
@@ -153,16 +153,16 @@ LARGE = [8.0, 8.0, 8.0, 8.0]
         ([1.0, 2.0, 3.0, 4.0], [1000.0, 1000.0, 1000.0, 999.0], NOTHING),
     ],
 )
-def test_large_values_tell_of_a_factor_and_all_of_a_difference(
+def test_large_values_show_a_factor_and_all_values_a_difference(
     truth: list[float], error: list[float], said: str
 ) -> None:
-    """To less than a thousandth; an eighth of the largest is not large."""
+    """Equal within a thousandth; an eighth of the largest value is not large."""
     found = list(diagnosis._sameness(np.array(truth), np.array(error)))
     assert len(found) == bool(said)
     assert all(said in each for each in found)
 
 
-def test_leading_places_are_told_where_some_are_right() -> None:
+def test_leading_indices_are_named_if_some_are_right() -> None:
     scheme = next(each for each in schemes() if each.id == "rope")
     call = scheme.calls["rope"]
     given = {"x": 1 + np.zeros((3, 4, 8)), "positions": np.arange(4), "base": 10000.0}
@@ -175,7 +175,7 @@ def test_leading_places_are_told_where_some_are_right() -> None:
     assert "leading" not in pattern(case, 0 * case.truth, KINDS[case.call.kind].axes)
 
 
-def test_a_factor_that_rounds_to_one_is_not_told() -> None:
+def test_a_factor_that_rounds_to_one_is_not_named() -> None:
     case = sinusoid(FAR)
     assert "1.001 times" in seen(case, 1e-3 * case.truth)
     assert "times" not in seen(case, 1e-8 * case.truth)

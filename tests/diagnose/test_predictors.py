@@ -1,4 +1,4 @@
-"""Pieces of which mistakes are modelled."""
+"""Building blocks of models of mistakes."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_bases_in_common_use_are_tried(base: float) -> None:
     assert not [e for e in other_base(rope(base=base), case.truth) if e.constant == ("base", base)]
 
 
-def test_an_estimated_base_is_tried_first_and_is_a_share_as_well() -> None:
+def test_an_estimated_base_is_tried_first_and_also_as_a_share() -> None:
     first, second, *_ = bases(rope(), 123.0)
     assert first.constant == ("base", 123.0)
     assert second.constant == ("share", 0.0123)
@@ -76,7 +76,7 @@ def test_a_sign_shows_at_positions_other_than_0() -> None:
     assert list(negated_positions(rope([0, 0, 0]), case.truth)) == []
 
 
-def test_numbers_that_were_estimated_are_applied_to_other_calls() -> None:
+def test_estimated_constants_are_applied_to_other_calls() -> None:
     case = rope(base=500.0)
     for constant, change in (
         (("base", 7.0), {"base": 7.0}),
@@ -114,7 +114,7 @@ def test_a_call_without_a_result_gives_no_model() -> None:
         (np.nan, None),
     ],
 )
-def test_a_base_is_one_that_somebody_would_write(estimate: float, base: float | None) -> None:
+def test_a_base_is_rounded_to_one_that_people_write(estimate: float, base: float | None) -> None:
     assert rounded_base(estimate) == base
 
 
@@ -143,15 +143,13 @@ def test_angles_held_in_narrow_dtypes() -> None:
 
 
 @pytest.mark.parametrize(("largest", "models"), [(65504.0, 10), (-65504.0, 10), (65505.0, 5)])
-def test_positions_that_float16_does_not_hold_were_never_held_in_it(
-    largest: float, models: int
-) -> None:
+def test_positions_beyond_float16_are_not_modelled_in_it(largest: float, models: int) -> None:
     places = np.array([[0.0], [largest]])
     assert len(list(rounded_angles(places, np.ones(1), lambda angles: angles))) == models
     assert list(rounded_angles(np.zeros((0, 1)), np.ones(1), lambda angles: angles))
 
 
-def test_frequencies_that_follow_from_each_other() -> None:
+def test_frequencies_computed_from_each_other() -> None:
     omega, places = 10000.0 ** (-np.arange(4) / 4), np.array([[0.0], [1.0], [777.0]])
     angles, frequencies = iterated(places, omega, lambda each: each)
     for model in (angles, frequencies):

@@ -1,4 +1,4 @@
-"""What an implementation does, in words that hold for all of its wrong answers."""
+"""A description of an implementation that holds for all of its wrong answers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ def said(*answers: Answer, right: tuple[Answer, ...] = ()) -> str:
 
 
 def both(frequencies: Callable[[int, float], Array], **changed: Any) -> str:
-    """What is said of two answers of other sizes and bases."""
+    """Describe two answers of different sizes and bases."""
     small = answer(frequencies, dim=12, base=500.0, **changed)
     return said(answer(frequencies, **changed), small)
 
@@ -67,12 +67,12 @@ def numbers(dim: int) -> Array:
         (lambda d, b: -omega(d, b), "-base^(-2t/d)"),
     ],
 )
-def test_a_formula_is_told_beside_that_asked_for(frequencies: Any, formula: str) -> None:
+def test_a_formula_is_named_next_to_the_right_one(frequencies: Any, formula: str) -> None:
     assert both(frequencies) == f"pair t turns at {formula}; asked for base^(-2t/d)"
 
 
 def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:
-    """Frequencies where those of position interpolation are asked for."""
+    """Return an answer with these frequencies to a call of position interpolation."""
     scheme = next(each for each in schemes() if each.id == "position-interpolation")
     call = scheme.calls["position_interpolation_frequencies"]
     conventions = next(iter(call.combinations.values())).conventions
@@ -95,38 +95,38 @@ def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:
         (lambda d, b, s: b ** (-2 * (numbers(d) + 1) / d), "base^(-2(t+1)/d)"),
     ],
 )
-def test_a_formula_of_base_and_factor_is_told(frequencies: Any, formula: str) -> None:
-    """Also beside a result of one pair, of which any formula of powers is true."""
+def test_a_formula_of_base_and_factor_is_named(frequencies: Any, formula: str) -> None:
+    """Even next to a result of one pair, for which any formula of powers holds."""
     sizes = ((16, 10000.0, 4.0), (12, 500.0, 3.0), (2, 500.0, 2.0))
     found = said(*(of_factor(frequencies, *each) for each in sizes))
     assert found.startswith(f"pair t turns at {formula}; asked for base^(-2t/d)/factor")
 
 
-def test_powers_that_grow_are_told_without_two_signs() -> None:
+def test_growing_powers_are_written_without_two_signs() -> None:
     assert "turns at base^(2t/d)" in said(answer(lambda d, b: 1 / omega(d, b), dim=6, base=2.0))
 
 
-def test_frequencies_that_are_inverted_are_told_as_such() -> None:
+def test_inverted_frequencies_are_named_as_such() -> None:
     assert "inverted" in said(answer(lambda d, b: 1 / omega(d, b), dim=6, base=2.0))
 
 
-def test_exchanged_cosines_and_sines_are_told_as_such() -> None:
+def test_exchanged_cosines_and_sines_are_named_as_such() -> None:
     exchanged = answer(lambda d, b: -omega(d, b), offset=np.pi / 2)
     assert said(exchanged) == "cos and sin are exchanged"
     assert "exchanged" not in said(answer(omega, offset=np.pi / 2))
 
 
-def test_one_frequency_for_all_is_told() -> None:
+def test_one_frequency_for_all_is_named() -> None:
     assert both(lambda d, b: np.full(d // 2, 0.3)).startswith("every pair turns at 0.3;")
 
 
 @pytest.mark.parametrize("part", [1.1, 0.9, 1.01, 0.99])
-def test_one_part_of_all_is_told(part: float) -> None:
+def test_one_factor_for_all_is_named(part: float) -> None:
     found = both(lambda d, b: part * omega(d, b))
     assert found == f"every pair turns at {part:g} of what it should"
 
 
-def test_parts_are_told_and_told_apart_to_two_thousandths() -> None:
+def test_factors_are_named_and_told_apart_to_two_thousandths() -> None:
     one = "every pair turns at"
     assert not both(lambda d, b: 1.0015 * omega(d, b)).startswith(one)
     assert both(lambda d, b: 1.0025 * omega(d, b)).startswith(one)
@@ -138,12 +138,12 @@ def test_parts_are_told_and_told_apart_to_two_thousandths() -> None:
         assert found.startswith(one) == alike
 
 
-def test_another_base_for_each_call_is_told() -> None:
+def test_another_base_for_each_call_is_named() -> None:
     assert "and the base B is" in both(lambda d, b: omega(d, 3 * b))
     assert "30000 where 10000 is asked for" in both(lambda d, b: omega(d, 3 * b))
 
 
-def test_other_parts_for_each_call_are_told() -> None:
+def test_another_factor_for_each_call_is_named() -> None:
     found = said(
         answer(lambda d, b: 1.1 * omega(d, b)), answer(lambda d, b: 1.3 * omega(d, b), dim=12)
     )
@@ -151,7 +151,7 @@ def test_other_parts_for_each_call_are_told() -> None:
     assert "1.1 to 1.3" in found
 
 
-def test_pairs_that_turn_otherwise_are_told_of_the_largest_call() -> None:
+def test_pairs_that_turn_differently_are_named_for_the_largest_call() -> None:
     def some(d: int, b: float) -> Array:
         return np.where(numbers(d) < 3, 1, 1.5) * omega(d, b)
 
@@ -162,32 +162,32 @@ def test_pairs_that_turn_otherwise_are_told_of_the_largest_call() -> None:
 
 
 @pytest.mark.parametrize("offset", [1.0, -0.25])
-def test_an_offset_is_told_alone_and_beside_a_formula(offset: float) -> None:
+def test_an_offset_is_named_with_and_without_a_formula(offset: float) -> None:
     assert both(omega, offset=offset) == f"{offset:g} radians are added to every angle"
     more = both(lambda d, b: 2 * omega(d, b), offset=offset)
     assert more.startswith("pair t turns at 2·")
     assert more.endswith(f"{offset:g} radians are added to every angle")
 
 
-def test_an_offset_that_is_not_the_same_is_no_offset() -> None:
+def test_different_offsets_are_no_offset() -> None:
     assert said(answer(omega, offset=1.0), answer(omega, offset=0.9, dim=12)) == ""
 
 
-def test_lengths_are_told() -> None:
+def test_lengths_are_named() -> None:
     assert both(omega, length=2.0) == "pairs are 2 times as long as they should be"
     assert said(answer(omega, length=2.0), answer(omega, length=3.0, dim=12)) == (
         "pairs are 2 to 3 times as long as they should be"
     )
 
 
-def test_that_others_are_right_is_told() -> None:
+def test_right_small_calls_are_mentioned() -> None:
     wrong, right = answer(lambda d, b: 2 * omega(d, b)), answer(omega, dim=12)
     assert "in 1 of 2 small calls" in said(wrong, right=(right,))
     few = answer(omega, dim=4)
     assert "small calls" not in said(wrong, right=(few,))
 
 
-def test_nothing_is_told_of_what_cannot_be_read() -> None:
+def test_unreadable_answers_are_not_described() -> None:
     case, output = answer(lambda d, b: 2 * omega(d, b))
     assert said((case, output + 0.3)) == ""
     narrow = answer(lambda d, b: 2 * omega(d, b), dtype="bfloat16")
@@ -197,7 +197,7 @@ def test_nothing_is_told_of_what_cannot_be_read() -> None:
     assert both(omega) == ""
 
 
-def test_of_few_pairs_no_formula_is_read() -> None:
+def test_few_pairs_show_no_formula() -> None:
     found = said(answer(lambda d, b: b ** (-numbers(d) / d), dim=4, base=16.0))
     assert "base^(-t/d)" not in found
     assert "2·base" not in said(answer(lambda d, b: 2 * omega(d, b), dim=4))

@@ -1,4 +1,4 @@
-"""What an implementation does is read from its results: of each call that turns pairs."""
+"""Formulas are recovered from the results of each call that rotates pairs."""
 
 from typing import Any
 
@@ -38,17 +38,17 @@ MORE = "every pair turns at 1.1 of what it should"
 
 
 def late(size: int, base: float) -> Array:
-    """Pairs counted from 1."""
+    """Return frequencies of pairs counted from 1."""
     return np.asarray(base ** (-2 * (np.arange(size // 2) + 1) / size))
 
 
 def made(steps: type[Mistake], **changed: Any) -> Mistake:
-    """A right implementation with some steps otherwise."""
+    """Return a right implementation with some steps changed."""
     return declared(type("Wrong", (steps,), changed, listed=False))()
 
 
 def said(adapter: object) -> set[str]:
-    """What is said of it in place of a name."""
+    """Judge an adapter whose mistake has no name; return the recovered descriptions."""
     verdicts = judge(adapter, LEVELS)
     assert failed(verdicts)
     assert diagnoses(verdicts) == []
@@ -147,12 +147,12 @@ CASES: list[tuple[type[Mistake], dict[str, Any], str]] = [
 
 
 def plain(dim: int, base: float) -> Array:
-    """Without any scaling."""
+    """Return frequencies without scaling."""
     return np.asarray(base ** (-np.arange(0, dim, 2) / dim))
 
 
 def by(formula: Any) -> dict[str, Any]:
-    """A step that gives frequencies of a base and a factor."""
+    """Return a step that computes frequencies from base and factor."""
     return {"frequencies": lambda self, dim, base, *, factor=1.0, **_: formula(dim, base, factor)}
 
 
@@ -195,8 +195,8 @@ SCALED: list[tuple[type[Mistake], dict[str, Any], str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("steps", "changed", "words"), SCALED)
 def test_a_scaling_is_recovered(steps: type[Mistake], changed: dict[str, Any], words: str) -> None:
-    (told,) = said(made(steps, **changed))
-    assert words in told
+    (description,) = said(made(steps, **changed))
+    assert words in description
 
 
 @pytest.mark.slow
@@ -206,23 +206,23 @@ def test_a_formula_is_recovered(steps: type[Mistake], changed: dict[str, Any], w
 
 
 def first_row_last(out: Array) -> None:
-    """The last row is the first."""
+    """Replace the last row by the first."""
     out[..., -1, :] = out[..., 0, :]
 
 
 def waved(out: Array) -> None:
-    """A little is added that no rotation adds."""
+    """Add a small wave, which no rotation adds."""
     wave = 0.01 * np.sin(np.arange(out.size)).reshape(out.shape)
     out += wave.astype(out.dtype)
 
 
 def one_channel(out: Array) -> None:
-    """The first channel has the other sign."""
+    """Negate the first channel."""
     out[..., 0] *= -1
 
 
 def half_precision(out: Array) -> None:
-    """It went through float16."""
+    """Round to float16."""
     out[...] = out.astype(np.float16)
 
 
@@ -237,10 +237,10 @@ def half_precision(out: Array) -> None:
     ],
 )
 @pytest.mark.parametrize("steps", [each for each, _, _ in CASES if "requencies" not in each.call])
-def test_what_is_no_rotation_gets_no_formula(
+def test_a_result_that_is_no_rotation_gets_no_formula(
     steps: type[Mistake], spoiled: Any, words: str | None
 ) -> None:
-    """Nothing is said, or nothing of turning."""
+    """There is no description, or one without a rotation."""
 
     def answer(self: Any, *arguments: Any, **keywords: Any) -> Array:
         out = np.array(steps.answer(self, *arguments, **keywords))
@@ -248,7 +248,7 @@ def test_what_is_no_rotation_gets_no_formula(
         return out
 
     if steps is timestep.Times and spoiled is one_channel:
-        return  # its first channel alone, the sine of pair 0, does turn the other way
+        return  # its first channel by itself, the sine of pair 0, does turn the other way
     verdicts = judge(made(steps, answer=answer), LEVELS)
     assert failed(verdicts)
     said = {each.outcome.recovered for each in failed(verdicts)}
@@ -260,19 +260,19 @@ def test_what_is_no_rotation_gets_no_formula(
 
 
 @pytest.mark.slow
-def test_a_formula_of_some_calls_is_told_as_such() -> None:
+def test_a_formula_of_some_calls_is_reported_as_such() -> None:
     """Other answers, which are right, have another formula."""
 
     def exponents(self: Any, size: int, head_dim: int) -> Array:
         shift = 1.0 if size > 8 else 0.0
         return np.asarray((np.arange(0, size, 2) + 2 * shift) / size)
 
-    (told,) = said(made(rope.Rotary, exponents=exponents))
-    assert f"small calls, {LATE}" in told
-    assert "others are right" in told
+    (description,) = said(made(rope.Rotary, exponents=exponents))
+    assert f"small calls, {LATE}" in description
+    assert "others are right" in description
 
 
-def test_what_turns_too_fast_to_be_seen_gets_no_number() -> None:
+def test_rotations_too_fast_to_be_seen_get_no_number() -> None:
     """Between two rows whole turns are lost."""
     changed = {"angles": lambda self, time, omega, scale: 1000 * scale * np.outer(time, omega)}
     assert said(made(timestep.Times, **changed)) == set()
@@ -280,8 +280,8 @@ def test_what_turns_too_fast_to_be_seen_gets_no_number() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", [10000.0, None])
-def test_another_combination_is_told_by_its_name(base: float | None) -> None:
-    """A table as Whisper has it, claimed as the paper's; with a base that is fixed besides."""
+def test_another_combination_is_named(base: float | None) -> None:
+    """Whisper's table, claimed as the paper's; once with a fixed base as well."""
 
     class Table:
         @claims("paper", dtype="float32")
@@ -292,7 +292,7 @@ def test_another_combination_is_told_by_its_name(base: float | None) -> None:
 
     fixed = base
     bad = failed(judge(Table(), LEVELS))
-    told = {each.outcome.recovered or diagnoses([each])[0] for each in bad}
-    assert len(told) == 1
+    descriptions = {each.outcome.recovered or diagnoses([each])[0] for each in bad}
+    assert len(descriptions) == 1
     if base:
-        assert "whisper, with base 10,000" in told.pop()
+        assert "whisper, with base 10,000" in descriptions.pop()

@@ -1,4 +1,4 @@
-"""Right formula, wrong positions: where rows stand is read from the result."""
+"""Right formula, wrong positions: they are recovered from the rows of the result."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ Answer = tuple[Case, Floats]
 def turned(
     positions: Any, used: Any, *, dim: int = 16, dtype: str = "float64", kind: Any = np.float64
 ) -> Answer:
-    """RoPE at positions other than those that are asked for."""
+    """Return a case of RoPE at ``positions``, and its result at the positions ``used``."""
     scheme = next(each for each in schemes() if each.id == "rope")
     call = scheme.calls["rope"]
     given = {"x": fine((2, len(positions), dim)) + 1, "positions": positions, "base": 10000.0}
@@ -46,7 +46,7 @@ def turned(
         (PROMPT, np.where(PROMPT == 5, 6, PROMPT), "rows stand at 6; asked for 5"),
     ],
 )
-def test_where_rows_stand_is_told(positions: Any, used: Any, words: str) -> None:
+def test_the_positions_of_rows_are_described(positions: Any, used: Any, words: str) -> None:
     answer = turned(positions, used)
     rows = read_rows(*answer)
     assert rows is not None
@@ -54,7 +54,7 @@ def test_where_rows_stand_is_told(positions: Any, used: Any, words: str) -> None
     assert words in describe_rows([answer])
 
 
-def test_in_a_short_dtype_too() -> None:
+def test_positions_are_described_in_a_narrow_dtype() -> None:
     case, output = turned(CACHED, np.r_[0:6, 0:6], dim=64, dtype="float32", kind=np.float32)
     assert "again" in describe_rows([(case, output)])
 
@@ -69,13 +69,13 @@ def test_in_a_short_dtype_too() -> None:
     ],
     ids=["right", "another error", "nan", "another layout"],
 )
-def test_nothing_is_told_of_rows_that_stand_nowhere(change: Callable[..., Floats]) -> None:
+def test_results_without_wrong_positions_are_not_described(change: Callable[..., Floats]) -> None:
     case, output = turned(PROMPT, PROMPT)
     assert describe_rows([(case, change(case, output))]) == ""
 
 
-def test_words_hold_for_all_answers() -> None:
-    """Of two answers, one counts from 0 in each stretch, and the other by rows."""
+def test_a_description_holds_for_all_answers() -> None:
+    """One answer counts from 0 in each stretch, the other counts rows."""
     first = turned(CACHED, np.r_[0:6, 0:6])
     second = turned(np.r_[0:6, 50:56], np.arange(12))
     said = describe_rows([first, second])
@@ -84,12 +84,12 @@ def test_words_hold_for_all_answers() -> None:
     assert said.startswith("rows stand at")
 
 
-def test_few_rows_tell_nothing() -> None:
+def test_few_rows_are_not_described() -> None:
     assert describe_rows([turned(np.array([5, 6]), np.array([0, 1]))]) == ""
     assert describe_rows([]) == ""
 
 
-def test_rows_of_a_table_stand_somewhere_too() -> None:
+def test_the_positions_of_rows_of_a_table_are_described() -> None:
     scheme = next(each for each in schemes() if each.id == "sinusoidal")
     call = scheme.calls["sinusoidal"]
     given = {"positions": ODD, "dim": 8, "base": 10000.0}
@@ -99,7 +99,7 @@ def test_rows_of_a_table_stand_somewhere_too() -> None:
 
 
 def kernel(name: str, used: Any, **given: Any) -> Answer:
-    """A call of kernels, answered with rows at positions of one's own."""
+    """Return a case of a kernel, and its result at the positions ``used``."""
     scheme = next(each for each in schemes() if each.id == "rope-kernel")
     call = scheme.calls[name]
     conventions = next(iter(call.combinations.values())).conventions
@@ -140,7 +140,7 @@ PACKED = np.array([0, 1, 2, 0, 1])
         ),
     ],
 )
-def test_where_rows_of_kernels_stand_is_told(
+def test_the_positions_of_rows_of_kernels_are_described(
     name: str, given: dict[str, Any], used: Any, words: str
 ) -> None:
     assert words in describe_rows([kernel(name, used, x=X, **given)])
@@ -153,7 +153,7 @@ def test_rows_of_many_sequences_are_read() -> None:
     assert "5 later" in describe_rows([answer])
 
 
-def test_packed_rows_that_count_on_are_told() -> None:
+def test_packed_rows_that_do_not_restart_are_described() -> None:
     given = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
     assert describe_rows([kernel("rope_packed", PACKED, **given)]) == ""  # which is right
     assert "by their numbers" in describe_rows([kernel("rope_packed", np.arange(5), **given)])

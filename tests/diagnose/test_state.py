@@ -26,7 +26,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 
 class Turning:
-    """Rotary embedding whose base goes through a step."""
+    """RoPE whose base passes through a method."""
 
     def base(self, base: float) -> float:
         return base
@@ -37,7 +37,7 @@ class Turning:
 
 
 class KeepsTheFirst(Turning):
-    """As a module that makes its frequencies once."""
+    """RoPE with frequencies made once, as in a module."""
 
     kept: float | None = None
 
@@ -48,7 +48,7 @@ class KeepsTheFirst(Turning):
 
 
 class KeepsForSizes:
-    """As a cache keyed by the number of rows and channels."""
+    """RoPE with a cache keyed by the numbers of rows and channels."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, float] = {}
@@ -60,14 +60,14 @@ class KeepsForSizes:
 
 
 class HardCoded(Turning):
-    """No state: one base for all."""
+    """RoPE without state: one base for all calls."""
 
     def base(self, base: float) -> float:
         return 10000.0
 
 
 class KeepsTheLast(Turning):
-    """The base of the call before."""
+    """RoPE with the base of the previous call."""
 
     kept: float = 10000.0
 
@@ -77,7 +77,7 @@ class KeepsTheLast(Turning):
 
 
 class KeepsTheFirstPeriod:
-    """Frequencies kept by their number."""
+    """Timesteps with frequencies cached by ``dim``."""
 
     def __init__(self) -> None:
         self.kept: dict[int, float] = {}
@@ -99,7 +99,7 @@ class KeepsTheFirstPeriod:
     ("made", "number"),
     [(KeepsTheFirst, "base 1428.57"), (KeepsTheFirstPeriod, "max_period 1428.57")],
 )
-def test_what_is_kept_of_the_first_call_is_told(made: type, number: str) -> None:
+def test_state_of_the_first_call_is_reported(made: type, number: str) -> None:
     verdicts = judge(made())
     assert diagnoses(verdicts) == []
     lines = [line for line in first_lines(verdicts) if line.startswith("keeps something")]
@@ -108,7 +108,7 @@ def test_what_is_kept_of_the_first_call_is_told(made: type, number: str) -> None
 
 
 @pytest.mark.slow
-def test_what_is_kept_for_a_size_is_no_other_base() -> None:
+def test_state_for_each_size_is_not_reported_as_another_base() -> None:
     verdicts = judge(KeepsForSizes())
     assert diagnoses(verdicts) == []
     said = "keeps something of the first call: matches base 1428.57 of that call"
@@ -116,20 +116,20 @@ def test_what_is_kept_for_a_size_is_no_other_base() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_kept_of_the_last_call_is_no_other_base() -> None:
+def test_state_of_the_last_call_is_not_reported_as_another_base() -> None:
     verdicts = judge(KeepsTheLast())
     assert diagnoses(verdicts) == []
     assert any("earlier call" in line for line in first_lines(verdicts))
 
 
-def test_one_base_for_all_is_not_told_as_kept() -> None:
+def test_one_base_for_all_is_not_reported_as_state() -> None:
     verdicts = judge(HardCoded())
     assert diagnoses(verdicts)[:1] == ["wrong-base"]
     assert not [line for line in first_lines(verdicts) if "call" in line]
 
 
 def test_a_first_call_that_is_wrong_is_seen() -> None:
-    """As of tables that are not yet there."""
+    """As with tables that are not ready yet."""
 
     class Warming(Turning):
         calls = 0
@@ -144,7 +144,7 @@ def test_a_first_call_that_is_wrong_is_seen() -> None:
 
 
 def of_base(asked: float, kept: float, earlier: list[float]) -> str:
-    """The explanation of an answer that has another base, after calls with these bases."""
+    """Return the explanation of an answer with the base ``kept``, after calls with other bases."""
     (subject,) = subjects(Turning(), schemes())
     x, positions = np.ones((2, 4)), np.arange(2)
     cases = [
@@ -157,18 +157,18 @@ def of_base(asked: float, kept: float, earlier: list[float]) -> str:
 
 
 @pytest.mark.parametrize("ago", [1, 2, 5, 8])
-def test_what_one_of_the_last_eight_calls_had_is_told(ago: int) -> None:
-    """As of a cache that throws out the oldest of several entries and takes a wrong one."""
+def test_a_base_of_one_of_the_last_eight_calls_is_reported(ago: int) -> None:
+    """As with a cache that evicts the oldest of several entries and reads a wrong one."""
     bases = [100.0 + n for n in range(20)]
     assert f"base {bases[-ago]:g}," in of_base(50, bases[-ago], bases)
 
 
-def test_what_the_very_first_call_had_is_told_however_long_ago() -> None:
+def test_the_base_of_the_very_first_call_is_always_reported() -> None:
     bases = [100.0 + n for n in range(20)]
     assert "base 100," in of_base(50, 100, bases)
 
 
-def test_what_a_call_in_between_had_is_no_state() -> None:
+def test_the_base_of_a_call_in_between_is_not_reported() -> None:
     """After this many different values, some explain a result by accident."""
     bases = [100.0 + n for n in range(20)]
     assert of_base(50, bases[-9], bases) == ""
@@ -176,13 +176,13 @@ def test_what_a_call_in_between_had_is_no_state() -> None:
     assert of_base(50, 99, bases) == ""
 
 
-def test_values_that_were_asked_again_count_once() -> None:
+def test_repeated_values_count_once() -> None:
     bases = [100.0, 101.0, *[102.0 + n % 7 for n in range(21)]]
     assert "base 101," in of_base(50, 101, bases)
 
 
 def opened(first: float, *asked: float) -> tuple[Subject, list[Case]]:
-    """One whose first call had a base, and calls with others."""
+    """Return a subject whose first call had the base ``first``, and cases with other bases."""
     (subject,) = subjects(Turning(), schemes())
     given = {"x": np.ones((2, 4)), "positions": np.arange(2)}
     opening, *cases = (subject.case({**given, "base": base}, "float64") for base in (first, *asked))
@@ -198,14 +198,14 @@ def kept_first(first: float, *asked: float, answered: float | None = None) -> tu
     return kept_from_first(subject, wrong)
 
 
-def test_whole_numbers_are_kept_where_several_others_are_asked_for() -> None:
-    """A mistake that has that number by itself would look the same beside one other alone."""
+def test_a_whole_number_counts_as_kept_if_calls_have_several_others() -> None:
+    """Next to one other base, a mistake with that number built in would look the same."""
     assert kept_first(1001.0, 10.0, 20.0) == ("base",)
     assert kept_first(1001.0, 10.0, 10.0) == ()
     assert kept_first(1000.5, 10.0, 10.0) == ("base",)
 
 
-def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
+def test_a_value_that_explains_one_or_some_results_is_not_kept() -> None:
     assert kept_first(1000.5, 10.0) == ()
     assert kept_first(1000.5, 10.0, 20.0, answered=30.0) == ()
     assert kept_first(1000.5, 10.0, 1000.5) == ()  # which is right
@@ -215,7 +215,7 @@ def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
     assert kept_from_first(subject, wrong) == ()
 
 
-def test_what_a_call_is_not_given_is_not_kept() -> None:
+def test_a_parameter_that_a_call_lacks_is_not_kept() -> None:
     subject, (case, plain) = opened(10.0, 10.0, 20.0)
     partial = {**case.conventions, "rotation": "partial"}
     opening = replace(case.with_arguments(rotary_dim=2), conventions=partial)
@@ -226,7 +226,7 @@ def test_what_a_call_is_not_given_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1001.0, False)])
-def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told: bool) -> None:
+def test_one_result_shows_a_number_that_no_other_call_has(first: float, told: bool) -> None:
     subject, (case,) = opened(first, 10.0)
     found = describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
     assert ("base 1000.5 " in found) == told == bool(found)
@@ -241,7 +241,7 @@ def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told:
 
 
 class LongRowsOf500000(Turning):
-    """The number of another call, and of the code."""
+    """RoPE with a hard-coded base for long rows, which another call also has."""
 
     @claims("half")
     def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
@@ -289,15 +289,15 @@ class OfLength8192:
         OfLength8192,
     ],
 )
-def test_what_has_no_state_is_not_said_to_have_any(made: type) -> None:
+def test_implementations_without_state_are_not_said_to_have_any(made: type) -> None:
     verdicts = judge(made())
     assert failed(verdicts)
     blamed = ("earlier call", "first call", "leave", "kept")
     assert not [line for line in first_lines(verdicts) if any(word in line for word in blamed)]
 
 
-def test_that_a_call_leaves_something_is_seen_by_making_it() -> None:
-    """With a class, by a new instance of it; without, by what the next call has of it."""
+def test_state_left_by_a_call_is_found_by_repeating_it() -> None:
+    """With a class, in a new instance of it; without one, in the next call."""
 
     class Last:
         kept: ClassVar[list[float]] = [10000.0]

@@ -1,6 +1,6 @@
-"""Mistakes of different names are told apart by a golden, where any drawn call tells them apart.
+"""Goldens tell mistakes of different names apart wherever any drawn call does.
 
-A golden at which two mistakes have the same result says that something is wrong, and not what.
+A golden at which two mistakes have the same result shows that something is wrong, but not what.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,11 +30,11 @@ ALIKE = {
     ("query_log_scale", "counted-anew", "unscaled"),
     ("transformer_xl_scores", "ascending", "sign-flipped"),
 }
-"""Alike in short texts, where no position reaches the length; and with as many queries as keys."""
+"""Mistakes alike in texts shorter than the length, or with as many queries as keys."""
 OFTEN = DRAWN // 4
-"""A number that is drawn in a quarter of the calls is no edge that is asked now and then."""
+"""Number of calls from which a number counts as drawn often, and not as an occasional edge."""
 HIDDEN = 3
-"""Mistakes that a number may hide, as a factor of 1 hides what is wrong with the factor."""
+"""The most mistakes that a number may hide, as a factor of 1 hides mistakes with the factor."""
 
 
 class Named(NamedTuple):
@@ -64,8 +64,8 @@ def test_goldens_tell_mistakes_apart(scheme: KnownScheme) -> None:
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
-def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: KnownScheme) -> None:
-    """A factor of 1 for all that a scaling does, say. Edges of one mistake or two are worth it."""
+def test_no_drawn_number_hides_many_mistakes(scheme: KnownScheme) -> None:
+    """Such as a factor of 1, which undoes a scaling. Edges may hide a few mistakes."""
     hidden: dict[tuple[str, str, float], set[str]] = {}
     with np.errstate(all="ignore"):
         for one in claimed(scheme):
@@ -77,7 +77,7 @@ def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: KnownScheme
 
 
 def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
-    """Numbers drawn at which a mistake is never seen, though it is in most calls with others."""
+    """Yield drawn numbers at which a mistake never shows, though it does in most other calls."""
     seen: dict[tuple[str, float], list[bool]] = {}
     for case in drawn(subject):
         if subject.covers(case):
@@ -98,7 +98,7 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
 
 
 def claimed(scheme: KnownScheme) -> list[Named]:
-    """Wrong miniatures with a name of their own, by call and combination."""
+    """Return wrong miniatures with a name of their own, by call and combination."""
     found = [
         Named(str(NAMES[each.name]), each.subject)
         for each in wrong_subjects(scheme)
@@ -112,7 +112,7 @@ def place(subject: Subject) -> tuple[str, str]:
 
 
 def goldens(subject: Subject) -> Iterator[tuple[str, Case]]:
-    """Those that a subject claims, by id."""
+    """Yield the goldens that a subject claims, with their ids."""
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == place(subject):
             case = golden_case(subject.scheme, golden, widest(subject.call))
@@ -121,7 +121,7 @@ def goldens(subject: Subject) -> Iterator[tuple[str, Case]]:
 
 
 def answers_to_goldens(subject: Subject) -> Mapping[str, Array | None]:
-    """By the golden's id: what is shown of a wrong answer; None for a right one."""
+    """Return by golden the visible part of a wrong answer, or None for a right one."""
     found: dict[str, Array | None] = {}
     for id, case in goldens(subject):
         if (output := shown(subject, case)) is not None:
@@ -130,7 +130,7 @@ def answers_to_goldens(subject: Subject) -> Mapping[str, Array | None]:
 
 
 def shown(subject: Subject, case: Case) -> Array | None:
-    """An answer without what a mask hides; None if it is none."""
+    """Return an answer with hidden values set to 0, or None for an invalid answer."""
     try:
         output = subject.run(case)
     except Misbehaviour:
@@ -140,7 +140,7 @@ def shown(subject: Subject, case: Case) -> Array | None:
 
 
 def same_wrong(one: Mapping[str, Array | None], other: Mapping[str, Array | None]) -> bool:
-    """Whether two are wrong at a golden, and alike at all of them."""
+    """Return whether two are wrong at some golden, and alike at all where one is wrong."""
     both = [(one[id], other[id]) for id in one.keys() & other.keys()]
     wrong = [(a, b) for a, b in both if a is not None or b is not None]
     return bool(wrong) and all(
@@ -149,7 +149,7 @@ def same_wrong(one: Mapping[str, Array | None], other: Mapping[str, Array | None
 
 
 def alike(one: Array, other: Array, share: float) -> bool:
-    """Whether two are equal but for a share of the largest magnitude."""
+    """Return whether two are equal up to a share of the largest magnitude."""
     largest = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
     return one.shape == other.shape and np.allclose(
         one, other, rtol=share, atol=share * largest, equal_nan=True
@@ -157,7 +157,7 @@ def alike(one: Array, other: Array, share: float) -> bool:
 
 
 def drawn(subject: Subject) -> Iterator[Case]:
-    """Calls as the kit draws them, in the widest dtype."""
+    """Yield calls as the kit draws them, in the widest dtype."""
     draw = subject.knowledge.arguments
     scope = subject.scopes[0]
     for seed in range(DRAWN):
@@ -166,7 +166,7 @@ def drawn(subject: Subject) -> Iterator[Case]:
 
 
 def differ(one: Subject, other: Subject) -> bool:
-    """Whether any of the drawn calls has different answers of two."""
+    """Return whether two subjects answer any drawn call differently."""
     for case in drawn(one):
         a, b = shown(one, case), shown(other, case)
         if a is not None and b is not None and not alike(a, b, 1e-5):

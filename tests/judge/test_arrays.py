@@ -1,4 +1,4 @@
-"""Arrays on their way to an implementation and back: what inputs are made of, and what is kept."""
+"""Arrays on their way to an implementation and back: values of inputs, memory and strides."""
 
 from typing import Any
 
@@ -22,20 +22,20 @@ from posenc_conformance.judge.arrays import (
 
 
 def formula(index: int) -> float:
-    """As the spec states it, for any language."""
+    """Return a value of the lattice as the spec defines it, for any language."""
     return ((37 * index + 11) % 63 - 31) / 32
 
 
 @pytest.mark.parametrize("start", [0, 1, 40, 62, 63, 1000])
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (64_000,), (2, 40_000)])
-def test_a_lattice_is_what_its_formula_says(shape: tuple[int, ...], start: int) -> None:
+def test_a_lattice_follows_its_formula(shape: tuple[int, ...], start: int) -> None:
     found = lattice(shape, start)
     assert found.shape == shape
     wanted = [formula(start + index) for index in range(found.size)]
     assert found.reshape(-1).tolist() == wanted
 
 
-def test_a_lattice_is_held_by_every_dtype() -> None:
+def test_a_lattice_is_exact_in_every_dtype() -> None:
     values = lattice((63,))
     assert len(set(values.tolist())) == 63
     assert np.abs(values).max() < 1
@@ -43,7 +43,7 @@ def test_a_lattice_is_held_by_every_dtype() -> None:
         assert np.array_equal(round_to(values, dtype), values)
 
 
-def test_fine_values_are_held_by_float64_alone() -> None:
+def test_fine_values_are_exact_in_float64_only() -> None:
     values = fine((63,), 5)
     assert np.allclose(values, lattice((63,), 5) * (np.sqrt(3) - 1), rtol=1e-15, atol=0)
     for dtype in ("float32", "bfloat16", "float16"):
@@ -60,12 +60,12 @@ def test_shared_memory_is_not_written_to() -> None:
             made((4,))[0] = 1
 
 
-def test_a_shape_that_cannot_be_is_refused() -> None:
+def test_an_impossible_shape_is_refused() -> None:
     with pytest.raises(ValueError):
         lattice((-1, 3))
 
 
-def test_what_is_counted_is_not_rounded() -> None:
+def test_integers_and_booleans_are_not_rounded() -> None:
     assert UNIT_ROUNDOFF["integer"] == UNIT_ROUNDOFF["boolean"] == 0
     assert list(UNIT_ROUNDOFF.values())[:2] == [2.0**-53, 2.0**-24]
 
@@ -81,12 +81,12 @@ def test_unit_roundoffs_are_those_of_the_dtypes(dtype: str) -> None:
     assert dtype_name(np.zeros(1, DTYPES[dtype])) == dtype
 
 
-def test_what_lies_around_a_view_is_what_it_leaves_out() -> None:
+def test_the_memory_around_a_view_is_what_the_view_leaves_out() -> None:
     whole = np.arange(24, dtype=np.float32).reshape(4, 6)
     view = whole[1:3, ::2]
     before = around(view)
     assert len(before) == whole.nbytes
-    view[...] = 7  # of the view itself nothing is seen
+    view[...] = 7  # changes of the view itself do not show
     assert around(view) == before
     for place in ((0, 0), (1, 1), (3, 5)):
         old = whole[place]
@@ -96,12 +96,12 @@ def test_what_lies_around_a_view_is_what_it_leaves_out() -> None:
     assert around(view) == before
 
 
-def test_nothing_lies_around_an_array_of_its_own() -> None:
+def test_nothing_lies_around_a_whole_array() -> None:
     assert around(np.zeros(4)) == b""
     assert around(np.asfortranarray(np.zeros((3, 4)))[1:, 1:]) == b""
 
 
-def test_what_is_no_array_is_told_by_its_class() -> None:
+def test_an_object_that_is_no_array_is_named_by_its_class() -> None:
     class Dlpack:
         def __init__(self) -> None:
             self.array = np.arange(3.0)
@@ -120,7 +120,7 @@ def test_what_is_no_array_is_told_by_its_class() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype", [*DTYPES.values(), np.dtype(np.int64), np.dtype(np.bool_)])
-def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None:
+def test_a_tensor_has_the_strides_of_its_array(dtype: np.dtype[Any]) -> None:
     wide = np.arange(2 * 7 * 3 * 12).reshape(2, 7, 3, 12).astype(dtype)
     for view in (
         wide,
@@ -140,8 +140,8 @@ def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None
 
 @pytest.mark.torch
 @pytest.mark.parametrize("writeable", [True, False])
-def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
-    """With what lies between; what may not be written to is copied."""
+def test_a_tensor_shares_the_memory_of_its_array(writeable: bool) -> None:
+    """Including the gaps; a read-only array is copied."""
     wide = np.arange(24.0).reshape(2, 12)
     wide.flags.writeable = writeable
     found = to_torch(wide[:, 4:8])
@@ -151,7 +151,7 @@ def test_a_tensor_lies_in_the_memory_of_its_array(writeable: bool) -> None:
 
 
 @pytest.mark.torch
-def test_a_tensor_on_another_device_lies_there_as_the_array_does() -> None:
+def test_a_tensor_on_another_device_has_the_strides_of_its_array() -> None:
     """``meta`` stands for a GPU: a device whose memory is not that of the array."""
     import torch
 

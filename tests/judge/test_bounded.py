@@ -1,4 +1,4 @@
-"""The bound that arithmetic on answers carries holds, and is no larger than it must be."""
+"""Bounds carried through arithmetic on answers hold, and are no larger than necessary."""
 
 import operator
 from collections.abc import Callable
@@ -20,12 +20,12 @@ Draw = np.random.Generator
 SHAPE = (2, 2)
 SAMPLES = 60
 BOUND_ROUNDED = Fraction(1) + Fraction(2) ** -48
-"""The bounds themselves are rounded a few times."""
+"""Factor for the rounding of the bounds themselves."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """What the kit computes with, and what that stands for, as fractions."""
+    """An operand of the kit, and its exact meaning as fractions."""
 
     held: Any
     meant: Any
@@ -42,25 +42,25 @@ def fractions(values: Any) -> Any:
 
 
 def numbers(draw: Draw) -> Floats:
-    """Numbers of comparable size with all their bits, and at times a 0."""
+    """Return numbers of comparable size that use all their bits, and now and then a 0."""
     values = draw.choice([-1.0, 1.0], SHAPE) * draw.uniform(0.5, 2.0, SHAPE)
     return np.where(draw.random(SHAPE) < 0.05, 0.0, values)
 
 
 def off(draw: Draw, values: Floats, bound: Any) -> Any:
-    """Values that are wrong by the whole bound, one way or the other."""
+    """Return values that are wrong by exactly the bound, up or down."""
     return fractions(values) + fractions(draw.choice([-1.0, 1.0], SHAPE) * bound)
 
 
 def rough(draw: Draw) -> Operand:
-    """An answer with a bound beside which rounding is nothing."""
+    """Return an answer whose bound is far above rounding."""
     values = numbers(draw)
     bound = draw.uniform(0.5, 1.0, SHAPE) * 2.0**-12
     return Operand(answer(values, bound), off(draw, values, bound))
 
 
 def sharp(draw: Draw) -> Operand:
-    """An answer that must be right to the last bit."""
+    """Return an answer that must be right to the last bit."""
     values = numbers(draw)
     return Operand(answer(values, 0.0), fractions(values))
 
@@ -71,7 +71,7 @@ def exact(draw: Draw) -> Operand:
 
 
 def computed(draw: Draw) -> Operand:
-    """Floats of the kit."""
+    """Return floats computed by the kit."""
     values = numbers(draw)
     return Operand(values, off(draw, values, ARITHMETIC * np.abs(values)))
 
@@ -82,7 +82,7 @@ def whole(draw: Draw) -> Operand:
 
 
 def nonzero(make: Callable[[Draw], Operand]) -> Callable[[Draw], Operand]:
-    """For divisors."""
+    """Return a maker of operands without zeros, for divisors."""
 
     def again(draw: Draw) -> Operand:
         while True:
@@ -117,7 +117,7 @@ CASES: list[tuple[Operation, Makes]] = [
 
 
 def ratios(operation: Operation, makes: Makes) -> list[Fraction]:
-    """Errors in units of their bounds, over many samples; -1 for an error where none is allowed."""
+    """Return errors in units of their bounds, over many samples; -1 for an error at bound 0."""
     draw = np.random.default_rng(0)
     found = []
     for _ in range(SAMPLES):
@@ -161,7 +161,7 @@ def test_errors_fill_the_bound_and_stay_within_it(operation: Operation, makes: M
         ("_operand", lambda other: (other.values, 0.0), MULTIPLY, (sharp, rough)),
     ],
 )
-def test_a_term_that_is_left_out_is_missed(
+def test_every_term_of_the_bound_is_needed(
     name: str, without: Any, operation: Operation, makes: Makes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded, name, without)
@@ -169,7 +169,7 @@ def test_a_term_that_is_left_out_is_missed(
 
 
 def test_the_product_of_both_errors_counts() -> None:
-    """Where the values are small beside their bounds."""
+    """The values are small compared with their bounds."""
     draw = np.random.default_rng(1)
     values = numbers(draw) * 2.0**-30
     bound = np.full(SHAPE, 0.5)
@@ -180,7 +180,7 @@ def test_the_product_of_both_errors_counts() -> None:
 
 @pytest.mark.parametrize("other", [Exact(np.array([1.0, -3.0])), np.array([1, -3]), 3])
 def test_whole_and_exact_numbers_add_nothing(other: Any) -> None:
-    """To numbers of few bits, of which no sum is rounded."""
+    """These numbers have few bits, so that no sum is rounded."""
     values, bound = np.array([0.75, 2.0]), np.array([2.0**-9, 0.0])
     for result in (answer(values, bound) + other, answer(values, bound) - other):
         np.testing.assert_array_equal(result.bound, bound)
@@ -204,7 +204,7 @@ def test_a_matrix_product_is_rounded_once_for_each_term_of_a_sum() -> None:
     np.testing.assert_array_equal(outer.bound, np.full((8, 2), 2.0**-53 * 15))
 
 
-def test_what_only_moves_keeps_the_bound_with_its_value() -> None:
+def test_moving_a_value_moves_its_bound() -> None:
     values = np.arange(1.0, 25.0).reshape(2, 3, 4)
     some = answer(values, values / 64)
     mask = values % 2 == 0
@@ -222,14 +222,14 @@ def test_what_only_moves_keeps_the_bound_with_its_value() -> None:
     assert np.count_nonzero(some.where(mask).values) == np.count_nonzero(mask)
 
 
-def test_what_is_allowed_besides_is_added() -> None:
+def test_an_additional_allowance_is_added() -> None:
     some = answer([1.0, 2.0], [0.25, 0.0]).allowing(np.array([0.5, 0.125]))
     np.testing.assert_array_equal(some.values, [1.0, 2.0])
     np.testing.assert_array_equal(some.bound, [0.75, 0.125])
 
 
 def test_an_infinite_bound_stays_where_it_is() -> None:
-    """Also where it meets a 0; a factor of exactly 0 ends it."""
+    """Even where it meets a 0; only a factor of exactly 0 removes it."""
     some = answer([0.0, 2.0], [np.inf, 0.25])
     for result in (some + 1, some * 3, some - some, some / 3, some * some):
         assert np.isinf(result.bound[0])
@@ -239,7 +239,7 @@ def test_an_infinite_bound_stays_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_what_is_no_number_does_not_widen_its_own_bound(wrong: float) -> None:
+def test_nan_and_infinity_do_not_widen_their_own_bound(wrong: float) -> None:
     some = answer([wrong, 1.0], 2.0**-10)
     with np.errstate(invalid="ignore"):
         for result in (
@@ -254,7 +254,7 @@ def test_what_is_no_number_does_not_widen_its_own_bound(wrong: float) -> None:
             assert not np.isfinite(result.values[0])
 
 
-def test_what_is_no_number_is_wrong_however_much_is_granted() -> None:
+def test_nan_and_infinity_are_wrong_at_any_bound() -> None:
     error, bound = np.array([np.nan, np.nan, np.inf, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(error_ratio(error, bound), [np.inf, np.inf, np.inf, 0.0, np.inf])
 
@@ -275,7 +275,7 @@ def test_arguments_are_known_exactly() -> None:
     np.testing.assert_array_equal(some.known([3, 4]).bound, 0.0)
 
 
-def test_a_divisor_that_may_be_much_smaller_costs_as_much() -> None:
+def test_an_uncertain_divisor_widens_the_bound() -> None:
     """1 within 1/4 divided by 1 within 1/2 may be 5/4 divided by 1/2."""
     quotient = answer([1.0], 0.25) / answer([1.0], 0.5)
     assert quotient.bound[0] == pytest.approx(1.5, rel=1e-12)

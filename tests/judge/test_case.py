@@ -1,4 +1,4 @@
-"""One question: how far out it lies, what it passes, and whose truth it has."""
+"""A case: its largest position, its inputs, and the truth that it shares."""
 
 from dataclasses import replace
 from typing import Any
@@ -62,12 +62,12 @@ def rope(positions: Any, dtype: str = "float64") -> Case:
         ),
     ],
 )
-def test_how_far_out_a_case_lies(case: Case, largest: int) -> None:
+def test_the_largest_position_of_a_case(case: Case, largest: int) -> None:
     assert case.largest_position == largest
 
 
-def test_only_elements_of_which_less_than_all_may_be_wrong_are_judged() -> None:
-    """Where nothing has a size nothing may be wrong, and everything is judged."""
+def test_only_elements_with_a_bound_below_their_scale_are_judged() -> None:
+    """Without a scale no error is allowed, and everything is judged."""
     case = case_of("sinusoidal", "paper", "float32", positions=np.array([0]), dim=4, base=10000.0)
     scale = float(case.terms.scale.max())
     for grain, judged in ((0.0, True), (0.9, True), (1.0, False), (1.1, False)):
@@ -86,7 +86,7 @@ def test_inputs_are_copies_in_the_dtype_of_the_case() -> None:
     assert case.arguments["positions"][0] == 0
 
 
-def test_a_truth_is_shared_by_cases_of_equal_values_alone() -> None:
+def test_a_truth_is_shared_by_cases_of_equal_values_only() -> None:
     wide, narrow, other = rope([0, 1]), rope([0, 1], "float16"), rope([0, 2])
     assert narrow.sharing_truth_of(wide).truth is wide.truth
     assert other.sharing_truth_of(wide) is other

@@ -1,4 +1,4 @@
-"""What bfloat16 grants a convolution is small beside it, and more than rounding costs."""
+"""The bound of a convolution in bfloat16 is far below its values, and above its rounding."""
 
 import numpy as np
 import pytest
@@ -17,21 +17,21 @@ assert right.__path__  # importing them fills the list
 
 CONVOLUTIONS = ("conv_wav2vec2", "conv_hubert", "conv_data2vec", "conv_peg")
 GARBAGE = 5.0
-"""Units of its bound by which numbers as large as the right ones, but others, are wrong."""
+"""Least error, in units of the bound, of other numbers as large as the right ones."""
 LOST = 10.0
-"""Units of its bound by which a result without its convolution is wrong, at the least."""
+"""Least error, in units of the bound, of a result without its convolution."""
 ROUNDED = 0.5
-"""The most that rounding every intermediate result to bfloat16 costs, where sums are of float32."""
+"""Largest error, in units of the bound, of rounding each step to bfloat16, with sums in float32."""
 
 
 def claiming(call: str) -> list[Subject]:
-    """The right miniatures of a call in bfloat16."""
+    """Return the right miniatures of a call in bfloat16."""
     found = (subject for made in RIGHT for subject in subjects(made(), schemes()))
     return [each for each in found if each.call.name == call and "bfloat16" in each.dtypes]
 
 
 def cases(subject: Subject) -> list[Case]:
-    """The smallest call in bfloat16, and those of other sizes."""
+    """Return the smallest call in bfloat16, and calls of other sizes."""
     case = smallest_case(subject, "bfloat16")
     some = [case, *(case.with_arguments(**change) for change in sizes_of(case))]
     return [each for each in some if subject.covers(each)]

@@ -1,4 +1,4 @@
-"""The bound of a result: where it lies, what is judged by it, and what numbers on it are."""
+"""The bound of a result: its size, the values that it judges, and errors as large as itself."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -34,13 +34,13 @@ def sinusoid(*positions: int, dtype: str = "float32") -> Case:
 
 
 def turned(x: Array, dtype: str = "float16") -> Case:
-    """A rotation by nothing."""
+    """Return a case of a rotation by 0."""
     zeros = np.zeros(len(x), np.int64)
     return case_of("rope", "half", dtype, x=x, positions=zeros, base=10000.0)
 
 
 def bare(truth: Any, bound: Any, judged: Any = True) -> Any:
-    """As much of a case as is compared with."""
+    """Return a stand-in for a case with the fields that comparisons need."""
     shape = np.shape(truth)
     return SimpleNamespace(
         truth=np.asarray(truth, np.float64),
@@ -60,7 +60,7 @@ def test_an_error_as_large_as_its_bound_is_right_and_the_next_number_is_not() ->
         assert not agrees(case, beyond)
 
 
-def test_what_is_compared_is_told_with_the_worst_element() -> None:
+def test_a_comparison_reports_the_worst_element() -> None:
     case = bare([[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.5], [0.5, 0.1]], [[True, True], [True, False]])
     found = compare(case, np.array([[1.0, 4.0], [3.75, np.nan]]))
     assert found.index == (0, 1)
@@ -70,14 +70,14 @@ def test_what_is_compared_is_told_with_the_worst_element() -> None:
     assert agrees(case, np.array([[1.0, 2.0], [3.0, np.inf]]))
 
 
-def test_nothing_is_right() -> None:
+def test_an_empty_result_is_right() -> None:
     nothing = bare(np.zeros((0, 2)), 0.0)
     assert compare(nothing, np.zeros((0, 2))).passes
     assert compare(nothing, np.zeros((0, 2))).judged == 0
     assert compare(nothing, np.zeros((0, 2))).worst == 0
 
 
-def test_where_nothing_is_allowed_any_error_is_without_measure() -> None:
+def test_an_error_at_bound_zero_has_an_infinite_ratio() -> None:
     def ratio(error: Any, bound: Any) -> list[float]:
         found: Floats = error_ratio(np.array(error, float), np.array(bound, float))
         return [float(each) for each in found]
@@ -86,7 +86,7 @@ def test_where_nothing_is_allowed_any_error_is_without_measure() -> None:
     assert ratio([np.nan, 1], [2, 2]) == [np.inf, 0.5]
 
 
-def test_judged_is_what_a_wrong_result_could_fail() -> None:
+def test_values_are_judged_if_a_wrong_result_could_fail() -> None:
     """Far out the bound of float32 reaches the values themselves: 4 u p is 1 at position 2**22."""
     quarter, most, whole, beyond = (n * 2**20 for n in (1, 3, 4, 5))
     case = sinusoid(quarter, most, whole, beyond)
@@ -94,15 +94,15 @@ def test_judged_is_what_a_wrong_result_could_fail() -> None:
     assert case.judged.all(axis=1).tolist() == [True, True, False, False]
 
 
-def test_what_is_judged_near_its_bound_is_found_wrong() -> None:
-    """Where 3/4 of the scale are allowed, an error of the whole scale is still one."""
+def test_an_error_of_the_whole_scale_is_found_near_the_bound() -> None:
+    """An error of the whole scale is wrong even if 3/4 of the scale are allowed."""
     case = sinusoid(3 * 2**20)
     away = np.where(case.truth > 0, case.truth - 1, case.truth + 1)
     assert compare(case, away).wrong == 2
     assert compare(case, np.asarray(case.truth)).passes
 
 
-def test_angles_cost_what_the_result_is_rounded_less() -> None:
+def test_rounding_of_angles_is_added_to_that_of_the_result() -> None:
     case = sinusoid(0, 2**10)
     with_angles, without = case.bounds(), case.bounds(angles=False)
     assert np.all(without == 4 * 2.0**-24)
@@ -133,7 +133,7 @@ def test_an_honest_rounding_of_tiny_numbers_is_right_in_float16() -> None:
     assert not compare(case, rounded + np.array([4 * step, 0, 0, 0])).passes
 
 
-def test_underflow_is_granted_to_no_other_dtype_and_to_no_zero() -> None:
+def test_underflow_is_allowed_in_no_other_dtype_and_for_no_zero() -> None:
     tiny = np.array([[2.0**-30, 0.0, 0.0, 0.0]])
     assert not compare(turned(tiny, "float32"), np.zeros((1, 4))).passes
     zeros = turned(np.zeros((1, 4)))
@@ -142,7 +142,7 @@ def test_underflow_is_granted_to_no_other_dtype_and_to_no_zero() -> None:
 
 
 def gauss(r1: Array, distance: Array) -> Floats:
-    """A bias of -(d / r1)^2 / 2: a quotient, its square and a half, so that A is 3."""
+    """Return a bias of -(d / r1)^2 / 2: a quotient, its square and a half, so that A is 3."""
     quotient = distance.astype(r1.dtype) / r1[:, None, None]
     return np.asarray(-(quotient * quotient) / 2)
 
@@ -151,12 +151,12 @@ GAUSSIAN = DistanceBias(lambda case, d: gauss(case.arguments["r1"], d), {"r1": 3
 
 
 def behind(q_len: int, k_len: int) -> Array:
-    """How far each key lies behind each query, 0 if it does not."""
+    """Return the distance of each key before each query, [q_len, k_len]; 0 for later keys."""
     return np.asarray(np.maximum(k_len - q_len + np.arange(q_len)[:, None] - np.arange(k_len), 0))
 
 
 def rounded_once(r1: Array, r2: Array, q_len: int, k_len: int, **named: Any) -> Floats:
-    """The same bias, of which the result alone is rounded."""
+    """Return the same bias, rounded only once, at the end."""
     lag = behind(q_len, k_len)
 
     def exactly(sigma: float, distance: int) -> float:
@@ -166,7 +166,7 @@ def rounded_once(r1: Array, r2: Array, q_len: int, k_len: int, **named: Any) -> 
 
 
 def gaussian_scheme() -> KnownScheme:
-    """KERPLE's call with another formula behind it, whose derived A is 3."""
+    """Return the scheme of KERPLE with another formula, whose derived A is 3."""
     kerple = next(each for each in schemes() if each.id == "kerple")
     known = CallKnowledge(
         error_terms=GAUSSIAN.error_terms,
@@ -187,7 +187,7 @@ def gaussian_scheme() -> KnownScheme:
 
 
 class Honest:
-    """Rounds three times, and nothing more."""
+    """Implementation that rounds three times, and no more."""
 
     @claims("log", dtype=["float64", "float32"])
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
@@ -196,7 +196,7 @@ class Honest:
 
 @pytest.mark.slow
 def test_a_right_implementation_passes_although_the_truth_is_rounded_too() -> None:
-    """Its own error is below 3 u, but it is off from the rounded truth by more."""
+    """Its own error is below 3 u, but it is further off from the rounded truth."""
     scheme = gaussian_scheme()
     (subject,) = subjects(Honest(), [scheme])
     for level in ("precision", "behaviour", "invariant"):
@@ -211,7 +211,7 @@ def test_a_right_implementation_passes_although_the_truth_is_rounded_too() -> No
 
 
 @pytest.mark.parametrize(("dtype", "more"), [("float64", 0.5), ("float32", 0.0)])
-def test_the_truth_may_be_off_by_half_a_unit_in_float64_alone(dtype: str, more: float) -> None:
+def test_the_truth_may_be_off_by_half_a_unit_in_float64_only(dtype: str, more: float) -> None:
     arguments = GAUSSIAN.of_heads(2) | {"q_len": 1, "k_len": 50}
     case = subjects(Honest(), [gaussian_scheme()])[0].case(arguments, dtype)
     own = 3 * UNIT_ROUNDOFF[dtype] * np.abs(case.truth)

@@ -16,7 +16,7 @@ def rope(**changed: Any) -> KnownScheme:
 
 
 @pytest.mark.parametrize("scheme", schemes()[::7], ids=lambda each: each.id)
-def test_what_is_shipped_is_whole(scheme: KnownScheme) -> None:
+def test_shipped_schemes_are_complete(scheme: KnownScheme) -> None:
     require_complete(scheme)
 
 
@@ -42,16 +42,14 @@ def renamed(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_half_made_is_told_with_the_first_thing_that_it_lacks(
-    scheme: KnownScheme, said: str
-) -> None:
+def test_the_first_part_that_a_scheme_lacks_is_reported(scheme: KnownScheme, said: str) -> None:
     with pytest.raises(UserError) as raised:
         require_complete(scheme)
     assert said in raised.value.cause
     assert raised.value.hint
 
 
-def test_a_call_without_a_reference_is_told() -> None:
+def test_a_call_without_a_reference_is_reported() -> None:
     scheme = rope()
     assert reference_of(scheme, scheme.calls["rope"]).__name__ == "rope"
     with pytest.raises(UserError, match="rope"):

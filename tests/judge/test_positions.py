@@ -1,4 +1,4 @@
-"""Positions of sweeps, and rows of tables that are looked at."""
+"""Positions of sweeps, and the rows chosen from tables."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_sweeps_reach_around_every_power_of_two(largest: int) -> None:
         assert {each for each in near if each <= largest} <= set(found)
 
 
-def test_between_powers_of_two_lies_one_that_is_odd() -> None:
+def test_an_odd_position_lies_between_powers_of_two() -> None:
     found = positions_up_to(2**20)
     for exponent in range(3, 20):
         low, high = 2**exponent, 2 ** (exponent + 1)
@@ -32,13 +32,13 @@ def test_a_sweep_has_no_more_positions_than_it_needs() -> None:
     assert len(positions_up_to(2**53)) < 4 * 54
 
 
-def test_a_short_table_is_looked_at_whole() -> None:
+def test_every_row_of_a_short_table_is_chosen() -> None:
     for count in (0, 1, 47, 48):
         assert rows_to_show(count).tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("count", [49, 1000, 10**6])
-def test_of_a_long_table_the_first_rows_and_the_last_are_looked_at(count: int) -> None:
+def test_the_first_rows_and_the_last_of_a_long_table_are_chosen(count: int) -> None:
     found = rows_to_show(count)
     assert found[:24].tolist() == list(range(24))
     assert found[-1] == count - 1

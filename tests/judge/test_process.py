@@ -1,4 +1,4 @@
-"""What an implementation does to the process that it shares with its caller."""
+"""Changes that an implementation makes to the process that it shares with its caller."""
 
 import locale
 import random
@@ -63,7 +63,7 @@ def verdicts(action: Callable[[], object]) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_left_changed_is_named(what: str) -> None:
+def test_a_change_that_remains_is_named(what: str) -> None:
     before = np.geterr(), np.get_printoptions(), locale.setlocale(locale.LC_ALL)
     try:
         verdict, text = verdicts(WRONG[what])["process-untouched"]
@@ -76,12 +76,12 @@ def test_what_is_left_changed_is_named(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", RIGHT)
-def test_what_is_put_back_is_in_order(what: str) -> None:
+def test_a_change_that_is_undone_passes(what: str) -> None:
     assert {verdict for verdict, _ in verdicts(RIGHT[what]).values()} == {"passed"}
 
 
 @pytest.mark.torch
-def test_modules_of_torch_may_be_made_but_nothing_be_seeded() -> None:
+def test_modules_of_torch_may_be_made_but_torch_not_seeded() -> None:
     import torch
 
     assert verdicts(lambda: torch.nn.Linear(2, 2))["process-untouched"][0] == "passed"
@@ -95,8 +95,8 @@ def test_modules_of_torch_may_be_made_but_nothing_be_seeded() -> None:
         assert "PyTorch" in text
 
 
-def test_what_only_the_first_call_of_a_process_changes_is_an_import() -> None:
-    """A worker that was started again has its first call in any check."""
+def test_a_change_by_the_first_call_only_counts_as_an_import() -> None:
+    """In a worker that was restarted, any check may make the first call."""
     waiting = [lambda: warnings.simplefilter("ignore")]
     before = list(warnings.filters)
     assert find_changes_by(lambda: waiting and waiting.pop()()) == []
@@ -104,7 +104,7 @@ def test_what_only_the_first_call_of_a_process_changes_is_an_import() -> None:
 
 
 class FakeTorch:
-    """As much of PyTorch as is looked at: drawing moves on its state, and a seed sets it."""
+    """The part of PyTorch that is inspected: drawing advances its state, and a seed sets it."""
 
     float32, float64 = "float32", "float64"
 
@@ -142,7 +142,7 @@ class FakeTorch:
         (lambda torch: torch.set_default_dtype("float64"), ["PyTorch's default dtype"]),
     ],
 )
-def test_what_is_done_to_torch_is_told_and_undone(
+def test_changes_to_torch_are_reported_and_undone(
     action: Callable[[FakeTorch], object], changed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = FakeTorch()

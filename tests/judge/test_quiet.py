@@ -1,4 +1,4 @@
-"""Results near the largest number: the kit warns of nothing of its own, and hides no warning."""
+"""Results near the largest number: the kit itself causes no warning, and hides none."""
 
 import warnings
 
@@ -21,7 +21,7 @@ class Adapter:
 """
 
 
-def test_only_what_is_asked_warns() -> None:
+def test_only_the_implementation_warns() -> None:
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
         with without_warnings():
@@ -42,7 +42,7 @@ def test_only_what_is_asked_warns() -> None:
         ("np.float64(1e308) * np.array([10.0])", "x", True),
     ],
 )
-def test_a_run_shows_the_warnings_of_the_adapter_alone(
+def test_a_run_shows_the_warnings_of_the_adapter_only(
     pytester: pytest.Pytester, first: str, result: str, warned: bool
 ) -> None:
     (pytester.path / "mine.py").write_text(ADAPTER.format(first=first, result=result))

@@ -1,4 +1,4 @@
-"""What claims cover, and what is made of a result before it is judged."""
+"""Cases that claims cover, and changes to a result before it is judged."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from posenc_lab.judging import failed, judge, schemes
 
 
 class Turning:
-    """Answers with a given text."""
+    """RoPE that returns or raises ``result``."""
 
     result: Any = np.zeros((2, 4))
 
@@ -87,7 +87,7 @@ def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
 
 
 @pytest.mark.parametrize(("more", "asked"), [(0, True), (1, False)])
-def test_a_call_may_take_half_a_gibibyte_where_nothing_else_is_said(more: int, asked: bool) -> None:
+def test_a_call_may_take_half_a_gibibyte_by_default(more: int, asked: bool) -> None:
     class Bias:
         @claims("causal", dtype="float32")
         def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Array:
@@ -112,7 +112,7 @@ def test_a_call_may_take_half_a_gibibyte_where_nothing_else_is_said(more: int, a
         (set(), "cannot be made an array"),
     ],
 )
-def test_results_of_another_form_are_told(result: Any, said: str) -> None:
+def test_results_of_another_form_are_reported(result: Any, said: str) -> None:
     it = subject(result)
     with pytest.raises(Misbehaviour) as raised:
         it.run(case(it))
@@ -120,7 +120,7 @@ def test_results_of_another_form_are_told(result: Any, said: str) -> None:
     assert type(raised.value) is Misbehaviour
 
 
-def test_a_result_of_the_right_form_is_given_back_as_it_is() -> None:
+def test_a_result_of_the_right_form_is_returned_unchanged() -> None:
     it = subject()
     assert it.run(case(it)) is Turning.result
 
@@ -129,7 +129,7 @@ def test_a_result_of_the_right_form_is_given_back_as_it_is() -> None:
     ("raised", "kind"),
     [(ValueError("no"), Refusal), (SystemExit(0), Escape), (NotImplementedError(), Refusal)],
 )
-def test_what_raises_is_a_refusal_or_an_escape(raised: BaseException, kind: type) -> None:
+def test_an_exception_is_a_refusal_or_an_escape(raised: BaseException, kind: type) -> None:
     it = subject(raised)
     with pytest.raises(Misbehaviour) as found:
         it.run(case(it))
@@ -170,7 +170,7 @@ def test_large_calls_are_not_remembered() -> None:
         ((1, 2, 4, 5), (3, 4, 5), (2, 4, 5)),
     ],
 )
-def test_what_repeats_is_spread_and_what_does_not_fit_is_left(
+def test_repeating_axes_are_broadcast_and_other_shapes_kept(
     shape: tuple[int, ...], wanted: tuple[int, ...], found: tuple[int, ...]
 ) -> None:
     result = np.arange(float(np.prod(shape))).reshape(shape)
@@ -179,7 +179,7 @@ def test_what_repeats_is_spread_and_what_does_not_fit_is_left(
     assert set(spreaded.reshape(-1)) == set(result.reshape(-1))
 
 
-def test_a_result_that_is_held_can_be_written_unless_it_is_fixed() -> None:
+def test_a_held_result_can_be_written_unless_it_is_read_only() -> None:
     array = np.ones(3)
     held = Held(array)
     assert held.write(0)
@@ -190,7 +190,7 @@ def test_a_result_that_is_held_can_be_written_unless_it_is_fixed() -> None:
     assert not array.any()
 
 
-def test_a_result_that_repeats_is_written_where_it_is() -> None:
+def test_a_broadcast_result_is_written_in_place() -> None:
     array = np.array([[1.0, 2.0]])
     held = Spread(Held(array), (3, 2))
     assert held.result.shape == held.now().shape == (3, 2)
@@ -200,7 +200,7 @@ def test_a_result_that_repeats_is_written_where_it_is() -> None:
     assert array.tolist() == [[1, 2]]
 
 
-def test_what_was_found_out_is_found_once_for_each_question() -> None:
+def test_a_finding_is_made_once_for_each_subject_and_argument() -> None:
     found = []
 
     @once_per_subject
@@ -230,7 +230,7 @@ def test_options_of_a_call_that_are_left_open_are_passed() -> None:
 
 
 class Even:
-    """MusicGen's table as its authors' code has it, which refuses odd channels."""
+    """MusicGen's table as in its authors' code, which refuses odd channels."""
 
     @claims("musicgen", odd_dim="refuse")
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: Any) -> Array:
@@ -240,7 +240,7 @@ class Even:
 
 
 class Cut:
-    """Claims another meaning of odd channels than the combination has."""
+    """A table that claims another meaning of odd channels than its combination has."""
 
     @claims("musicgen", odd_dim="cut")
     def sinusoidal(self, positions: Array, dim: int, **rest: Any) -> Array:

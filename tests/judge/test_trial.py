@@ -1,4 +1,4 @@
-"""What an invariant works with: drawn numbers, answers, and demands that raise when they fail."""
+"""Tools of an invariant: drawn numbers, answers, and assertions."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def answer(values: Any = (0.0, 0.0), bound: Any = (1.0, 1.0)) -> Answer:
     return Answer(case, shown, shown, np.asarray(bound, np.float64))
 
 
-def test_what_vanishes_within_its_bound_is_right() -> None:
+def test_an_answer_that_vanishes_within_its_bound_passes() -> None:
     it = trial()
     it.assert_zero(answer([1.0, -2.0], [1.0, 2.0]), "x")
     assert it.worst == 1
@@ -50,7 +50,7 @@ def test_what_vanishes_within_its_bound_is_right() -> None:
         ([np.nan, 0.0], [1.0, 1.0], np.inf),
     ],
 )
-def test_what_does_not_is_a_failure(values: Any, bound: Any, worst: float) -> None:
+def test_an_answer_that_does_not_vanish_fails(values: Any, bound: Any, worst: float) -> None:
     it, given = trial(), answer(values, bound)
     with pytest.raises(Failure) as raised:
         it.assert_zero(given, "it should vanish")
@@ -61,7 +61,7 @@ def test_what_does_not_is_a_failure(values: Any, bound: Any, worst: float) -> No
     assert ("nothing" in raised.value.message) == (min(bound) == 0)
 
 
-def test_what_is_true_anywhere_is_a_failure() -> None:
+def test_a_condition_that_is_true_anywhere_fails() -> None:
     trial().assert_none(answer(), [False, False], "x")
     with pytest.raises(Failure, match=r"index \(1,\)"):
         trial().assert_none(answer(), [False, True], "x")

@@ -1,4 +1,4 @@
-"""What is remembered of true results: nobody can spoil it, and it takes no more than its room."""
+"""The cache of true results: read-only, and limited in size."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -13,7 +13,7 @@ Counted = Callable[[], tuple[Array, ...]]
 
 
 class Finder:
-    """Counts how often each thing is found."""
+    """Computes results, and records their keys."""
 
     def __init__(self, values: int = 1) -> None:
         self.values, self.found = values, list[Hashable]()
@@ -30,22 +30,22 @@ class Finder:
             truths.of(key, self(key))
 
 
-def test_no_one_writes_into_what_is_kept() -> None:
+def test_cached_results_are_read_only() -> None:
     mine, truths = np.zeros(3), Truths()
     for _ in range(2):
         (kept,) = truths.of("key", lambda: (mine,))
         with pytest.raises(ValueError, match="read-only"):
             kept[0] = 1
-    mine[0] = 1  # what it was made of stays its owner's
+    mine[0] = 1  # the original stays writable
 
 
-def test_what_is_kept_is_found_once() -> None:
+def test_a_cached_result_is_computed_once() -> None:
     find, truths = Finder(), Truths()
     find.ask(truths, "a", "b", "a", "b")
     assert find.found == ["a", "b"]
 
 
-def test_what_was_not_needed_for_longest_goes_first() -> None:
+def test_the_least_recently_used_result_goes_first() -> None:
     find, truths = Finder(values=10), Truths(room=240)
     find.ask(truths, "a", "b", "c", "a")  # as many as there is room for, to the byte
     assert find.found == ["a", "b", "c"]
@@ -55,7 +55,7 @@ def test_what_was_not_needed_for_longest_goes_first() -> None:
     assert find.found == ["a", "b", "c", "d", "b"]
 
 
-def test_what_is_very_large_is_not_kept() -> None:
+def test_a_very_large_result_is_not_cached() -> None:
     small, truths = Finder(values=LARGEST_ENTRY // 8), Truths()
     small.ask(truths, "a", "a")
     assert small.found == ["a"]
@@ -64,7 +64,7 @@ def test_what_is_very_large_is_not_kept() -> None:
     assert large.found == ["b", "b"]
 
 
-def test_nothing_is_kept_of_what_raises() -> None:
+def test_a_failure_is_not_cached() -> None:
     truths = Truths()
 
     def fail() -> tuple[Array, ...]:
@@ -75,7 +75,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
     assert truths.of("key", lambda: ()) == ()
 
 
-def test_keys_are_alike_for_equal_arguments_alone() -> None:
+def test_keys_are_alike_for_equal_arguments_only() -> None:
     values = np.arange(4.0)
     assert cache_key({"a": 1, "b": values}) == cache_key({"b": values.copy(), "a": 1})
     others: tuple[dict[str, Any], ...] = (

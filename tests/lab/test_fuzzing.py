@@ -1,4 +1,4 @@
-"""The fuzzer: what it finds, what it does not, and a little of it on every reader."""
+"""The fuzzer: its findings, and a few inputs for every reader."""
 
 import contextlib
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.building import CHECKOUT
 pytestmark = pytest.mark.remembered(shipped=True, also=("tests/found", "tests/planted.py"))
 
 FEW = {"identify": 30, "own scheme": 6}
-"""Inputs of readers that take long."""
+"""Numbers of inputs for slow readers."""
 FOUND = sorted((CHECKOUT / "tests" / "found").glob("*/*"))
 
 
@@ -29,14 +29,14 @@ FOUND = sorted((CHECKOUT / "tests" / "found").glob("*/*"))
         ("dies", "ended its process with -9"),
     ],
 )
-def test_what_hurts_is_found(planted: str, what: str) -> None:
+def test_harm_is_found(planted: str, what: str) -> None:
     tally = trials(planted, 0, 0, 3, 60, each=0.5, worker="tests.planted")
     assert tally.tried == 3
     assert {found.what for found in tally.findings} == {what}
 
 
 @pytest.mark.slow
-def test_what_is_read_or_refused_is_not_found() -> None:
+def test_reading_and_refusing_are_no_findings() -> None:
     for planted in ("right", "refuses", "raises behind the door"):
         tally = trials(planted, 0, 0, 3, 60, worker="tests.planted")
         assert (tally.tried, tally.findings) == (3, [])
@@ -45,7 +45,7 @@ def test_what_is_read_or_refused_is_not_found() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-def test_inputs_are_the_same_each_time_and_differ(name: str) -> None:
+def test_inputs_are_reproducible_and_differ(name: str) -> None:
     made = [content_of(name, 1, number) for number in range(12)]
     assert made == [content_of(name, 1, number) for number in range(12)]
     assert len(set(made)) > 6
@@ -62,10 +62,10 @@ def test_no_reader_is_hurt_by_some_inputs(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-def test_what_is_not_changed_is_read(
+def test_unchanged_inputs_are_read(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A fuzzer whose inputs are all refused at once finds nothing."""
+    """A fuzzer whose inputs are all refused right away finds nothing."""
     for name_of in ("mutated", "mutated_document", "mutated_call"):
         monkeypatch.setattr(f"posenc_lab.fuzzing.kinds.{name_of}", lambda _, given, *__: given)
     kind = KINDS[name]
@@ -80,7 +80,7 @@ def test_what_is_not_changed_is_read(
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_what_was_found_once_is_read_or_refused(path: Path, tmp_path: Path) -> None:
+def test_earlier_findings_are_read_or_refused(path: Path, tmp_path: Path) -> None:
     kind = KINDS[path.parent.name]
     given = tmp_path / kind.name
     given.write_bytes(path.read_bytes())

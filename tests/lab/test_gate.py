@@ -1,4 +1,4 @@
-"""The gate that mutates the kit tells a mutant that a test finds from one that none does."""
+"""The mutation gate tells mutants that a test finds and survivors apart."""
 
 import ast
 from pathlib import Path
@@ -24,9 +24,9 @@ def test_first_in_a_process_of_its_own():
     assert said.strip() == "0"
 """
 FOUND = "{0, largest} → {-1, largest}"
-"""Only the process of its own sees it."""
+"""A mutant that only the test with a process of its own finds."""
 NOT_FOUND = "24 → 25"
-"""The test asks for no rows to show."""
+"""A mutant of rows_to_show, which the tests do not call."""
 
 
 def mutant(change: str) -> Subject:
@@ -40,7 +40,7 @@ def mutant(change: str) -> Subject:
 
 @pytest.fixture
 def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of the only tests."""
+    """Return the file of the only tests."""
     path = tmp_path / "test_it.py"
     path.write_text(TEST, encoding="utf-8")
     monkeypatch.setattr(gate, "tests_for", lambda module: [str(path)])
@@ -48,7 +48,7 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_a_survivor_is_told_from_a_mutant_that_is_found(tests: Path) -> None:
+def test_a_survivor_is_told_apart_from_a_mutant_that_is_found(tests: Path) -> None:
     found, survivor = gate.fates_of([mutant(FOUND), mutant(NOT_FOUND)], 1)
     assert found.by.endswith("::test_first_in_a_process_of_its_own")
     assert survivor.survived
@@ -56,7 +56,7 @@ def test_a_survivor_is_told_from_a_mutant_that_is_found(tests: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tests_that_fail_by_themselves_find_nothing(tests: Path) -> None:
+def test_tests_that_fail_without_a_mutant_are_refused(tests: Path) -> None:
     tests.write_text("def test_it():\n    assert False\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="fails without any change"):
         list(gate.fates_of([mutant(FOUND)], 1))
@@ -95,7 +95,7 @@ def test_a_sample_is_drawn_from_its_seed() -> None:
     assert len(one) == len(set(one)) == 20
 
 
-def test_every_module_has_tests_that_are_there() -> None:
+def test_every_module_has_tests_that_exist() -> None:
     for module in gate.modules():
         tests = gate.tests_for(module)
         assert tests

@@ -1,4 +1,4 @@
-"""The bench of odd files and programs: what it rates good, poor and bad, and a part of it."""
+"""The bench of odd files and programs: its ratings, and a sample of its cases."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from posenc_lab.hostile.programs import Program, descriptions, programs
 pytestmark = pytest.mark.remembered(shipped=True)
 
 FEW = 4
-"""Files of each kind that are read here; a night reads all of them."""
+"""Number of files of each kind that are read here; nightly runs read all."""
 ODD = File("array", "odd", b"", "shape", "a.npy")
 RIGHT = replace(ODD, says=None)
 REFUSED = Said(2, "", "posenc: /x/a.npy: shape: it is odd\nhint: save it again\n")
@@ -38,7 +38,7 @@ REFUSED = Said(2, "", "posenc: /x/a.npy: shape: it is odd\nhint: save it again\n
         (RIGHT, REFUSED, Rating.BAD),
     ],
 )
-def test_what_came_of_a_file_is_rated(case: File, said: Said, rating: Rating) -> None:
+def test_the_outcome_of_a_file_is_rated(case: File, said: Said, rating: Rating) -> None:
     assert rate_file(case, said).rating is rating
 
 
@@ -49,7 +49,7 @@ def some(kind: str) -> list[File]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
-def test_some_files_of_each_kind_come_out_well(kind: str) -> None:
+def test_some_files_of_each_kind_are_rated_good(kind: str) -> None:
     came = {each.name: of_file(each) for each in some(kind)}
     assert not {name: each.why for name, each in came.items() if each.rating is not Rating.GOOD}
 
@@ -72,13 +72,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         ("answer([1.0] * 8)", None, Rating.BAD),
     ],
 )
-def test_what_came_of_a_program_is_rated(
+def test_the_outcome_of_a_program_is_rated(
     stage: Stage, code: str, says: str | None, rating: Rating
 ) -> None:
     assert stage.of_program(Program("planted", "planted", code, says)).rating is rating
 
 
-def test_what_a_stage_has_left_is_counted(tmp_path: Path) -> None:
+def test_processes_left_by_a_stage_are_counted(tmp_path: Path) -> None:
     other = Stage(tmp_path, PROGRAM)
     code = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nanswer(right())"
     assert other.of_program(Program("planted", "planted", code, None)).rating is Rating.GOOD
@@ -86,12 +86,12 @@ def test_what_a_stage_has_left_is_counted(tmp_path: Path) -> None:
     assert other.end() == 0
 
 
-def test_a_claim_of_too_many_values_is_refused_of_a_program_too(stage: Stage) -> None:
+def test_a_program_that_claims_too_many_values_is_refused(stage: Stage) -> None:
     (case,) = (each for each in descriptions() if each.name == "heads-of-50000")
     assert stage.of_description(case).rating is Rating.GOOD
 
 
-def test_no_case_stands_twice_and_there_are_enough() -> None:
+def test_cases_are_unique_and_there_are_enough() -> None:
     known = [(each.kind, each.name) for each in files()]
     done = [(each.kind, each.name) for each in (*programs(), *descriptions())]
     for cases, least in ((known, 400), (done, 250)):

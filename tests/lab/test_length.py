@@ -29,7 +29,7 @@ def test_every_scheme_has_every_task_and_seed(data: dict[str, Any]) -> None:
     assert found == Counter(product(tasks, schemes, data["seeds"]))
 
 
-def test_rescaled_schemes_are_no_models_of_their_own(data: dict[str, Any]) -> None:
+def test_rescaled_schemes_have_the_trained_model_of_rope(data: dict[str, Any]) -> None:
     for each in data["results"]:
         trained = "rope" if each["scheme"] in RESCALED else each["scheme"]
         assert each["trained"] == trained, each["scheme"]
@@ -60,7 +60,7 @@ def test_parts_follow_from_places(data: dict[str, Any], score: str) -> None:
             assert math.isclose(each[part][score], mean, rel_tol=1e-4, abs_tol=1e-6), each["scheme"]
 
 
-def test_what_comes_later_changes_nothing_but_for_dynamic_scaling(data: dict[str, Any]) -> None:
+def test_later_tokens_change_nothing_except_with_dynamic_scaling(data: dict[str, Any]) -> None:
     moved = {
         each["scheme"]
         for each in data["results"]

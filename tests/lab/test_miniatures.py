@@ -19,7 +19,7 @@ assert right.__path__, wrong.__path__  # importing them fills the lists
 
 
 def told(verdicts: Sequence[Verdict]) -> str:
-    """Verdicts with what the kit says about them."""
+    """Return verdicts as text, with the kit's words about them."""
     return "\n\n".join(f"{each.id} {each.verdict}:\n{each.text}" for each in verdicts)
 
 
@@ -35,7 +35,7 @@ def assert_right(adapter: object) -> None:
 
 
 MODULES = sorted({each.__module__ for each in (*RIGHT, *STEPS, *WRONG)})
-"""One for the miniatures of a scheme, right ones and wrong ones each."""
+"""The modules of miniatures, one for the right ones and one for the wrong ones of each scheme."""
 
 
 def scheme_of(module: str) -> str:
@@ -43,13 +43,13 @@ def scheme_of(module: str) -> str:
 
 
 def made_in(module: str, miniatures: Iterable[Any]) -> list[Any]:
-    """A share of the miniatures of a module, all of them if their scheme has changed."""
+    """Return a share of a module's miniatures, or all if their scheme has changed."""
     own = [each for each in miniatures if each.__module__ == module]
     return drawn(own, name_of, scheme_of(module))
 
 
 def hold_all(miniatures: Iterable[Any], hold: Callable[[Any], None]) -> None:
-    """Hold each miniature to what it must show; then tell of all that did not."""
+    """Check each miniature by ``hold``, then report all that fail."""
     broken = []
     for each in miniatures:
         try:
@@ -67,8 +67,8 @@ def test_right_passes(module: str) -> None:
 
 @pytest.mark.always
 @pytest.mark.parametrize("module", MODULES, ids=scheme_of)
-def test_what_the_wrong_ones_change_is_right(module: str) -> None:
-    """So that each is wrong in the step that it changes and in nothing else."""
+def test_the_steps_that_wrong_ones_change_are_right(module: str) -> None:
+    """Thus each wrong one is wrong only in the step that it changes."""
     hold_all(made_in(module, STEPS), lambda steps: once_right(whole(steps), steps))
 
 
@@ -129,7 +129,7 @@ def test_every_deviation_of_the_spec_has_a_wrong_miniature() -> None:
     assert known == named
 
 
-def test_miniatures_have_names_of_their_own() -> None:
+def test_miniatures_have_unique_names() -> None:
     for miniatures in (RIGHT, WRONG):
         names = [name_of(each) for each in miniatures]
         assert len(set(names)) == len(names)

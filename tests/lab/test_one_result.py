@@ -1,4 +1,4 @@
-"""``check`` on results of a user's kind: wrong ones are named, and no right one is refused."""
+"""``check`` on results like a user's: wrong ones are named, and no right one is refused."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.one_result import of_scheme, scheme_ids
 
 CHOSEN = [each for each in schemes() if each.id in ("alibi", "rope", "sinusoidal", "t5-bias")]
-"""Some of those that the laboratory measures, as these take their time."""
+"""Some of the schemes that the laboratory measures, since these take long."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The ways of checking with which the kit is compared accept what is exact."""
+"""Practices with which the kit is compared: they accept exact results."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the site shows of the benchmarks was measured with the miniatures that there are now."""
+"""Recorded results of the benchmarks were measured with the current miniatures."""
 
 import ast
 import json
@@ -26,7 +26,7 @@ from tests.running import files_that_run
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
 ROWS = "right miniatures"
-"""The rows of what ``calibrate`` records."""
+"""Key of the rows that ``calibrate`` records."""
 SUMS = ("all", "classes", "right", "schemes")
 
 
@@ -57,7 +57,7 @@ def test_the_sums_of_the_matrix_are_those_of_its_schemes() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(results.DATA.iterdir()), ids=lambda path: path.stem)
-def test_a_record_is_written_as_it_is_read_with_a_line_for_a_scheme(
+def test_a_record_is_written_as_it_is_read_with_a_line_for_each_scheme(
     path: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / path.name
@@ -66,7 +66,7 @@ def test_a_record_is_written_as_it_is_read_with_a_line_for_a_scheme(
     assert again.read_text("utf-8") == path.read_text("utf-8"), "write it with results.keep"
 
 
-def test_what_is_measured_takes_the_place_of_what_was() -> None:
+def test_new_results_replace_old_ones() -> None:
     row = {"scheme": "rope", "worst": 1}
     rows = by_row("rows")(
         {"rows": [row, {"scheme": "alibi"}]}, {"rows": [row | {"worst": 2}]}, "rope"
@@ -81,8 +81,8 @@ def test_what_is_measured_takes_the_place_of_what_was() -> None:
 
 
 @pytest.mark.parametrize("name", ["calibrate", "matrix", "sensitivity", "today"])
-def test_what_is_recorded_of_a_scheme_is_of_its_files_as_they_are(name: str) -> None:
-    """What has no digest was measured before there were any, and ``records --check`` lists it."""
+def test_records_of_a_scheme_match_its_current_files(name: str) -> None:
+    """Results without a digest predate digests, and ``records --check`` lists them."""
     data = recorded(name)
     found = [id for id in stale(data, load_all()) if data["inputs"].get(id, {}).get("own")]
     assert not found, f"run make records SCHEME='{' '.join(found)}'"
@@ -114,7 +114,7 @@ def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
         ("posenc_lab.miniatures.wrong.bias.alibi", False, set()),
     ],
 )
-def test_what_a_record_hangs_on(
+def test_dependencies_of_a_record(
     module: str, own: bool, hanging: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert module in files()
@@ -133,7 +133,7 @@ def test_what_a_record_hangs_on(
     assert all((after[name]["own"] != before[name]["own"]) is own for name in LEFT_OUT)
 
 
-def test_nothing_runs_that_a_record_does_not_hang_on() -> None:
+def test_a_record_depends_on_all_code_that_runs() -> None:
     schemes = load_all()
     rope = next(scheme for scheme in schemes if scheme.id == "rope")
     wrong_one = next(each for each in WRONG if each.call == "rope")
@@ -146,7 +146,7 @@ def test_nothing_runs_that_a_record_does_not_hang_on() -> None:
 @pytest.mark.parametrize(
     "change", ["x = 1  # why", '"""Said."""\nx = 1', 'x = 1\n"""Of x."""', "x  =  1"]
 )
-def test_words_change_no_digest(change: str) -> None:
+def test_prose_changes_no_digest(change: str) -> None:
     def told(text: str) -> list[str]:
         return list(shape(ast.parse(text)))
 
@@ -166,9 +166,7 @@ def test_layout_changes_no_digest_of_a_scheme_file(tmp_path: Path) -> None:
     assert told("goldens: [{values: [1.0], id: b}]\n") != before
 
 
-def test_the_check_lists_what_is_out_of_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_check_lists_outdated_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "DATA", tmp_path)
     schemes = load_all()[:3]
     now = {scheme.id: inputs("matrix", scheme) for scheme in schemes}
@@ -184,14 +182,12 @@ def test_the_check_lists_what_is_out_of_date(
 
 
 @pytest.mark.parametrize("name", ["calibrate", "length", "matrix", "sensitivity", "today"])
-def test_results_name_the_versions_that_gave_them(name: str) -> None:
+def test_results_name_the_versions_that_made_them(name: str) -> None:
     assert {"python", "numpy", "posenc"} <= set(recorded(name)["versions"])
 
 
-def test_one_scheme_after_the_other_is_brought_up_to_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was measured before stays, and so does what is known of the files that it came from."""
+def test_schemes_are_updated_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier results stay, and so do the digests of their inputs."""
     schemes = load_all()[:3]
 
     def one(name: str, scheme: str | None) -> dict[str, Any]:
@@ -208,7 +204,7 @@ def test_one_scheme_after_the_other_is_brought_up_to_date(
 
 
 @pytest.mark.parametrize("name", ["matrix", "today", "sensitivity", "calibrate"])
-def test_bringing_a_scheme_up_to_date_forgets_no_other(
+def test_updating_a_scheme_keeps_the_others(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schemes, before = load_all(), recorded(name)

@@ -1,4 +1,4 @@
-"""The same run again, in any order and in any process, says the same."""
+"""Repeated runs, in any order and in any process, give the same results."""
 
 from itertools import islice
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_wrong_adapter_is_judged_the_same_in_every_way(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_what_answers_otherwise_is_noticed(tmp_path: Path) -> None:
+def test_a_different_answer_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "restless.py").write_text(RESTLESS, encoding="utf-8")
     chosen = [Way(n, environment={"TIMES": n}) for n in ("1", "2")]
     ((_, lines),) = repeated("restless.py", ["alibi.yaml::smoke"], chosen, tmp_path)
@@ -40,7 +40,7 @@ def test_what_answers_otherwise_is_noticed(tmp_path: Path) -> None:
     assert "exit status 0, then 1" in lines
 
 
-def test_the_order_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_depends_on_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     orders = []
     for seed in ("", "1", "1", "2"):
         monkeypatch.setenv(ORDER, seed)

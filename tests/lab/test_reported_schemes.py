@@ -1,6 +1,6 @@
-"""Implementations of a scheme with the mistakes of public reports, judged by the scheme, and named.
+"""Implementations with the mistakes of public reports, judged by their scheme, and named.
 
-Beside each wrong one stands the right one that it is made from.
+Each wrong one derives from a right one.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 
 class Grows:
-    """A base that grows with the text; halves, in float32."""
+    """Dynamic NTK, whose base grows with the text, in halves and in float32."""
 
     @claims("half", dtype="float32", max_position=2**20)
     def dynamic_ntk(self, x: Array, positions: Array, **given: Any) -> Array:
@@ -65,7 +65,7 @@ class AlwaysLarge(Grows):
 
 
 class PositionsToo(Grows):
-    """The factor is taken for that of positions as well."""
+    """Positions doubled as well."""
 
     def placed(self, positions: Array, **given: Any) -> Array:
         return positions * 2.0
@@ -77,7 +77,7 @@ class TwiceTheFactor(Grows):
 
 
 class Resampled:
-    """A table for patches, taken to another grid."""
+    """A table of patches, resampled to another grid."""
 
     @claims("siglip", "timm", dtype="float32")
     def learned_grid(self, table: Array, height: int, width: int, **given: Any) -> Array:
@@ -85,7 +85,7 @@ class Resampled:
 
 
 class ByLines(Resampled):
-    """In lines from corner to corner, or from middle to middle of a patch."""
+    """Linear resampling, between the corners or between the middles of patches."""
 
     corners: ClassVar[bool] = True
     filters: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class ByMiddles(ByLines):
 
 
 class ByFilteredMiddles(ByMiddles):
-    """With the filter that a smaller grid asks for."""
+    """With the filter for a smaller grid."""
 
     filters = True
 
@@ -169,7 +169,7 @@ class NoSlopes(Slopes):
 
 
 class OfARank(Slopes):
-    """As each of two ranks computes them for its own heads."""
+    """Slopes as each of two ranks computes them for its own heads."""
 
     def slopes(self, heads: int) -> Array:
         return np.resize(super().slopes(-(-heads // 2)), heads)
@@ -195,7 +195,7 @@ class Cold(Warm):
 
 
 class WarmTwice(Warm):
-    """The factor of logits that are long already."""
+    """Queries scaled twice."""
 
     def grown(self, factor: Array) -> Array:
         return factor * factor
@@ -203,13 +203,13 @@ class WarmTwice(Warm):
 
 @dataclass(frozen=True)
 class Reported:
-    """A wrong implementation, the right one beside it, and what must be said."""
+    """A wrong implementation, the right one that it derives from, and the expected words."""
 
     made: type
     right: type
     scheme: str
     said: str | None
-    """A name, or a part of the words; None if it is rejected without any."""
+    """Name of a mistake, or part of a description; None if it is rejected without either."""
 
 
 REPORTED: Mapping[str, Reported] = {
@@ -252,7 +252,7 @@ def test_most_are_named() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("made", dict.fromkeys(each.right for each in REPORTED.values()))
-def test_the_right_ones_beside_them_pass(made: type) -> None:
+def test_the_right_ones_behind_them_pass(made: type) -> None:
     scheme = next(each.scheme for each in REPORTED.values() if each.right is made)
     found = verdicts(made, scheme)
     assert found

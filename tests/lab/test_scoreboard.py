@@ -1,4 +1,4 @@
-"""The scoreboard shows what was measured, and refuses what is no whole report of this spec."""
+"""The scoreboard shows stored reports, and refuses incomplete ones and those of another spec."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ from tests.building import CHECKOUT
 from tests.shares import without_use
 
 BOARD = (".ci", ".github", "LICENSE", "Makefile", "action.yml", "docs", "lab/scoreboard")
-"""What it reads beside the kit."""
+"""Files and folders that it reads in addition to the kit."""
 pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
 
 Change = Callable[[dict[str, Any]], object]
@@ -88,7 +88,7 @@ def shown(*checks: dict[str, Any]) -> kept.Kept:
     return kept.Kept(LIBRARY, ADAPTER, content(*checks))
 
 
-def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
+def test_a_stored_report_is_read_back(tmp_path: Path) -> None:
     kept.write(content(check("rope.yaml::golden::a[float32]", "passed")), tmp_path / "r.json.gz")
     assert kept.read_kept(tmp_path / "r.json.gz")["library"] == "torch"
     before = (tmp_path / "r.json.gz").read_bytes()
@@ -96,7 +96,7 @@ def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
     assert (tmp_path / "r.json.gz").read_bytes() == before
 
 
-def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
+def test_no_path_of_a_machine_is_stored(tmp_path: Path) -> None:
     broken = check("rope.yaml::golden::a[float32]", "failed")
     broken["message"] = (
         f'File "{CHECKOUT}/conformance/posenc_conformance/implementations/board/a.py", line 3\n'
@@ -137,7 +137,7 @@ def test_a_bad_report_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize("part", [0, 1, 100, -1])
-def test_a_report_that_is_cut_off_is_refused(tmp_path: Path, part: int) -> None:
+def test_a_truncated_report_is_refused(tmp_path: Path, part: int) -> None:
     kept.write(content(), tmp_path / "r.json.gz")
     whole = (tmp_path / "r.json.gz").read_bytes()
     (tmp_path / "r.json.gz").write_bytes(whole[:part])
@@ -145,14 +145,14 @@ def test_a_report_that_is_cut_off_is_refused(tmp_path: Path, part: int) -> None:
         kept.read_kept(tmp_path / "r.json.gz")
 
 
-def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_invalid_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.json.gz").write_bytes(gzip.compress(b"[" * 10**5))
     with pytest.raises(UserError, match="cannot be read"):
         kept.read_kept(tmp_path / "r.json.gz")
 
 
 @pytest.mark.slow
-def test_what_unpacks_without_end_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_an_archive_bomb_and_a_pipe_are_refused(tmp_path: Path) -> None:
     bomb, pipe = tmp_path / "r.json.gz", tmp_path / "s.json.gz"
     bomb.write_bytes(gzip.compress(b" " * (LARGEST_DOCUMENT + 1)))
     os.mkfifo(pipe)
@@ -171,7 +171,7 @@ def test_what_unpacks_without_end_and_what_is_no_file_is_refused(tmp_path: Path)
         (lambda it: it["inputs"].update({"known failures": "0"}), "its known failures has changed"),
     ],
 )
-def test_what_changed_is_judged_again(
+def test_a_change_makes_a_report_out_of_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, reason: str
 ) -> None:
     monkeypatch.setattr(kept, "REPORTS", tmp_path)
@@ -185,9 +185,7 @@ def test_what_changed_is_judged_again(
 
 
 @pytest.mark.slow
-def test_a_scheme_that_asks_for_something_else_is_left_out_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_changed_scheme_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "REPORTS", tmp_path)
     rope = check("rope.yaml::golden::a[float32]", "passed")
     alibi = check("alibi.yaml::golden::a[float32]", "passed", scheme="alibi")
@@ -215,7 +213,7 @@ def release(version: str, *checks: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_the_report_of_another_release_is_kept_beside_the_present_one(
+def test_the_report_of_another_release_is_kept_next_to_the_present_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "REPORTS", tmp_path)
@@ -253,7 +251,7 @@ def test_an_earlier_release_is_pinned_by_its_name() -> None:
             of_release(LIBRARY, wrong)
 
 
-def test_prose_of_a_scheme_is_no_part_of_what_it_asks(tmp_path: Path) -> None:
+def test_prose_of_a_scheme_is_no_part_of_its_digest(tmp_path: Path) -> None:
     raw = {"id": "a", "title": "A", "goldens": [{"expect": 1, "kills": "b"}]}
 
     def asked(**more: Any) -> Any:
@@ -268,8 +266,8 @@ def test_prose_of_a_scheme_is_no_part_of_what_it_asks(tmp_path: Path) -> None:
     assert asked(goldens=[{"expect": 2, "kills": "b"}]) != asked()
 
 
-def test_what_another_call_is_asked_does_not_change_a_call() -> None:
-    told = {
+def test_a_change_to_another_call_does_not_change_a_call() -> None:
+    calls = {
         "a": {"combinations": {"x": {"conventions": {"layout": "half"}}}},
         "b": {"combinations": {"y": {"conventions": {"packing": "blocks"}}}},
     }
@@ -280,7 +278,7 @@ def test_what_another_call_is_asked_does_not_change_a_call() -> None:
     }
 
     def of(call: str, **more: Any) -> Any:
-        return kept._of_call(call, told[call], {**asked, **more})
+        return kept._of_call(call, calls[call], {**asked, **more})
 
     new = {"conventions": {"layout": {"default": "half"}, "packing": {"default": "by-group"}}}
     assert of("a", **new) == of("a")
@@ -311,7 +309,7 @@ def test_cells_count_what_ran_and_nothing_else() -> None:
     }
 
 
-def test_a_finding_explains_its_own_checks_alone() -> None:
+def test_a_finding_explains_only_its_own_checks() -> None:
     one = findings()[0]
     mine = type(one)(**{**vars(one), "adapters": ("torch",), "checks": ("rope.yaml::*[float32]",)})
     checks = [
@@ -349,7 +347,7 @@ def test_every_finding_is_shown_by_a_report_and_can_be_run() -> None:
         ("adapters: [nobody]", "there is no adapter nobody"),
     ],
 )
-def test_a_mistake_in_the_table_is_told(tmp_path: Path, change: str, reason: str) -> None:
+def test_a_mistake_in_the_table_is_reported(tmp_path: Path, change: str, reason: str) -> None:
     plain = {"title": "T", "language": "Python", "adapters": ["torch"], **yaml.safe_load(change)}
     path = tmp_path / "libraries.yaml"
     path.write_text(yaml.safe_dump({"libraries": {"torch": plain}}), encoding="utf-8")
@@ -357,7 +355,7 @@ def test_a_mistake_in_the_table_is_told(tmp_path: Path, change: str, reason: str
         table.libraries(path)
 
 
-def test_a_program_is_built_of_what_was_installed(
+def test_a_program_is_built_from_installed_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def install(library: table.Library, home: Path, pins: list[str]) -> None:
@@ -382,7 +380,7 @@ def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> Non
     assert {"onnxruntime.c", "onnxruntime-contrib.c"} <= {each.name for each in adapter.files}
 
 
-def test_without_a_gpu_it_is_said_once_what_is_needed(
+def test_a_missing_gpu_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -392,20 +390,22 @@ def test_without_a_gpu_it_is_said_once_what_is_needed(
 
 
 @pytest.mark.slow
-def test_what_needs_a_gpu_is_judged_when_it_is_asked_for_alone(
+def test_adapters_that_need_a_gpu_are_judged_only_with_the_option(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = {}
+    listed = {}
     for words in (["--check"], ["--check", "--gpu"]):
         monkeypatch.setattr(sys, "argv", ["scoreboard", *words])
         command()
-        told[len(words)] = {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()}
+        listed[len(words)] = {
+            line.partition(":")[0] for line in capsys.readouterr().out.splitlines()
+        }
     on_gpu = {each.name for row in table.libraries() if row.gpu for each in row.adapters}
-    assert told[2] == on_gpu
-    assert not told[1] & on_gpu
+    assert listed[2] == on_gpu
+    assert not listed[1] & on_gpu
 
 
-def test_a_name_that_is_not_on_the_board_is_told() -> None:
+def test_a_name_that_is_not_on_the_board_is_refused() -> None:
     with pytest.raises(UserError, match="nobody is not on the board"):
         table.select(["nobody"], table.libraries())
 
@@ -413,13 +413,13 @@ def test_a_name_that_is_not_on_the_board_is_told() -> None:
 def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) -> None:
     for library in table.libraries():
         for adapter in library.adapters:
-            told = judging.arguments(library, adapter, tmp_path, tmp_path / "r.json")
+            options = judging.arguments(library, adapter, tmp_path, tmp_path / "r.json")
             known = CHECKOUT / "tests" / "known" / f"{adapter.name}.yaml"
-            assert (f"--posenc-known={known}" in told) == known.is_file()
+            assert (f"--posenc-known={known}" in options) == known.is_file()
 
 
 @pytest.mark.slow
-def test_the_strip_of_a_library_has_a_piece_for_each_scheme_that_was_measured() -> None:
+def test_the_strip_of_a_library_has_a_piece_for_each_measured_scheme() -> None:
     page = scoreboard_blocks.table()
     reports = kept.all_kept(table.libraries())[0]
     rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', page, re.S))
@@ -469,7 +469,7 @@ def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed()
 
 
 @pytest.mark.slow
-def test_every_finding_on_the_scoreboard_leads_to_where_it_is_told() -> None:
+def test_every_finding_on_the_scoreboard_links_to_its_description() -> None:
     pages = library_pages.pages()
     links = re.findall(r'href="([^"/]+)/#(finding-[^"]+)"', scoreboard_blocks.listed())
     assert {anchor for _, anchor in links} == {f"finding-{each.id}" for each in findings()}
@@ -477,7 +477,7 @@ def test_every_finding_on_the_scoreboard_leads_to_where_it_is_told() -> None:
         assert f'id="{anchor}"' in pages[f"scoreboard/{name}.md"]
 
 
-def test_a_disputed_finding_says_so_for_as_long_as_it_is(tmp_path: Path) -> None:
+def test_a_disputed_finding_says_so(tmp_path: Path) -> None:
     raw = yaml.safe_load((table.FOLDER / "findings.yaml").read_text(encoding="utf-8"))
     raw["findings"] = raw["findings"][:1]
 
@@ -498,7 +498,7 @@ def test_a_disputed_finding_says_so_for_as_long_as_it_is(tmp_path: Path) -> None
             findings(kept(f"wrong {wrong}"))
 
 
-def test_the_job_of_each_week_judges_the_whole_table() -> None:
+def test_the_weekly_job_judges_the_whole_table() -> None:
     path = CHECKOUT / ".github" / "workflows" / "scoreboard.yml"
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
     done = subprocess.run(
@@ -513,7 +513,7 @@ def test_the_job_of_each_week_judges_the_whole_table() -> None:
 
 
 def action(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
-    """What action.yml's step does in a project's folder."""
+    """Run the step of action.yml in a project's folder."""
     given = {f"POSENC_{name.upper()}": value for name, value in inputs.items()}
     return subprocess.run(
         ["bash", str(CHECKOUT / ".ci" / "action")],
@@ -546,10 +546,10 @@ def test_the_action_judges_and_leaves_report_and_badges(
 
 
 @pytest.mark.slow
-def test_the_action_tells_nothing_old_as_new(
+def test_the_action_reports_no_old_result_as_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here of what cannot be loaded, and of what leaves with 0 before the run is through."""
+    """For an adapter that cannot be loaded, and for one that exits with 0 during the run."""
     folder = tmp_path / "posenc-report"
     (folder / "badges").mkdir(parents=True)
     old = '{"posenc-report": 1, "schemes": ["rope"]}'
@@ -573,7 +573,7 @@ def test_the_action_without_an_implementation_fails(tmp_path: Path) -> None:
     assert "says what to judge" in done.stderr
 
 
-def test_the_action_passes_on_what_it_is_given() -> None:
+def test_the_action_passes_its_inputs_on() -> None:
     raw = yaml.safe_load((CHECKOUT / "action.yml").read_text(encoding="utf-8"))
     script = (CHECKOUT / ".ci" / "action").read_text(encoding="utf-8")
     (step,) = [each for each in raw["runs"]["steps"] if "run" in each]
@@ -581,14 +581,14 @@ def test_the_action_passes_on_what_it_is_given() -> None:
     assert list(step["env"].values()) == [
         f"${{{{ inputs.{name} }}}}" for name in ("impl", "known", "arguments", "folder", "python")
     ]
-    told = {name.removeprefix("POSENC_").lower() for name in step["env"]}
-    assert set(raw["inputs"]) == {*told, "artifact"}
+    inputs = {name.removeprefix("POSENC_").lower() for name in step["env"]}
+    assert set(raw["inputs"]) == {*inputs, "artifact"}
     for name in step["env"]:
         assert name in script
 
 
 SERVING = {"rope_cache", "serving_ids", "vision_order"}
-"""What engines do that serve; no library offers it by itself."""
+"""Schemes of serving engines, which no library offers by themselves."""
 
 
 def test_schemes_without_a_known_use_are_those_that_say_so() -> None:

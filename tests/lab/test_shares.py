@@ -1,4 +1,4 @@
-"""What a share leaves out, what it must not, and what a test may cost."""
+"""Shares of the tests: what a share leaves out or must run, and how much a test may cost."""
 
 import json
 import re
@@ -42,7 +42,7 @@ Run = Callable[..., dict[str, int]]
 
 @pytest.fixture
 def ran(pytester: pytest.Pytester) -> Run:
-    """Run tests with a share and a draw; return how many of each function there are."""
+    """Return a function that runs tests with a share and a draw, and counts them by function."""
 
     def run(share: int, draw: str, changed: frozenset[str] = frozenset()) -> dict[str, int]:
         pytester.makepyfile(test_it=TESTS)
@@ -67,17 +67,17 @@ def test_without_a_share_everything_runs(ran: Run) -> None:
 
 
 @pytest.mark.always  # each runs hundreds of tests
-def test_a_share_runs_one_of_as_many(ran: Run) -> None:
+def test_a_share_runs_one_test_in_share(ran: Run) -> None:
     found = ran(8, "a")
     assert found["always"] == 20
-    assert 5 < found["long"] < 50  # 25 are meant, with a deviation of 4.7
+    assert 5 < found["long"] < 50  # 25 are expected, with a deviation of 4.7
     assert 0 < found["slow"] < 30  # 12.5, with one of 3.4
     assert found["group"] in (0, 20)
     assert ran(8, "a") == found
 
 
 @pytest.mark.always  # each runs hundreds of tests
-def test_what_is_of_a_changed_scheme_runs_whole(ran: Run) -> None:
+def test_all_tests_of_a_changed_scheme_run(ran: Run) -> None:
     found = ran(8, "a", frozenset({"rope"}))
     assert found["rope"] == 100
     assert found["long"] - found["rope"] < 30
@@ -85,13 +85,13 @@ def test_what_is_of_a_changed_scheme_runs_whole(ran: Run) -> None:
 
 @pytest.mark.parametrize("name", ["rope 1", "a", "test_it[x]"])
 def test_every_test_is_drawn_in_time(name: str) -> None:
-    """Commits are many; each draws each name with the same probability."""
+    """There are many commits, and each draws each name with the same probability."""
     drawn = [shares.is_drawn(name, 8, f"commit {number}") for number in range(8_000)]
     assert 850 < sum(drawn) < 1_150  # 1,000 with a deviation of 30
 
 
-def test_a_fault_that_hits_fifty_is_seldom_missed() -> None:
-    """As CONTRIBUTING says: (7/8)^50 = 0.13 %, and so of 20,000 draws about 25."""
+def test_a_fault_in_fifty_tests_is_seldom_missed() -> None:
+    """As CONTRIBUTING says: (7/8)^50 = 0.13 %, that is about 25 of 20,000 draws."""
     names = [f"miniature {number}" for number in range(50)]
     missed = sum(
         not any(shares.is_drawn(name, 8, f"commit {number}") for name in names)
@@ -100,7 +100,7 @@ def test_a_fault_that_hits_fifty_is_seldom_missed() -> None:
     assert missed < 50
 
 
-def test_drawn_gives_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawn_returns_all_of_a_changed_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "LISTED", 8)
     monkeypatch.setattr(shares, "changed", lambda: frozenset({"rope"}))
     assert shares.drawn(range(100), str, "rope") == [*range(100)]
@@ -142,14 +142,14 @@ def test_each_file_of_a_scheme_is_part_of_its_digest(
 
 
 @pytest.mark.always  # each runs hundreds of tests
-def test_what_tries_a_changed_door_runs_whole(ran: Run) -> None:
+def test_all_tests_of_a_changed_door_run(ran: Run) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shares, "DOORS", {"remote": "other it", "report": "other"})
         assert ran(8, "a", frozenset({"remote"}))["slow"] == 200
         assert ran(8, "a", frozenset({"report"}))["slow"] < 30
 
 
-def test_doors_are_there_and_so_is_what_tries_them() -> None:
+def test_doors_and_their_tests_exist() -> None:
     rooms = {path.name for path in (CHECKOUT / shares.KIT).glob("[a-z]*") if path.is_dir()}
     judging = {"checks", "diagnose", "families", "implementations", "judge", "oracle", "schemes"}
     assert rooms - judging <= shares.DOORS.keys()
@@ -187,7 +187,7 @@ def test_it_is_known():
 """
 
 
-def test_what_takes_long_without_a_mark_fails(pytester: pytest.Pytester) -> None:
+def test_a_slow_test_without_a_mark_fails(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SLOW)
     pytester.makeini("[pytest]\nmarkers =\n    slow\n")
     options = ("-p", "no:xdist", "-p", "no:posenc", "-p", "no:cacheprovider")
@@ -205,7 +205,7 @@ def test_what_takes_long_without_a_mark_fails(pytester: pytest.Pytester) -> None
     assert [cost >= 0.3 for cost in found.values()] == [True, True]
 
 
-def test_a_slow_machine_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_machine_has_a_higher_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = costs.limit(costs.USUAL)
     assert usual == costs.limit(costs.USUAL / 2) == costs.MOST * costs.NOISE
     assert costs.limit(3 * costs.USUAL) == 3 * usual
@@ -218,9 +218,7 @@ def test_a_share_is_a_whole_number(given: str, monkeypatch: pytest.MonkeyPatch) 
         shares._whole_number("SOME_SHARE")
 
 
-def test_where_no_commit_is_the_day_decides(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_a_commit_the_day_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("POSENC_DRAW", raising=False)
     monkeypatch.setattr(shares, "CHECKOUT", tmp_path)
     shares.draw.cache_clear()

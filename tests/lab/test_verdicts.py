@@ -30,7 +30,7 @@ SOME = sorted(FIRST)[::12]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", SOME)
-def test_nothing_runs_that_a_verdict_does_not_hang_on(call: str) -> None:
+def test_a_verdict_depends_on_all_code_that_runs(call: str) -> None:
     mistake = FIRST[call]
     scheme = next(each for each in schemes() if call in each.calls)
     known = closure([JUDGE, mistake.__module__, *modules_of(scheme)])
@@ -39,12 +39,12 @@ def test_nothing_runs_that_a_verdict_does_not_hang_on(call: str) -> None:
 
 @pytest.fixture
 def own_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known from elsewhere."""
+    """Use an empty store."""
     monkeypatch.setattr(verdicts, "STORE", Store(None))
 
 
 @pytest.mark.usefixtures("own_store")
-def test_what_held_is_held_once_and_what_did_not_again() -> None:
+def test_a_success_is_checked_once_and_a_failure_again() -> None:
     counted = iter(range(9))
 
     def fail() -> None:
@@ -61,7 +61,7 @@ def test_what_held_is_held_once_and_what_did_not_again() -> None:
 
 @pytest.fixture
 def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Change what a module does, for as long as the test takes."""
+    """Return a function that changes the digest of a module during the test."""
 
     def change(module: str) -> None:
         before = source(module)
@@ -93,7 +93,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("posenc_conformance.commands.main", False),
     ],
 )
-def test_a_verdict_hangs_on_what_comes_to_it(changed: Any, module: str, matters: bool) -> None:
+def test_dependencies_of_a_verdict(changed: Any, module: str, matters: bool) -> None:
     mistake: type[Mistake] = FIRST["rope"]
     before = key_of(mistake(), "name", mistake.__module__)
     changed(module)
@@ -101,7 +101,7 @@ def test_a_verdict_hangs_on_what_comes_to_it(changed: Any, module: str, matters:
 
 
 @pytest.mark.parametrize(("scheme", "matters"), [("rotary.rope", True), ("bias.alibi", False)])
-def test_a_remembered_test_of_a_scheme_hangs_on_its_oracle(
+def test_a_remembered_test_of_a_scheme_depends_on_its_oracle(
     changed: Any, scheme: str, matters: bool
 ) -> None:
     item: Any = SimpleNamespace(
@@ -123,7 +123,7 @@ def test_comments_and_docstrings_change_nothing() -> None:
     assert parsed("def f(x):\n    return -x\n") != plain
 
 
-def test_a_store_that_is_damaged_is_no_hindrance(tmp_path: Path) -> None:
+def test_a_damaged_store_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "store"
     path.write_bytes(b"nothing of the kind" * 99)
     store = Store(path)
@@ -131,9 +131,7 @@ def test_a_store_that_is_damaged_is_no_hindrance(tmp_path: Path) -> None:
     assert store.text("a") == "b"
 
 
-def test_a_store_that_others_keep_busy_is_no_hindrance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_store_is_no_hindrance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store"
     Store(path).keep_text("a", "b")
     monkeypatch.setattr("posenc_lab.store.PATIENCE", 0.01)
@@ -153,7 +151,7 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
     assert Store(None).text("a") is None
 
 
-def test_what_hypothesis_reads_of_other_tests_modules_is_not_noticed() -> None:
+def test_modules_of_other_tests_read_by_hypothesis_are_not_noticed() -> None:
     with remembered.files_read() as found:
         constants_ast.constants_from_module.__wrapped__(building)
     assert found == set()

@@ -1,4 +1,4 @@
-"""The harnesses for other languages: each carries what it is given, and its adapter is judged."""
+"""Harnesses for other languages: each transports all values, and its adapter is judged."""
 
 import base64
 import json
@@ -21,12 +21,12 @@ from tests.building import CHECKOUT
 
 ECHOES = CHECKOUT / "tests" / "programs" / "echo"
 LONGEST = 30
-"""Lines of an adapter, beside that which names the harness."""
+"""The most lines of an adapter, without those that name the harness."""
 
 
 @dataclass(frozen=True)
 class Harness:
-    """A file for a language, and how a program with it is built and run.
+    """A harness for a language, and the commands that build and run a program with it.
 
     In the commands, {} is the program's name without its ending.
     """
@@ -36,10 +36,10 @@ class Harness:
     run: str
     build: str = ""
     kind: str = "ValueError"
-    """The type of error that the echo answers."""
+    """Type of the error that the echo answers."""
 
     def built(self, source: Path, folder: Path, wrong: tuple[str, str] | None = None) -> str:
-        """The command that runs a program; with something else in the place of a part of it."""
+        """Build a program with a part of it replaced; return the command that runs it."""
         text = source.read_text(encoding="utf-8")
         if wrong is not None:
             assert text.count(wrong[0]) == 1, wrong
@@ -67,7 +67,7 @@ def judged(command: str, levels: tuple[str, ...]) -> list[Verdict]:
 
 
 def assert_right(harness: Harness, folder: Path) -> None:
-    """The adapter of the tutorial is short, and everything that is asked of it is right."""
+    """Check that the tutorial's adapter is short, and right in all checks."""
     lines = harness.adapter().read_text(encoding="utf-8").splitlines()
     name = Path(harness.path).stem
     assert len([each for each in lines if each and name not in each]) <= LONGEST
@@ -81,7 +81,7 @@ def assert_right(harness: Harness, folder: Path) -> None:
 
 
 def assert_starts(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What posenc init writes is built and judged by the commands that it says."""
+    """Build and judge what posenc init writes, by the commands that it prints."""
     monkeypatch.chdir(folder)
     said = dict(line.split(": ", 1) for line in start("kernels", language) if ": " in line)
     if "build it with" in said:
@@ -99,7 +99,7 @@ MISTAKES = {
 
 
 def assert_wrong(harness: Harness, folder: Path, mistake: str) -> None:
-    """A mistake has its name."""
+    """Check that a mistake is named."""
     wrong = MISTAKES[mistake]
     verdicts = judged(harness.built(harness.adapter(), folder, wrong), ("golden", "invariant"))
     assert failed(verdicts)
@@ -107,7 +107,7 @@ def assert_wrong(harness: Harness, folder: Path, mistake: str) -> None:
 
 
 class Conversation:
-    """With an echo."""
+    """A conversation with an echo program."""
 
     def __init__(self, command: str) -> None:
         self.lines: list[bytes] = []
@@ -120,7 +120,7 @@ class Conversation:
         self.add(request="call", call=name, arguments=arguments)
 
     def answers(self) -> tuple[list[Any], str]:
-        """One for each request, and what was printed."""
+        """Return an answer for each request, and the program's stderr."""
         done = subprocess.run(
             shlex.split(self.command), input=b"".join(self.lines), capture_output=True, check=True
         )
@@ -130,7 +130,7 @@ class Conversation:
 
 
 def everything() -> list[tuple[wire.Array, str]]:
-    """Arrays, each with the dtype that it comes back in."""
+    """Return arrays, each with the dtype of its echo."""
     halves = np.arange(2**16, dtype=np.uint16)
     rng = np.random.default_rng(5)
     bits = rng.integers(0, 2**64, 4000, np.uint64)
@@ -161,7 +161,7 @@ def everything() -> list[tuple[wire.Array, str]]:
 
 
 def assert_carries(harness: Harness, folder: Path) -> None:
-    """Arrays, numbers and texts arrive as they were sent, and what is printed goes elsewhere."""
+    """Check that values arrive as sent, and that printed text stays out of the protocol."""
     talk = Conversation(harness.built(harness.echo(), folder))
     talk.add(request="describe", protocol=1)
     with np.errstate(all="ignore"):
@@ -186,7 +186,7 @@ def assert_carries(harness: Harness, folder: Path) -> None:
 
 
 def assert_answers_errors(harness: Harness, folder: Path) -> None:
-    """What goes wrong in a call is an answer, and the next call is as if nothing had been."""
+    """Check that a failed call is answered by an error, and that the next call is unaffected."""
     talk = Conversation(harness.built(harness.echo(), folder))
     talk.add(request="describe", protocol=2)
     talk.call("refuse", message='3 "channels"\\\n\t\x01 are not pairs')

@@ -1,4 +1,4 @@
-"""The programs of the page on vectors: each reads them, and judges a rotation of its own."""
+"""The programs of the page on vectors: each reads vectors and judges its own rotation."""
 
 import subprocess
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from tests.building import CHECKOUT
 
 SOURCES = CHECKOUT / "docs" / "examples" / "vectors"
 RIGHT = "position * "
-"""How every program begins to compute an angle."""
+"""The beginning of an angle's expression in every program."""
 MISTAKES = {
     "degrees": "0.017453292519943295 * position * ",
     "positions-shifted": "(position + 1.0) * ",
     "sign-flipped": "-position * ",
     "unrotated": "0.0 * position * ",
 }
-"""What stands there instead, by the name of the mistake."""
+"""Wrong beginnings, by the name of the mistake."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A program, and how it is run."""
+    """A program, and the commands that build and run it."""
 
     source: str
     form: str
@@ -33,7 +33,7 @@ class Reader:
 
 
 def judge(reader: Reader, folder: Path, instead: str = RIGHT) -> "subprocess.CompletedProcess[str]":
-    """Build and run a program, with something else in the place of the right line."""
+    """Build and run a program, with RIGHT replaced by ``instead``."""
     text = (SOURCES / reader.source).read_text(encoding="utf-8")
     assert text.count(RIGHT) == 1
     (folder / reader.source).write_text(text.replace(RIGHT, instead), encoding="utf-8")
@@ -48,7 +48,7 @@ def judge(reader: Reader, folder: Path, instead: str = RIGHT) -> "subprocess.Com
 
 
 def asked() -> list[Vector]:
-    """The cases that the programs run."""
+    """Return the cases that the programs run."""
     (scheme,) = (each for each in schemes() if each.id == "rope")
     (vectors,) = vectors_of(scheme, ["float32"])
     some = ((each, each.conventions) for each in vectors.cases if each.call == "rope")
@@ -63,7 +63,7 @@ def assert_right(reader: Reader, folder: Path) -> None:
 
 
 def assert_wrong(reader: Reader, folder: Path, mistake: str) -> None:
-    """Every case that notes the mistake fails."""
+    """Check that every case that notes the mistake fails."""
     done = judge(reader, folder, MISTAKES[mistake])
     failed = {line.split()[0].rstrip(":") for line in done.stdout.splitlines()[:-1]}
     noted = {each.id for each in asked() if mistake in each.kills}

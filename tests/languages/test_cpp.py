@@ -1,4 +1,4 @@
-"""The programs of the tutorial in C++: built, judged, and wrong in the ways that it tells of."""
+"""The tutorial's programs in C++: built, judged, and wrong in the ways that it warns of."""
 
 import re
 import shlex
@@ -24,11 +24,11 @@ MISTAKES = {
     "scale-wrong": ("product / std::sqrt(double(query.size()))", "product"),
     "epsilon-in-sum": ("each /= sum;", "each /= sum + 1e-12;"),
 }
-"""What the page warns of, in the place of what is right."""
+"""Mistakes that the page warns of: the right text, and the wrong one in its place."""
 
 
 def built(folder: Path, program: str, wrong: tuple[str, str] | None = None) -> Path:
-    """A program of the page, by the command that stands there; with a mistake in its header."""
+    """Build a program of the page by its command, with a mistake in its header if ``wrong``."""
     for each in (*EXAMPLES.iterdir(), CHECKOUT / "harness/cpp/posenc_harness.hpp"):
         shutil.copy(each, folder)
     if wrong:
@@ -54,7 +54,7 @@ def test_the_programs_are_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_the_page_warns_of_has_its_name(mistake: str, tmp_path: Path) -> None:
+def test_mistakes_that_the_page_warns_of_are_named(mistake: str, tmp_path: Path) -> None:
     adapter = built(tmp_path, "adapter", MISTAKES[mistake])
     assert diagnoses(failed(judged(str(adapter), ("golden", "invariant"))))[0] == mistake
     assert mistake in PAGE.read_text("utf-8")

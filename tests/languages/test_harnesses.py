@@ -13,7 +13,7 @@ JAVASCRIPT = harnesses.Harness(
 )
 
 
-def test_a_harness_carries_everything(tmp_path: Path) -> None:
+def test_a_harness_transports_all_values(tmp_path: Path) -> None:
     harnesses.assert_carries(JAVASCRIPT, tmp_path)
 
 
@@ -25,7 +25,9 @@ def test_an_adapter_is_right(tmp_path: Path) -> None:
     harnesses.assert_right(JAVASCRIPT, tmp_path)
 
 
-def test_what_init_writes_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adapter_written_by_init_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{Path(NODE).parent}{os.pathsep}{os.environ['PATH']}")
     harnesses.assert_starts("javascript", tmp_path, monkeypatch)
 

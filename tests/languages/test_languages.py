@@ -1,4 +1,4 @@
-"""What is written in languages that are compiled: ``make languages`` installs compilers."""
+"""Programs in languages that need a compiler or R; ``make languages`` installs them."""
 
 from pathlib import Path
 
@@ -24,13 +24,13 @@ each_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 
 
 @each_reader
-def test_it_judges_what_is_right(reader: Reader, tmp_path: Path) -> None:
+def test_it_passes_a_right_rotation(reader: Reader, tmp_path: Path) -> None:
     readers.assert_right(reader, tmp_path)
 
 
 @pytest.mark.parametrize("mistake", readers.MISTAKES)
 @each_reader
-def test_it_reports_what_is_wrong(reader: Reader, mistake: str, tmp_path: Path) -> None:
+def test_it_reports_a_wrong_rotation(reader: Reader, mistake: str, tmp_path: Path) -> None:
     readers.assert_wrong(reader, tmp_path, mistake)
 
 
@@ -82,7 +82,7 @@ each_harness = pytest.mark.parametrize("harness", HARNESSES.values(), ids=HARNES
 
 
 @each_harness
-def test_a_harness_carries_everything(harness: Harness, tmp_path: Path) -> None:
+def test_a_harness_transports_all_values(harness: Harness, tmp_path: Path) -> None:
     harnesses.assert_carries(harness, tmp_path)
 
 
@@ -92,7 +92,7 @@ def test_a_harness_answers_errors(harness: Harness, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "go", "java", "r", "rust"])
-def test_what_init_writes_is_built_and_judged(
+def test_an_adapter_written_by_init_is_built_and_judged(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harnesses.assert_starts(language, tmp_path, monkeypatch)

@@ -10,12 +10,12 @@ from tests.site.explorer import NODE
 JAVASCRIPT = readers.Reader("rope.js", "json", (str(NODE), "rope.js"))
 
 
-def test_it_judges_what_is_right(tmp_path: Path) -> None:
+def test_it_passes_a_right_rotation(tmp_path: Path) -> None:
     readers.assert_right(JAVASCRIPT, tmp_path)
 
 
 @pytest.mark.parametrize("mistake", readers.MISTAKES)
-def test_it_reports_what_is_wrong(mistake: str, tmp_path: Path) -> None:
+def test_it_reports_a_wrong_rotation(mistake: str, tmp_path: Path) -> None:
     readers.assert_wrong(JAVASCRIPT, tmp_path, mistake)
 
 

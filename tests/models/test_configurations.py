@@ -1,4 +1,4 @@
-"""Configurations: what is not understood is refused, and no saved form changes what is meant."""
+"""Configurations: unknown fields are refused, and every saved form has the same meaning."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ STRANGE = (
     "rotary_offset",
     "swa_theta",
 )
-"""Fields that nobody has defined, each of which could change what a position means."""
+"""Undefined fields, each of which could change the meaning of a position."""
 
 
 def derived(fields: Mapping[str, Any]) -> Meaning:
@@ -50,7 +50,7 @@ def refused(fields: Mapping[str, Any]) -> str:
 every_type = pytest.mark.parametrize("type", TYPES)
 
 
-# Fields that nobody has defined.
+# Undefined fields.
 
 
 @every_type
@@ -65,20 +65,20 @@ def test_an_unknown_field_about_positions_is_refused(type: str) -> None:
 
 
 @every_type
-def test_an_unknown_field_beside_that_of_the_text_is_refused(type: str) -> None:
+def test_an_unknown_field_next_to_the_text_part_is_refused(type: str) -> None:
     whole = {"model_type": "several", "text_config": small(type)}
     assert derived(whole) == derived(small(type))
     assert "config.json: rope_phase: " in refused({**whole, "rope_phase": 1})
 
 
 @every_type
-def test_fields_that_ask_for_nothing_do_no_harm(type: str) -> None:
+def test_fields_that_change_nothing_are_accepted(type: str) -> None:
     nothing = dict.fromkeys(STRANGE) | dict.fromkeys(SWITCHES - {"alibi"}, False)
     ignored = dict.fromkeys(IGNORED, 1)
     assert derived({**small(type), **nothing, **ignored}) == derived(small(type))
 
 
-def test_what_is_ignored_would_be_refused_otherwise_and_is_read_by_nobody() -> None:
+def test_ignored_fields_are_about_positions_and_read_by_no_type() -> None:
     for name, reason in IGNORED.items():
         assert ABOUT_POSITIONS.search(name), name
         assert not [type for type in TYPES if name in read_by(type)], name
@@ -99,7 +99,7 @@ def test_what_is_ignored_would_be_refused_otherwise_and_is_read_by_nobody() -> N
         ("vit", "max_position_embeddings", 10),
     ],
 )
-def test_a_field_that_means_something_in_other_types_alone_is_refused(
+def test_a_field_with_a_meaning_in_other_types_only_is_refused(
     type: str, name: str, value: object
 ) -> None:
     assert f": {name}: " in refused({**small(type), name: value})
@@ -114,13 +114,11 @@ def test_a_field_that_means_something_in_other_types_alone_is_refused(
         ({"alibi_bias_max": 16}, "attn_config.alibi_bias_max"),
     ],
 )
-def test_fields_of_mpt_are_looked_at_where_they_stand(
-    changed: Mapping[str, Any], field: str
-) -> None:
+def test_fields_of_mpt_are_checked_in_their_block(changed: Mapping[str, Any], field: str) -> None:
     assert field in refused({**small("mpt"), "attn_config": changed})
 
 
-def test_mpt_as_it_was_released_is_read() -> None:
+def test_mpt_as_released_is_read() -> None:
     attention = {
         "alibi": True,
         "alibi_bias_max": 8,
@@ -138,7 +136,7 @@ def test_mpt_as_it_was_released_is_read() -> None:
     assert derived({**small("mpt"), "attn_config": attention}) == derived(small("mpt"))
 
 
-# Blocks, and what stands outside of them.
+# Blocks, and fields outside of them.
 
 LLAMA3 = {
     "rope_type": "llama3",
@@ -222,7 +220,7 @@ def test_a_layer_may_have_a_window_of_its_own() -> None:
         ([{"head_dim": 512}], "per_layer_config"),
     ],
 )
-def test_layers_that_are_not_understood_are_refused(given: Any, said: str) -> None:
+def test_invalid_layers_are_refused(given: Any, said: str) -> None:
     assert said in refused(gemma4(per_layer_config=given))
 
 
@@ -230,7 +228,7 @@ def test_two_sizes_for_full_layers_are_refused() -> None:
     assert "global_head_dim is 256" in refused(gemma4(global_head_dim=256, per_layer_config=FULL))
 
 
-# Who sees whom.
+# Directions of attention.
 
 
 def test_queries_of_an_embedding_model_see_both_sides() -> None:
@@ -250,7 +248,7 @@ def test_queries_of_an_embedding_model_see_both_sides() -> None:
     assert "'all'" in refused(gemma4(use_bidirectional_attention="all"))
 
 
-# What follows from the type.
+# Layers that follow from the type.
 
 
 def test_layers_without_attention_and_attention_without_positions() -> None:
@@ -300,7 +298,7 @@ def test_layers_that_look_at_an_image_have_no_positions() -> None:
     ("type", "missing"),
     [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("laguna", "layer_types")],
 )
-def test_what_a_type_has_no_default_for_must_be_said(type: str, missing: str) -> None:
+def test_fields_without_a_default_are_required(type: str, missing: str) -> None:
     fields = small(type)
     del fields[missing]
     assert "it is missing" in refused(fields)
@@ -309,12 +307,12 @@ def test_what_a_type_has_no_default_for_must_be_said(type: str, missing: str) ->
 @pytest.mark.parametrize(
     ("type", "window"), [("mistral", 4096), ("gpt_oss", 128), ("afmoe", 1024), ("mixtral", None)]
 )
-def test_a_window_that_is_not_said_is_that_of_the_type(type: str, window: int | None) -> None:
+def test_the_default_window_is_that_of_the_type(type: str, window: int | None) -> None:
     assert derived(small(type)).groups[0].window == window
     assert derived({**small(type), "sliding_window": None}).groups[0].window is None
 
 
-def test_sections_that_are_not_said_are_those_of_the_type() -> None:
+def test_the_default_sections_are_those_of_the_type() -> None:
     (group,) = derived({**small("qwen3_vl_text"), "rope_scaling": None}).groups
     assert (group.combination, group.parameters["sections"]) == ("qwen3-vl", [24, 20, 20])
     chunked = {"rope_type": "default", "mrope_interleaved": False}
@@ -325,7 +323,7 @@ def test_sections_that_are_not_said_are_those_of_the_type() -> None:
     assert "64 pairs, but 32 are rotated" in refused(small_head)
 
 
-def test_the_factor_of_phi_moe_is_read_if_it_is_one() -> None:
+def test_the_factors_of_phi_moe_are_read_if_equal() -> None:
     block = {
         "type": "longrope",
         "short_factor": [1.0] * 32,
@@ -404,7 +402,7 @@ def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str
         ("dbrx", None),
     ],
 )
-def test_another_version_is_no_slip(given: str, hint: str | None) -> None:
+def test_another_version_is_no_typo(given: str, hint: str | None) -> None:
     said = refused({**small("llama"), "model_type": given})
     assert hint in said if hint else "similar" not in said
 
@@ -432,7 +430,7 @@ PARAMS: dict[str, Any] = {
     "llama_4_scaling": {"original_max_position_embeddings": 16384, "beta": 0.1},
     "vision_encoder": {"rope_theta": 10000.0},
 }
-"""Of the size of Ministral 3 3B."""
+"""Fields of a params.json of the size of Ministral 3 3B."""
 
 
 def of_file(path: Path, fields: Mapping[str, Any]) -> Meaning:
@@ -473,9 +471,7 @@ def test_params_mean_what_the_configuration_does(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_params_that_are_not_understood_are_refused(
-    changed: Mapping[str, Any], field: str, tmp_path: Path
-) -> None:
+def test_invalid_params_are_refused(changed: Mapping[str, Any], field: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         of_file(tmp_path / "params.json", {**PARAMS, **changed})
     assert f"params.json: {field}: " in caught.value.cause
@@ -511,7 +507,7 @@ def test_a_folder_is_read_by_the_file_in_it(
     ],
 )
 @pytest.mark.parametrize("value", [5, {"a": 1}, True])
-def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> None:
+def test_invalid_lists_are_refused(type: str, field: str, value: Any) -> None:
     if (type, value) != ("jamba", 5):
         fields = {**small(type), field: value}
         if field == "layers_block_type":
@@ -519,11 +515,11 @@ def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> N
         assert f"config.json: {field}: " in refused(fields)
 
 
-# What transformers does not read in a type, or reads differently from related types.
+# Fields that transformers does not read in a type, or reads differently from related types.
 
 
 @pytest.mark.parametrize("type", ["olmo", "llama", "afmoe", "cohere2", "llama4_text", "gpt_oss"])
-def test_a_share_of_a_head_is_refused_of_who_rotates_it_whole(type: str) -> None:
+def test_a_share_of_a_head_is_refused_for_types_that_rotate_it_whole(type: str) -> None:
     given = small(type)
     assert derived({**given, "partial_rotary_factor": 1.0}) == derived(given)
     assert "rotates whole heads" in refused({**given, "partial_rotary_factor": 0.5})
@@ -535,7 +531,7 @@ def test_a_share_of_a_head_is_refused_of_who_rotates_it_whole(type: str) -> None
 
 
 @pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "phi4_multimodal"])
-def test_a_share_of_a_head_is_read_of_who_cuts_it(type: str) -> None:
+def test_a_share_of_a_head_is_read_for_types_that_have_one(type: str) -> None:
     (group,) = derived({**small(type), "partial_rotary_factor": 0.75}).groups
     assert group.parameters["rotary_dim"] == 48
     assert derived({**small(type), "partial_rotary_factor": 0.75, "rotary_dim": 48}).groups
@@ -553,14 +549,14 @@ BLOCKS = {"full_attention": ONE_BLOCK, "sliding_attention": {**ONE_BLOCK, "rope_
 
 
 @pytest.mark.parametrize("type", ["olmo", "llama", "gemma2", "qwen3", "gpt_oss"])
-def test_blocks_for_kinds_of_layers_are_refused_of_who_has_one(type: str) -> None:
+def test_blocks_for_kinds_of_layers_are_refused_for_types_with_one_block(type: str) -> None:
     given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
     assert derived({**given, "rope_parameters": ONE_BLOCK}).groups
     assert ": rope_parameters: " in refused({**given, "rope_parameters": BLOCKS})
 
 
 @pytest.mark.parametrize("type", ["gemma3_text", "gemma3n_text", "olmo3", "modernbert", "mellum"])
-def test_one_block_is_refused_of_who_has_blocks_for_kinds_of_layers(type: str) -> None:
+def test_one_block_is_refused_for_types_with_blocks_for_kinds_of_layers(type: str) -> None:
     assert derived({**small(type), "rope_parameters": BLOCKS}).groups
     assert ": rope_parameters: " in refused({**small(type), "rope_parameters": ONE_BLOCK})
 
@@ -575,7 +571,7 @@ def test_one_block_is_refused_of_who_has_blocks_for_kinds_of_layers(type: str) -
         ("exaone4", None, 8),
     ],
 )
-def test_full_layers_alone_are_turned_only_where_nothing_could_slide(
+def test_models_of_full_layers_turn_only_in_exaone_4_without_a_window(
     type: str, window: int | None, turned: int
 ) -> None:
     whole = {**small(type), "layer_types": ["full_attention"] * 8, "sliding_window": window}
@@ -584,13 +580,13 @@ def test_full_layers_alone_are_turned_only_where_nothing_could_slide(
 
 
 @pytest.mark.parametrize("type", ["gpt_oss", "apertus", "cwm", "ministral3"])
-def test_no_scaling_is_refused_of_who_scales_by_default(type: str) -> None:
+def test_no_scaling_is_refused_for_types_that_scale_by_default(type: str) -> None:
     for nothing in ({"rope_scaling": None}, {"rope_parameters": None}):
         given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
         assert ": rope_parameters: it is missing" in refused({**given, **nothing})
 
 
-# The type of the text, if it is not named.
+# The type of the text part, if it is missing.
 
 
 @pytest.mark.parametrize(
@@ -631,7 +627,7 @@ def test_a_key_that_releases_of_transformers_read_differently_is_refused(type: s
     assert ": rope_scaling.type: " in said
 
 
-def test_a_head_whose_size_is_null_is_refused_where_that_may_mean_two_sizes() -> None:
+def test_a_null_head_dim_is_refused_if_it_is_ambiguous() -> None:
     assert ": head_dim: " in refused({**small("seed_oss"), "head_dim": None})
     assert derived({**small("mistral"), "head_dim": None}) == derived(small("mistral"))
     same = {**small("seed_oss"), "hidden_size": 512}
@@ -642,7 +638,7 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 
 
 @pytest.mark.parametrize("type", ["modernbert", "gemma3_text", "olmo3"])
-def test_what_is_not_read_where_kinds_of_layers_have_blocks_is_refused(type: str) -> None:
+def test_fields_not_read_next_to_blocks_for_kinds_of_layers_are_refused(type: str) -> None:
     assert derived({**small(type), "rope_scaling": YARN}).groups
     name = "original_max_position_embeddings"
     outside = {each: value for each, value in YARN.items() if each != name}
@@ -650,7 +646,7 @@ def test_what_is_not_read_where_kinds_of_layers_have_blocks_is_refused(type: str
     assert "truncate" in refused({**small(type), "rope_scaling": {**YARN, "truncate": False}})
 
 
-def test_a_temperature_is_refused_of_who_does_not_read_it() -> None:
+def test_a_temperature_is_refused_for_types_that_do_not_read_it() -> None:
     block = {**YARN, "llama_4_scaling_beta": 0.1}
     said = refused({**small("deepseek_v3"), "rope_scaling": block})
     assert "llama_4_scaling_beta" in said
@@ -659,7 +655,7 @@ def test_a_temperature_is_refused_of_who_does_not_read_it() -> None:
     assert group.temperature is not None
 
 
-def test_sections_that_take_turns_are_said_by_two_names() -> None:
+def test_interleaved_sections_have_two_names() -> None:
     type = "qwen3_omni_moe_text"
     block = {"rope_type": "default", "mrope_section": [12, 10, 10]}
     for name in ("interleaved", "mrope_interleaved"):
@@ -669,7 +665,7 @@ def test_sections_that_take_turns_are_said_by_two_names() -> None:
         assert f": {name}: " in refused({**small("qwen3"), "rope_scaling": {name: True}})
 
 
-def test_other_words_for_what_is_read_and_what_is_not() -> None:
+def test_other_names_of_fields_are_read_or_refused() -> None:
     whole = {"model_type": "granite_speech", "window_size": 15, "text_config": small("granite")}
     assert derived(whole) == derived(small("granite"))
     assert ": window_size: " in refused({**whole, "model_type": "several"})
@@ -700,7 +696,7 @@ def test_a_type_whose_code_knows_few_kinds_of_scaling(type: str) -> None:
     assert "not known of" in refused({**small(type), "rope_scaling": YARN})
 
 
-def test_keys_that_are_chosen_by_blocks_are_refused() -> None:
+def test_sparse_attention_is_refused() -> None:
     for name in ("sparse_config", "mixer_types"):
         assert f": {name}: " in refused({**small("minicpm"), name: {"topk": 64}})
     assert derived({**small("minicpm"), "sparse_config": None}) == derived(small("minicpm"))
@@ -717,8 +713,8 @@ def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> N
     assert derived({**small("qwen3"), **listed, **on}).groups[0].window == 64
 
 
-def test_a_pattern_of_none_stands_where_there_is_no_window() -> None:
-    """As transformers writes it of EXAONE 4.0 1.2B."""
+def test_a_pattern_of_0_is_read_without_a_window() -> None:
+    """As transformers writes it for EXAONE 4.0 1.2B."""
     none = {"sliding_window": None, "sliding_window_pattern": 0}
     (group,) = derived({**small("exaone4"), **none}).groups
     assert (group.turns, group.window) == (True, None)

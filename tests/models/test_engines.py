@@ -1,4 +1,4 @@
-"""Engines: what an adapter makes of models' configurations, judged and named."""
+"""Model adapters: their reading of configurations is judged, and mistakes are named."""
 
 import json
 from collections import Counter
@@ -66,7 +66,7 @@ def test_wrong_engines_are_rejected_and_named(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_layers_that_are_taken_for_others_are_listed() -> None:
+def test_mistaken_layers_are_listed() -> None:
     found = dict(failures(WRONG["layers-mistaken"](), "gemma-3-4b"))
     assert "sliding" in found["gemma-3-4b layers[rotary]"].text
     assert "[layers-mistaken]" in found["gemma-3-4b layers[rotary]"].text
@@ -84,7 +84,7 @@ def test_every_mistake_is_planted() -> None:
     ("made", "said"),
     [(OriginalContext, "get their last row"), (OriginalContextAnew, "start anew")],
 )
-def test_tables_that_end_too_early_are_wrong_beyond_the_original_context_alone(
+def test_tables_that_end_too_early_are_wrong_only_beyond_the_original_context(
     made: type[Engine], said: str
 ) -> None:
     found = dict(failures(made(), "llama-3.1-8b", "phi-3.5-mini", "llama-2-7b"))
@@ -95,7 +95,7 @@ def test_tables_that_end_too_early_are_wrong_beyond_the_original_context_alone(
     assert all(f"[{SHORT_TABLES}" in each.text and said in each.text for each in found.values())
 
 
-def test_numbers_that_are_mistaken_are_told() -> None:
+def test_mistaken_numbers_are_reported() -> None:
     found = dict(failures(WRONG["factor-of-another-model"](), "llama-3.2-1b"))
     text = found["llama-3.2-1b within[rotary-layers-float32]"].text
     assert "factor 8 for 32" in text
@@ -103,7 +103,7 @@ def test_numbers_that_are_mistaken_are_told() -> None:
     assert "posenc model llama-3.2-1b" in text
 
 
-def test_a_claim_that_ends_early_is_said_to() -> None:
+def test_a_claim_that_ends_early_is_reported() -> None:
     class Short(Engine):
         @claims(models=["llama-3.1-8b"], max_position=8192)
         def rotary(self, *given: Any, **named: Any) -> Any:
@@ -122,7 +122,7 @@ def test_a_claim_that_ends_early_is_said_to() -> None:
     assert found["llama-3.1-8b beyond[rotary-layers-float32]"].verdict == "not_claimed"
 
 
-def test_what_an_engine_does_to_its_configuration_does_not_stay() -> None:
+def test_changes_to_the_configuration_do_not_persist() -> None:
     class Destructive(Engine):
         def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
             found = super().block(config, layer)
@@ -163,7 +163,7 @@ Claiming = Callable[..., Any]
         (claims(dtype="float8"), "rotary", "claims dtype 'float8'"),
     ],
 )
-def test_claims_that_mean_nothing_are_refused(claim: Claiming, method: str, said: str) -> None:
+def test_invalid_claims_are_refused(claim: Claiming, method: str, said: str) -> None:
     def rotary(self: object, x: Any, positions: Any, *, config: Any, layer: int) -> Any:
         return x
 
@@ -173,7 +173,7 @@ def test_claims_that_mean_nothing_are_refused(claim: Claiming, method: str, said
     assert said in f"{caught.value.cause} {caught.value.hint}"
 
 
-def test_a_method_that_wants_more_is_refused() -> None:
+def test_a_method_with_another_parameter_is_refused() -> None:
     class Mine:
         @claims()
         def rotary(self, x: Any, positions: Any, *, config: Any, layer: int, weights: Any) -> Any:
@@ -197,7 +197,7 @@ OWN = {
 
 @pytest.fixture
 def judge(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Write an adapter of a miniature, and a configuration, and judge it."""
+    """Return a function that writes and judges an adapter of a miniature."""
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=":")
     pytester.path.joinpath("config.json").write_text(json.dumps(OWN), encoding="utf-8")
 
@@ -223,7 +223,7 @@ def test_one_model_by_its_name(judge: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_configuration_of_ones_own(judge: Callable[..., Any]) -> None:
+def test_a_users_own_configuration(judge: Callable[..., Any]) -> None:
     result = judge("Engine", "--posenc-model=config.json")
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["config.json*rotary*3*0*"])
@@ -234,7 +234,7 @@ def test_a_configuration_of_ones_own(judge: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
-def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
+def test_only_claimed_models_are_checked(judge: Callable[..., Any]) -> None:
     assert judge("Engine", "gpt-oss-20b.yaml").parseoutcomes() == {"passed": 26}
     result = judge("Engine", "--posenc-model=olmo-7b")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -252,7 +252,7 @@ def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
         ("mine.py", "broken.json", "rope_scaling.factr"),
     ],
 )
-def test_what_cannot_be_judged_is_said(
+def test_impossible_requests_are_refused_with_the_reason(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, impl: str, model: str, said: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=":")
@@ -289,7 +289,7 @@ def test_a_configuration_is_a_model(tmp_path: Path) -> None:
     assert np.isclose(group.parameters["base"], 5e5)
 
 
-def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> None:
+def test_positions_include_the_end_of_the_original_context_and_the_next() -> None:
     (model,) = (each for each in models() if each.id == "llama-3.1-8b")
     (group,) = model.meaning.groups
     asked = {each.id: each.arguments for each in questions(model, group, "rotary")}
@@ -310,7 +310,7 @@ def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> Non
         (37, [0, 1, 36]),
     ],
 )
-def test_a_short_context_is_asked_to_its_end_and_nothing_of_it_twice(
+def test_positions_of_a_short_context_reach_its_end_without_repetition(
     end: int, asked: list[int], tmp_path: Path
 ) -> None:
     path = tmp_path / "config.json"
@@ -322,7 +322,7 @@ def test_a_short_context_is_asked_to_its_end_and_nothing_of_it_twice(
     assert question.arguments["positions"].tolist() == asked
 
 
-def test_rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys() -> None:
+def test_questions_include_the_last_row_and_queries_at_the_end_of_all_keys() -> None:
     found = set()
     for model in models():
         for group in model.meaning.groups:
@@ -339,7 +339,7 @@ def test_rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys() -> None
     assert {"sinusoidal", "alibi"} <= found
 
 
-def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
+def test_rotations_by_three_axes_are_tried_with_an_image_of_four_patches() -> None:
     (model, *_) = (each for each in models() if each.meaning.groups[0].scheme == "m-rope")
     asked = {
         each.id: each.arguments for each in questions(model, model.meaning.groups[0], "rotary")
@@ -355,7 +355,7 @@ def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
         assert each["x"].shape == (2, each["positions"].shape[1], each["x"].shape[2])
 
 
-def test_who_claims_nothing_of_models_is_refused() -> None:
+def test_an_adapter_that_claims_no_models_is_refused() -> None:
     require_engine(Engine())
     withdrawn = type("Withdrawn", (Engine,), dict.fromkeys(ENGINE))
     for adapter in (withdrawn(), object()):
@@ -363,8 +363,8 @@ def test_who_claims_nothing_of_models_is_refused() -> None:
             require_engine(adapter)
 
 
-def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
-    """Of four patches the last three are, in a row or a column."""
+def test_no_axis_goes_beyond_the_claim() -> None:
+    """Of four patches, the last three would be, in a row or a column."""
     model = next(each for each in models() if each.meaning.groups[0].scheme == "m-rope")
     asked: list[Any] = []
 
@@ -379,7 +379,7 @@ def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
     assert np.max([np.max(each) for each in asked]) <= 9
 
 
-def test_the_widest_of_several_claims_says_how_far_is_asked() -> None:
+def test_the_widest_of_several_claims_sets_the_largest_position() -> None:
     asked: list[Any] = []
 
     class Several(Engine):
@@ -395,7 +395,7 @@ def test_the_widest_of_several_claims_says_how_far_is_asked() -> None:
     assert {each.outcome.left_out for _, each in found} == {""}
 
 
-def test_a_bias_of_more_keys_than_are_claimed_is_not_asked() -> None:
+def test_a_bias_of_more_keys_than_claimed_is_not_checked() -> None:
     class Short(Engine):
         @claims(models=["bloom"], max_position=10)
         def bias(self, q_len: int, k_len: int, *, config: Any, layer: int) -> Array:
@@ -439,7 +439,7 @@ DYNAMIC: dict[str, dict[str, Any]] = {
 
 
 class Growing(Engine):
-    """An engine that makes the base anew for every text."""
+    """Engine that recomputes the base for every text."""
 
     def original(self, config: Mapping[str, Any], block: Mapping[str, Any]) -> int:
         name = "original_max_position_embeddings"
@@ -475,7 +475,7 @@ class FromTheWholeContext(Growing):
 
 
 def judged_on(config: Mapping[str, Any], adapter: object, folder: Path) -> dict[str, Execution]:
-    """The outcome of each check of a user's configuration, by id."""
+    """Return the outcome of each check of a user's configuration, by id."""
     path = folder / "config.json"
     path.write_text(json.dumps(config))
     model = with_configuration(path)
@@ -511,7 +511,7 @@ def test_a_base_that_grows_wrongly_is_named(
     assert named.most_common(1)[0][0] == name, [each.text for each in failed.values()]
 
 
-def test_a_claim_that_ends_early_is_asked_of_shorter_texts(tmp_path: Path) -> None:
+def test_a_claim_that_ends_early_is_tried_with_shorter_texts(tmp_path: Path) -> None:
     class Short(Growing):
         @claims(max_position=5000)
         def rotary(self, *given: Any, **named: Any) -> Any:
@@ -522,7 +522,7 @@ def test_a_claim_that_ends_early_is_asked_of_shorter_texts(tmp_path: Path) -> No
     assert any("5,000" in each.outcome.left_out for each in found.values())
 
 
-# Where fields stand.
+# Places of fields.
 
 MOVED: dict[str, dict[str, Any]] = {
     "default": {"rope_type": "default"},
@@ -536,12 +536,12 @@ MOVED: dict[str, dict[str, Any]] = {
     },
     "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
 }
-"""Blocks that stand in rope_parameters, as transformers writes them since version 5."""
+"""Blocks of rope_parameters, as transformers writes them since version 5."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MOVED)
-def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
+def test_reading_the_old_place_is_named(kind: str, tmp_path: Path) -> None:
     block = {**MOVED[kind], "rope_theta": 500000.0}
     config = {**LLAMA, "rope_parameters": block}
     assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
@@ -554,7 +554,7 @@ def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MOVED)
-def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
+def test_reading_the_new_place_is_named(kind: str, tmp_path: Path) -> None:
     config = {**LLAMA, "rope_scaling": MOVED[kind], "rope_theta": 500000.0}
     assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
     found = judged_on(config, WRONG["new-place-read"](), tmp_path)
@@ -564,7 +564,7 @@ def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path) -> None:
+def test_another_mistake_is_not_named_as_reading_a_wrong_place(tmp_path: Path) -> None:
     config = {**LLAMA, "rope_parameters": {**MOVED["llama3"], "rope_theta": 500000.0}}
     found = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
     assert {each.verdict for each in found.values()} == {"passed"}  # its factor is 8 as well
@@ -573,11 +573,11 @@ def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path
     assert named == {"base-ignored"}
 
 
-# What is asked without a word of the claim, and what is not.
+# Checks under a claim that sets no limit, and those that are left out.
 
 
 class ToItsOwnLength(Engine):
-    """A right engine that says nothing of how far it goes."""
+    """A right engine whose claim sets no largest position."""
 
     @claims(models=["devstral-small-2-24b", "qwen3-4b-2507", "llama-4-scout"])
     def rotary(self, *given: Any, **named: Any) -> Any:
@@ -591,7 +591,7 @@ class EndsAt131072(ToItsOwnLength):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["devstral-small-2-24b", "qwen3-4b-2507"])
-def test_a_model_is_asked_to_its_own_length(model: str) -> None:
+def test_a_model_is_checked_up_to_its_own_length(model: str) -> None:
     right = dict(judged(ToItsOwnLength(), model))
     assert {each.verdict for each in right.values()} == {"passed"}
     assert not any("positions" in each.outcome.left_out for each in right.values())
@@ -600,7 +600,7 @@ def test_a_model_is_asked_to_its_own_length(model: str) -> None:
     assert any("131072" in each.outcome.recovered for each in wrong)
 
 
-def test_a_model_of_millions_of_positions_is_not_asked_to_its_end() -> None:
+def test_a_model_of_millions_of_positions_is_not_checked_to_its_end() -> None:
     found = dict(judged(ToItsOwnLength(), "llama-4-scout"))
     assert {each.verdict for each in found.values()} == {"passed"}
     assert any("1,048,575" in each.outcome.left_out for each in found.values())
@@ -609,7 +609,9 @@ def test_a_model_of_millions_of_positions_is_not_asked_to_its_end() -> None:
 @pytest.mark.parametrize(
     ("model", "said"), [("ministral-3-3b", "queries"), ("deepseek-v3", "logits")]
 )
-def test_what_no_claimed_method_returns_is_said_not_to_be_asked(model: str, said: str) -> None:
+def test_values_that_no_claimed_method_returns_are_reported_as_left_out(
+    model: str, said: str
+) -> None:
     turns_alone = type("TurnsAlone", (Engine,), {"scores": None})()
     found = dict(judged(turns_alone, model))
     assert all(said in each.outcome.left_out for each in found.values())

@@ -1,4 +1,4 @@
-"""Configurations whose fields are not what they may be: one message that names the field."""
+"""Configurations with invalid fields: one message that names the field."""
 
 import json
 from collections.abc import Mapping
@@ -136,7 +136,7 @@ WRONG: list[tuple[str, Mapping[str, Any]]] = [
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_right_configurations_are_told(
+def test_right_configurations_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     path = tmp_path / "config.json"
@@ -159,7 +159,7 @@ def test_a_wrong_field_is_named(
 
 
 @pytest.mark.parametrize("text", ["[" * 10**5, '{"model_type": ' + "9" * 5000, "[]", "{"])
-def test_what_is_no_configuration_is_refused(
+def test_an_invalid_configuration_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     path = tmp_path / "config.json"
@@ -172,7 +172,7 @@ def test_what_is_no_configuration_is_refused(
 @pytest.mark.parametrize(
     "changed", [{"num_hidden_layers": 4096}, {"num_key_value_heads": "x"}, {"rope_scaling": 4}]
 )
-def test_no_probe_is_made_of_what_is_too_large_or_wrong(
+def test_no_probe_is_made_of_a_large_or_wrong_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: Mapping[str, Any]
 ) -> None:
     path = tmp_path / "config.json"
@@ -198,7 +198,7 @@ def test_released_models_are_far_from_every_bound() -> None:
 
 
 @pytest.mark.slow
-def test_in_a_run_a_wrong_configuration_is_a_mistake_of_the_call(pytester: pytest.Pytester) -> None:
+def test_a_wrong_configuration_is_a_usage_error_of_a_run(pytester: pytest.Pytester) -> None:
     config = pytester.path / "config.json"
     config.write_text(json.dumps({**LLAMA, "rope_scaling": "linear"}), encoding="utf-8")
     adapter = CHECKOUT / "docs/examples/myengine_adapter.py"

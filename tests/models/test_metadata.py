@@ -1,4 +1,4 @@
-"""Metadata of GGUF files: what they mean, and what is refused because readers would differ."""
+"""Metadata of GGUF files: their meaning, and refusals where readers would differ."""
 
 import math
 from collections.abc import Mapping
@@ -86,11 +86,11 @@ LEAST: dict[str, dict[str, Any]] = {
     "qwen3vl": {"rope.dimension_sections": [24, 20, 20, 0]},
     "qwen3vlmoe": {"rope.dimension_sections": [24, 20, 20, 0]},
 }
-"""What some architectures need beside what most have."""
+"""Keys that some architectures need in addition to those of most."""
 
 
 def least(architecture: str) -> dict[str, Any]:
-    """The keys without which nothing is read."""
+    """Return the required keys of an architecture."""
     window = WINDOW if ARCHITECTURES[architecture].window == NEEDED else {}
     return {**PLAIN, **window, **LEAST.get(architecture, {})}
 
@@ -108,11 +108,11 @@ def least(architecture: str) -> dict[str, Any]:
         {"rope.scaling.attn_factor": 1.0},
     ],
 )
-def test_olmo_3_is_read_from_the_window(more: Mapping[str, Any]) -> None:
+def test_olmo_3_is_recognised_by_its_window(more: Mapping[str, Any]) -> None:
     assert read("olmo2", {**PLAIN, **YARN, **WINDOW, **more}) == model_named("olmo-3-7b").meaning
 
 
-def test_olmo_3_before_it_was_stretched() -> None:
+def test_olmo_3_without_scaling() -> None:
     sliding, full = read("olmo2", {**PLAIN, **WINDOW}).groups
     assert (sliding.scheme, sliding.window, len(sliding.layers)) == ("rope", 4096, 24)
     assert (full.scheme, full.window, len(full.layers)) == ("rope", None, 8)
@@ -123,14 +123,14 @@ def test_olmo_2_has_no_window() -> None:
     assert group.window is None
 
 
-def test_layers_that_are_listed_otherwise_are_believed() -> None:
+def test_another_list_of_layers_is_respected() -> None:
     other = [*EVERY_FOURTH[1:], True]
     found = read("olmo2", {**PLAIN, **WINDOW, "attention.sliding_window_pattern": other})
     assert found.groups[1].layers == tuple(n for n, slides in enumerate(other) if not slides)
 
 
 @pytest.mark.parametrize("pattern", [EVERY_FOURTH[:-1], 0, -1, True, "LLLG", 1.5])
-def test_a_pattern_that_cannot_be_is_refused(pattern: Any) -> None:
+def test_an_invalid_pattern_is_refused(pattern: Any) -> None:
     given = {**PLAIN, **WINDOW, "attention.sliding_window_pattern": pattern}
     assert "olmo2.attention.sliding_window_pattern" in refused("olmo2", given)
 
@@ -151,12 +151,12 @@ def test_a_pattern_without_a_window_is_refused() -> None:
         ("mistral3", "attention.temperature_scale"),
     ],
 )
-def test_what_is_computed_with_is_a_number(architecture: str, key: str, given: Any) -> None:
+def test_values_in_formulas_must_be_numbers(architecture: str, key: str, given: Any) -> None:
     said = refused(architecture, {**PLAIN, **YARN, key: given})
     assert f"{architecture}.{key}: it is" in said
 
 
-# Factors that readers take for different things.
+# Factors that readers interpret differently.
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,12 @@ def test_what_is_computed_with_is_a_number(architecture: str, key: str, given: A
         ("yarn_ext_factor", 0.5),
     ],
 )
-def test_a_factor_that_readers_take_for_different_things_is_refused(
-    name: str, value: float
-) -> None:
+def test_a_factor_that_readers_interpret_differently_is_refused(name: str, value: float) -> None:
     keys = {**PLAIN, **YARN, f"rope.scaling.{name}": value}
     assert f"qwen2.rope.scaling.{name}: it is {value}" in refused("qwen2", keys)
 
 
-# Keys that nobody has defined.
+# Undefined keys.
 
 STRANGE = (
     "attention.key_length_swa",
@@ -195,11 +193,11 @@ OF_SOME = (
     "rope.freq_base_swa",
     "rope.scaling.yarn_log_multiplier",
 )
-"""Keys that mean something in files of some architectures alone."""
+"""Keys with a meaning in files of some architectures only."""
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_keys_about_positions_that_are_not_known_are_refused(architecture: str) -> None:
+def test_unknown_keys_about_positions_are_refused(architecture: str) -> None:
     tables = HALF_OF_THE_PAIRS if ARCHITECTURES[architecture].two_sizes else NO_TABLES
     assert read(architecture, least(architecture), tables).groups
     for key in set(STRANGE) - least(architecture).keys():
@@ -213,13 +211,13 @@ def test_keys_of_other_architectures_are_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["gemma2", "gpt-oss", "cohere2", "afmoe"])
-def test_a_window_that_all_models_have_must_be_there(architecture: str) -> None:
+def test_a_window_that_all_models_have_is_required(architecture: str) -> None:
     given = {**least(architecture), "attention.sliding_window": 0}
     assert "attention.sliding_window" in refused(architecture, given)
 
 
 def keys_of(model: str) -> dict[str, Any]:
-    """What the converter writes of every model, from what a model file says."""
+    """Return the keys that the converter writes for every model, from a model file."""
     config = model_named(model).configuration
     head_dim = config.get("head_dim")
     found: dict[str, Any] = {
@@ -334,7 +332,7 @@ MINISTRAL_3 = {
         ),
     ],
 )
-def test_files_of_released_models_mean_what_these_do(
+def test_files_of_released_models_have_the_meaning_of_the_models(
     architecture: str, model: str, keys: Mapping[str, Any]
 ) -> None:
     found, released = read(architecture, {**keys_of(model), **keys}), model_named(model).meaning
@@ -353,11 +351,11 @@ def test_files_of_released_models_mean_what_these_do(
 
 
 def omega(group: Group) -> list[float]:
-    """Frequencies, and by what pairs grow longer; nothing for layers that turn nothing."""
+    """Return the frequencies and the length of pairs; nothing for layers without rotation."""
     return [*frequencies(group), longer(group)] if group.turns else []
 
 
-def test_layers_that_predict_further_tokens_are_none_of_the_model() -> None:
+def test_layers_that_predict_further_tokens_are_left_out() -> None:
     (group,) = read("glm4moe", {**PLAIN, "block_count": 47, "nextn_predict_layers": 1}).groups
     assert group.layers == tuple(range(46))
     assert "block_count" in refused("glm4moe", {**PLAIN, "nextn_predict_layers": 32})
@@ -379,7 +377,7 @@ def test_layers_without_keys_have_no_attention() -> None:
     assert "head_count_kv" in refused("lfm2", {**least("lfm2"), "attention.head_count_kv": 8})
 
 
-def test_a_model_that_was_stretched_without_a_word_is_refused() -> None:
+def test_an_extended_model_without_scaling_is_refused() -> None:
     given = {**PLAIN, "rope.scaling.original_context_length": 4096, "context_length": 131072}
     assert "original_max_position_embeddings" in refused("phi3", given)
 
@@ -391,7 +389,7 @@ def test_sections_that_are_not_three_are_refused(sections: Any) -> None:
     )
 
 
-def test_what_is_ignored_would_be_refused_otherwise() -> None:
+def test_ignored_keys_are_about_positions_and_change_nothing() -> None:
     assert all(ABOUT_POSITIONS.search(key) for key in IGNORED)
     assert read("qwen2", {**PLAIN, **dict.fromkeys(IGNORED, 1)}) == read("qwen2", PLAIN)
     assert read("qwen2", {**PLAIN, "expert_count": 4}) == read("qwen2", PLAIN)
@@ -401,7 +399,7 @@ def test_what_is_ignored_would_be_refused_otherwise() -> None:
 
 
 def divisors_of(model: str) -> list[float]:
-    """What the converter writes beside the base for a model scaled as Llama 3.1 is, in float32."""
+    """Return the converter's divisors in float32 for a model that is scaled like Llama 3.1."""
     (group,) = model_named(model).meaning.groups
     base, size = group.parameters["base"], group.parameters["head_dim"]
     plain = base ** (-np.arange(0, size, 2) / size)
@@ -466,7 +464,7 @@ NOT_TURNED = {"rope.freq_base": 10000.0, "rope.dimension_count": 128}
         ("nemotron_h", "nemotron-h-56b-base-8k", {}),
     ],
 )
-def test_models_that_turn_nothing_are_read_by_the_layers_that_have_keys(
+def test_models_without_rotation_are_read_by_the_layers_with_keys(
     architecture: str, model: str, beside: Mapping[str, Any]
 ) -> None:
     released = model_named(model).meaning
@@ -482,7 +480,7 @@ def test_models_that_turn_nothing_are_read_by_the_layers_that_have_keys(
     assert "head_count_kv" in refused(architecture, {**keys, "attention.head_count_kv": 8})
 
 
-def test_granite_4_is_read_as_bamba_is_not() -> None:
+def test_granite_4_is_read_without_rotation() -> None:
     keys = {**least("granitehybrid"), "rope.scaling.finetuned": False}
     found = {group.id: group for group in read("granitehybrid", keys).groups}
     assert found["linear"].layers == tuple(range(0, 32, 2))
@@ -528,7 +526,7 @@ def test_gemma_4_is_read_with_two_sizes_of_heads(model: str) -> None:
         ({"attention.key_length_swa": None}, QUARTER),
     ],
 )
-def test_gemma_4_that_does_not_say_what_turns_is_refused(
+def test_gemma_4_without_its_rotated_channels_is_refused(
     changes: Mapping[str, Any], tables: Mapping[str, list[float]]
 ) -> None:
     assert "rope" in refused("gemma4", {**gemma_4("gemma-4-e2b"), **changes}, tables)
@@ -555,7 +553,7 @@ def test_gemma_3n_is_read_by_its_pattern() -> None:
 
 
 def steps(factor: float) -> list[float]:
-    """Divisors with a step for the ramp, as those of Llama 4."""
+    """Return divisors with a step instead of a ramp, as for Llama 4."""
     turns = 8192 * 500000.0 ** (-np.arange(64) / 64) / (2 * np.pi)
     return [float(each) for each in np.where(turns >= 1, 1.0, factor)]
 

@@ -1,4 +1,4 @@
-"""Models: their files, what is derived from a configuration, and what mistakes in it cost."""
+"""Models: their files, the meaning of their configurations, and the costs of mistakes."""
 
 import json
 import struct
@@ -148,7 +148,7 @@ def test_the_goldens_of_a_model_are_certified(model: Model) -> None:
 
 
 @every_model
-def test_goldens_stand_where_it_matters(model: Model) -> None:
+def test_goldens_cover_the_ends_of_contexts(model: Model) -> None:
     context = model.meaning.context
     ends = {context.original, context.extended} - {None}
     for group in model.meaning.groups:
@@ -171,7 +171,7 @@ def test_known_mistakes_can_be_made(model: Model) -> None:
 
 @every_model
 def test_goldens_catch_mistakes(model: Model) -> None:
-    """Of those that change what is computed; temperatures and logits are no call's result."""
+    """Temperatures and factors of logits are left out: they change no call's result."""
     for mistake, concerned in applicable(model.meaning, model.configuration):
         if mistake.id.startswith(("temperature-", "score-factor-")):
             continue
@@ -181,7 +181,7 @@ def test_goldens_catch_mistakes(model: Model) -> None:
 
 
 def caught(model: Model, right: Group, wrong: Group) -> list[bool]:
-    """Of each golden of a group: whether another computation misses a printed value."""
+    """Return for each golden of a group whether another computation misses a printed value."""
     found = []
     for owner, golden in model.goldens:
         if owner == right:
@@ -194,7 +194,7 @@ def caught(model: Model, right: Group, wrong: Group) -> list[bool]:
 
 
 def test_every_mistake_can_be_made_with_some_model() -> None:
-    """One that no model of the spec can suffer would be costed for nobody."""
+    """A mistake that no model of the spec can have would have no cost."""
     made = {
         mistake.id
         for model in MODELS
@@ -204,7 +204,7 @@ def test_every_mistake_can_be_made_with_some_model() -> None:
 
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "llama-3.1-8b") -> Path:
-    """A copy of a model file with the first occurrence of a text replaced."""
+    """Copy a model file, with the first occurrence of a text replaced."""
     text = model_named(name).path.read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "models" / f"{name}.yaml"
@@ -246,7 +246,9 @@ def test_a_mistake_in_a_file_is_located(tmp_path: Path, old: str, new: str, said
         ("layout: half", "layout: interleaved"),
     ],
 )
-def test_a_file_that_states_something_else_is_found(tmp_path: Path, old: str, new: str) -> None:
+def test_a_file_that_contradicts_its_configuration_is_found(
+    tmp_path: Path, old: str, new: str
+) -> None:
     model = load_model(broken(tmp_path, old, new))
     assert meaning(model.configuration) != model.meaning
 
@@ -262,20 +264,20 @@ def test_a_golden_that_was_changed_is_found_and_written_again(tmp_path: Path) ->
     assert written_again == model_named(path.stem).path.read_text(encoding="utf-8")
 
 
-def test_ids_and_repositories_are_given_once() -> None:
+def test_ids_and_repositories_are_unique() -> None:
     assert len({model.repository for model in MODELS}) == len(MODELS) == len(paths())
 
 
 # Configurations.
 
 
-def test_models_that_are_kept_together_are_those_of_their_files(
+def test_cached_models_equal_those_of_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     some = tuple(paths()[:3])
-    alone = [load_model(path) for path in some]  # goldens are equal to themselves alone
-    for _ in range(2):  # read from the files, then as they were kept
+    alone = [load_model(path) for path in some]  # goldens are equal by identity only
+    for _ in range(2):  # from the files, then from the cache
         load_together.cache_clear()
         assert [*map(repr, load_together(some))] == [*map(repr, alone)]
     changed = tmp_path / some[0].name
@@ -344,7 +346,7 @@ def test_other_names_of_fields_mean_the_same() -> None:
     assert derived({**gptj, **names}) == derived({**gptj, **usual})
 
 
-def test_a_model_of_several_inputs_is_read_by_its_text() -> None:
+def test_a_multimodal_model_is_read_by_its_text_part() -> None:
     whole = {"model_type": "gemma3", "text_config": GEMMA, "vision_config": {"hidden_size": 1}}
     assert derived(whole) == derived(GEMMA)
 
@@ -410,9 +412,7 @@ def test_a_model_of_several_inputs_is_read_by_its_text() -> None:
         ),
     ],
 )
-def test_configurations_as_they_are_released_are_read(
-    fields: Mapping[str, Any], layers: list[str]
-) -> None:
+def test_released_configurations_are_read(fields: Mapping[str, Any], layers: list[str]) -> None:
     assert [written(group.layers) for group in derived(fields).groups] == layers
 
 
@@ -574,7 +574,7 @@ def test_configurations_as_they_are_released_are_read(
         ),
     ],
 )
-def test_a_contradiction_is_said_with_the_field(
+def test_a_contradiction_is_reported_with_the_field(
     fields: Mapping[str, Any], field: str, said: str
 ) -> None:
     with pytest.raises(UserError) as caught:
@@ -584,7 +584,7 @@ def test_a_contradiction_is_said_with_the_field(
     assert said in f"{caught.value}"
 
 
-def test_layers_are_written_as_people_write_them() -> None:
+def test_layers_are_written_as_ranges() -> None:
     assert written((0, 1, 2, 4, 6, 7)) == "0-2, 4, 6-7"
     assert unwritten("0-2, 4, 6-7") == (0, 1, 2, 4, 6, 7)
     assert unwritten("") == ()
@@ -605,8 +605,8 @@ def test_alpha_of_hunyuan_makes_the_base_larger_for_good() -> None:
 # Costs.
 
 
-def test_what_ignored_scaling_costs_is_what_the_angles_say() -> None:
-    """Each pair is off by p (w - w'), and what is left of its part of the score is the cosine."""
+def test_the_cost_of_ignored_scaling_follows_from_the_angles() -> None:
+    """Each pair is off by p (w - w'), and the cosine of that remains of its part of the score."""
     model = next(model for model in MODELS if model.id == "llama-3.1-8b")
     ((right, wrong),) = next(
         concerned.values()
@@ -624,7 +624,7 @@ def test_what_ignored_scaling_costs_is_what_the_angles_say() -> None:
         assert found.loss == pytest.approx(1 - np.cos(position * off).mean(), abs=1e-9)
 
 
-def test_what_a_missing_factor_costs_does_not_depend_on_the_position() -> None:
+def test_the_cost_of_a_missing_factor_does_not_depend_on_the_position() -> None:
     model = next(model for model in MODELS if model.id == "phi-3.5-mini")
     longer = np.sqrt(17 / 12)  # 4,096 and 131,072 are 2 to the 12 and to the 17
     costs = dict(costs_of(model, 4096))
@@ -646,7 +646,7 @@ def costs_of(model: Model, position: int) -> list[tuple[str, float]]:
     return found
 
 
-def test_what_temperatures_and_factors_of_logits_cost() -> None:
+def test_the_costs_of_temperatures_and_factors_of_logits() -> None:
     maverick = next(model for model in MODELS if model.id == "llama-4-maverick")
     warm = 1 + 0.1 * np.log(1 + 131073 // 8192)
     assert dict(costs_of(maverick, 131072))["temperature-missing"] == pytest.approx(1 - 1 / warm)
@@ -656,7 +656,7 @@ def test_what_temperatures_and_factors_of_logits_cost() -> None:
 
 
 def of_every_kind() -> list[Group]:
-    """A group of each scheme, combination and options that some model has, and of mistakes."""
+    """Return a group of each scheme, combination and options among models and their mistakes."""
     found: dict[str, Group] = {}
     for model in MODELS:
         own = [group for group in model.meaning.groups if group.turns]
@@ -673,7 +673,7 @@ def of_every_kind() -> list[Group]:
 
 
 @pytest.mark.slow
-def test_three_heads_say_how_every_channel_is_turned() -> None:
+def test_costs_agree_with_the_rotation_of_every_channel() -> None:
     for group in of_every_kind():
         size = int(group.parameters["head_dim"])
         x, where = np.eye(size)[:, None], rows_of(group, np.array([77]))
@@ -689,7 +689,7 @@ def test_three_heads_say_how_every_channel_is_turned() -> None:
             assert 1 - found.loss == pytest.approx(np.trace(whole * kept) / size, abs=1e-12)
 
 
-def test_a_key_is_no_further_behind_than_a_query_sees() -> None:
+def test_distances_are_limited_by_the_window() -> None:
     gemma = next(model for model in MODELS if model.id == "gemma-3-4b")
     near, far = (dict(sliding_costs(gemma, position)) for position in (1023, 131072))
     assert near == pytest.approx(far)
@@ -766,7 +766,7 @@ def shown_of(config: Mapping[str, Any], folder: Path, capsys: pytest.CaptureFixt
     return capsys.readouterr().out
 
 
-def test_what_multiplies_by_nothing_is_not_shown(
+def test_factors_without_effect_are_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     yarn = {"type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
@@ -798,7 +798,7 @@ def test_a_mistake_that_costs_nothing_is_not_shown(
     }
     shown = shown_of(config, tmp_path, capsys)
     assert "long-list-always" in shown
-    assert "short-list-always" not in shown  # no text that is looked at is that long
+    assert "short-list-always" not in shown  # no text in the table is that long
 
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -815,7 +815,7 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("zzzz", "for a list run"),
     ],
 )
-def test_what_is_not_there_is_said(
+def test_a_missing_model_or_file_is_reported(
     name: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["model", name]) == 2
@@ -823,7 +823,7 @@ def test_what_is_not_there_is_said(
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"model_type": "llama"}'])
-def test_a_file_that_says_nothing_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_incomplete_configuration_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=str(path)):
@@ -855,7 +855,7 @@ def value(given: Any) -> bytes:
 
 
 def gguf(path: Path, metadata: Mapping[str, Any], tensors: tuple[str, ...] = ()) -> Path:
-    """A GGUF file of version 3, whose tensors have no data."""
+    """Write a GGUF file of version 3, whose tensors have no data."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
     pairs = b"".join(packed(key) + value(given) for key, given in metadata.items())
     names = b"".join(packed(name) + struct.pack("<IQIQ", 1, 64, 0, 0) for name in tensors)
@@ -889,7 +889,7 @@ def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
     assert (group.scheme, group.parameters["factor"]) == ("yarn", 4)
 
 
-def test_tensors_that_divide_frequencies_are_read_where_they_stand(tmp_path: Path) -> None:
+def test_tensors_that_divide_frequencies_are_read_at_their_offsets(tmp_path: Path) -> None:
     (group,) = next(model for model in MODELS if model.id == "llama-3.1-8b").meaning.groups
     plain = 500000.0 ** (-np.arange(64) / 64)
     divisors = (plain / frequencies(group)).astype("<f4").tobytes()
@@ -915,7 +915,7 @@ def test_tensors_that_divide_frequencies_are_read_where_they_stand(tmp_path: Pat
         read_configuration(path)
 
 
-def test_gguf_stores_queries_and_keys_of_llama_otherwise(tmp_path: Path) -> None:
+def test_gguf_stores_queries_and_keys_of_llama_interleaved(tmp_path: Path) -> None:
     llama = {key.replace("qwen2", "llama"): given for key, given in QWEN.items()}
     llama["general.architecture"] = "llama"
     found = meaning(read_configuration(gguf(tmp_path / "model.gguf", llama)))
@@ -931,7 +931,7 @@ def test_gguf_stores_queries_and_keys_of_llama_otherwise(tmp_path: Path) -> None
         ({"qwen2.rope.dimension_sections": [1, 2]}, (), "qwen2.rope.dimension_sections"),
     ],
 )
-def test_gguf_that_does_not_decide_is_refused(
+def test_ambiguous_gguf_metadata_are_refused(
     tmp_path: Path, changed: Mapping[str, Any], tensors: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
@@ -939,7 +939,7 @@ def test_gguf_that_does_not_decide_is_refused(
 
 
 @pytest.mark.parametrize("content", [b"", b"GGML", b"GGUF\1\0\0\0", b"GGUF\3\0\0\0\1"])
-def test_what_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_gguf_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
     with pytest.raises(UserError, match="cannot be read as GGUF"):

@@ -1,4 +1,4 @@
-"""Spellings of a configuration: each means the same, or is refused with the field that decides."""
+"""Spellings of a configuration: each has one meaning, or is refused with the decisive field."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_every_spelling_means_the_same(type: str) -> None:
 
 
 @every_type
-def test_a_number_in_quotes_is_refused_or_nobody_reads_it(type: str) -> None:
+def test_a_number_in_quotes_is_refused_or_not_read(type: str) -> None:
     for _, fields in [("least", small(type)), *changed(type)]:
         found = read(fields)
         for name, other in quoted(fields) if found is not None else ():
@@ -49,7 +49,7 @@ def test_a_number_in_quotes_is_refused_or_nobody_reads_it(type: str) -> None:
 
 
 def quoted(fields: Fields) -> list[tuple[str, Fields]]:
-    """A configuration with one of its numbers in quotes, under the name of the number each."""
+    """Return configurations with one number in quotes each, and the name of that number."""
     blocks: dict[str, Any] = {n: each for n, each in fields.items() if isinstance(each, dict)}
     inner = [
         (f"{block}.{name}", {**fields, block: {**each, name: f"{value}"}})
@@ -72,12 +72,12 @@ NOTHING = (
     "layers one by one, all full",
     "no window",
 )
-"""What may be said without changing anything, in types that read the fields."""
+"""Changes that have no effect in types that read the fields."""
 
 
 @pytest.mark.slow
-def test_what_is_read_is_not_ignored() -> None:
-    """Of each change, some type that reads it means something else with it."""
+def test_fields_that_are_read_have_an_effect() -> None:
+    """Each other change alters the meaning of some type that reads it."""
     names = {name for type in TYPES for name, _ in changed(type)}
     for name in names - set(NOTHING):
         assert [
@@ -88,7 +88,7 @@ def test_what_is_read_is_not_ignored() -> None:
         ], name
 
 
-# What the code of a type does not read, or reads differently from the name.
+# Fields that the code of a type does not read, or reads differently from their name.
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_is_read_is_not_ignored() -> None:
         ("esm", "rope_theta", {"rope_parameters": {"rope_theta": 500.0}}),
     ],
 )
-def test_what_the_code_of_a_type_does_not_read_is_refused(
+def test_fields_that_the_code_of_a_type_does_not_read_are_refused(
     type: str, field: str, changes: Fields
 ) -> None:
     assert f"{field}: " in refused({**small(type), **changes})
@@ -144,20 +144,20 @@ def test_what_the_code_of_a_type_does_not_read_is_refused(
         ("mistral", {"layer_types": ["sliding_attention"] * 8}, {}),
     ],
 )
-def test_what_says_the_same_is_read(type: str, changes: Fields, same: Fields) -> None:
+def test_redundant_fields_are_read(type: str, changes: Fields, same: Fields) -> None:
     own = {"rotary_emb_base": changes["rope_theta"]} if same.get("rope_parameters") else {}
     given = own or changes
     assert derived({**small(type), **given}) == derived({**small(type), **same})
 
 
-def test_a_window_that_is_switched_on_but_not_given_is_that_of_the_type() -> None:
+def test_a_window_switched_on_without_a_size_is_that_of_the_type() -> None:
     on = {"use_sliding_window": True, "max_window_layers": 4}
     full, sliding = derived({**small("qwen2"), **on}).groups
     assert (full.window, sliding.window) == (None, 4096)
     assert derived({**small("qwen2"), **on, "sliding_window": None}) == derived(small("qwen2"))
 
 
-def test_what_is_counted_adds_up() -> None:
+def test_counts_add_up() -> None:
     found = tally(["llama", "modernbert"])
     assert found.read + found.refused == sum(
         1 + len([*changed(type)]) for type in ("llama", "modernbert")

@@ -1,4 +1,4 @@
-"""What the site says is executed: its claims, and the Python that its pages show."""
+"""Claims and Python code on the site's pages are executed."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def test_claim_holds(claim: claims.Claim) -> None:
 
 @pytest.mark.nightly
 def test_claims_hold_whatever_the_processor_can() -> None:
-    """NumPy's functions in float32 round otherwise where it has no wide registers to use."""
+    """Without wide registers, NumPy's functions in float32 round differently."""
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
     plain = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(simd.get("found", []))}
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-k", "test_claim_holds", __file__]
@@ -62,7 +62,7 @@ def test_python_on_a_page_runs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Blocks run in order, in one namespace; a block of text after one is what it prints."""
+    """Blocks run in order, in one namespace; a block of text after one shows its output."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     printed = None
@@ -79,7 +79,7 @@ def test_printed_decimals_belong_to_a_claim() -> None:
 
 
 def loose_decimals(page: Path) -> list[str]:
-    """Decimals in sentences that no claim and no source stands behind."""
+    """Return the decimals in sentences without a claim or a source."""
     text = re.sub(r"\A---.*?---", "", page.read_text(encoding="utf-8"), flags=re.S)
     return [
         f"{match[0]} in: {block.strip()[:60]}"

@@ -25,11 +25,11 @@ SEEN = {
     "before and after are confused": ("backwards", "sign-flipped", "rope"),
     "T5 looks at the wrong side": ("reach", "direction-swapped", "t5-bias"),
 }
-"""Ten symptoms that were asked for and ten more, with the cause that must be shown."""
+"""Ten required symptoms and ten more, with the cause that must be shown."""
 
 
 def shown(symptom: str, scheme_of: str, mistake: str) -> bool:
-    """Whether a mistake is one of those that a group of a symptom names, in a scheme."""
+    """Return whether a group of a symptom names a mistake in a scheme."""
     (asked,) = (each for each in symptom_blocks.symptoms() if each.id == symptom)
     return any(
         found.id == mistake and scheme_of in {scheme.id for scheme, _ in found.where}

@@ -1,4 +1,4 @@
-"""The code that pages show is right, and their verdicts are what the kit says of it."""
+"""The code on pages is right, and its verdicts there are those of the kit."""
 
 import json
 import os
@@ -28,14 +28,14 @@ def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
     assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m posenc_lab.code"
 
 
-def test_verdicts_are_of_the_code_that_is_shown() -> None:
+def test_verdicts_belong_to_the_code_shown() -> None:
     said = {each: code.recorded()[each[0]][each[1]] for each in SHOWN}
     changed = [each for each in SHOWN if said[each]["code"] != code.digest(*each)]
     assert changed == [], "run python -m posenc_lab.code"
     assert min(each["passed"] for each in said.values()) > 10
 
 
-def test_nothing_else_is_kept() -> None:
+def test_no_other_verdicts_are_stored() -> None:
     kept = [(scheme, library) for scheme, some in code.recorded().items() for library in some]
     assert sorted(kept) == sorted(SHOWN)
 
@@ -64,7 +64,7 @@ def test_wrong_code_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code.recorded() == {}
 
 
-def test_files_are_read_once_and_again_when_they_were_written(
+def test_files_are_read_again_only_after_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code, "RECORD", tmp_path / "code.json")

@@ -1,4 +1,4 @@
-"""Numbers of the project stand in one place: sentences are given them by the build."""
+"""Numbers of the project have one source: the build inserts them into sentences."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.building import CHECKOUT
 
 DOCS = CHECKOUT / "docs"
 WRITTEN = [*sorted(DOCS.rglob("*.md")), *sorted(CHECKOUT.glob("*.md"))]
-PAGES = [path for path in WRITTEN if path.name != "CHANGELOG.md"]  # which tells what was
+PAGES = [path for path in WRITTEN if path.name != "CHANGELOG.md"]  # which describes the past
 FACT = re.compile(r"<!--\s*fact:([\w-]+)\s*-->")
 
 
@@ -52,7 +52,7 @@ def test_a_typed_number_is_found(sentence: str, found: str) -> None:
         "[@su2024, section 12] checks it.",
     ],
 )
-def test_other_numbers_may_stand(sentence: str) -> None:
+def test_other_numbers_may_be_typed(sentence: str) -> None:
     assert not list(facts.typed(sentence))
 
 
@@ -69,7 +69,7 @@ def test_an_unknown_fact_is_refused() -> None:
 
 
 def test_every_fact_is_used() -> None:
-    """But for the accuracies of all schemes, of which the page of the experiment tells some."""
+    """Except accuracies of schemes, of which the page of the experiment shows only some."""
     used = {name for page in PAGES for name in FACT.findall(page.read_text(encoding="utf-8"))}
     unused = facts.FACTS.keys() - used
     assert all(name.startswith(("recall-", "back-")) for name in unused), unused

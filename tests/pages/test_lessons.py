@@ -69,7 +69,7 @@ def test_a_term_too_early_is_found(texts: list[str], wanted: list[tuple[str, str
     ],
     ids=["behind", "later-lesson", "compound", "both", "code", "address", "other-words"],
 )
-def test_a_term_in_its_place_is_not_found(texts: list[str]) -> None:
+def test_a_term_in_its_place_is_accepted(texts: list[str]) -> None:
     assert found(*texts) == []
 
 
@@ -86,14 +86,14 @@ def test_the_kits_own_words_are_no_terms() -> None:
     assert {"token", "causal-mask", "head_dim", "residual-connection"} <= lessons.terms().keys()
 
 
-def test_there_are_eight_to_ten_of_ten_minutes() -> None:
+def test_there_are_eight_to_ten_lessons_of_ten_minutes() -> None:
     on_disk = {f"learn/{path.name}" for path in (DOCS / "learn").glob("*.md")} - {"learn/index.md"}
     assert on_disk == {lesson.page for lesson in LESSONS}
     assert 8 <= len(LESSONS) <= 10
     assert {lesson.page: lesson.minutes for lesson in LESSONS if lesson.minutes > 10} == {}
 
 
-def test_minutes_are_those_of_words_and_code() -> None:
+def test_minutes_count_words_and_code() -> None:
     code = "```python\n" + 24 * "x = 1\n" + "```\n"
     assert lessons.Lesson("a.md", "A", "B.", 260 * "word ").minutes == 2
     assert lessons.Lesson("a.md", "A", "B.", 260 * "word " + "\n\n" + code).minutes == 4
@@ -112,7 +112,7 @@ def test_a_lesson_ends_with_a_question_whose_answer_is_hidden(lesson: lessons.Le
 def test_the_example_is_the_same_in_every_lesson(
     lesson: lessons.Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a page has words, rows, or a table that makes queries, they have these values."""
+    """Words, rows and tables for queries have the same values on every page."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for _, text in PYTHON.findall(lesson.text):
@@ -146,14 +146,14 @@ def test_users_are_those_of_the_model_files() -> None:
 
 
 @pytest.mark.parametrize("thing", WANTED)
-def test_what_learners_look_for_is_there(thing: str) -> None:
+def test_topics_that_learners_look_for_are_covered(thing: str) -> None:
     page = DOCS / f"{WANTED[thing]['page']}.md"
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert WANTED[thing]["has"]
     assert [each for each in WANTED[thing]["has"] if each not in text] == []
 
 
-def test_what_learners_look_for_is_not_on_any_page() -> None:
+def test_a_topic_is_not_on_every_page() -> None:
     (only,) = (each for each in WANTED.values() if "imshow" in each["has"])
     others = [
         page for page in (DOCS / "learn").glob("*.md") if page.stem != Path(only["page"]).stem

@@ -1,4 +1,4 @@
-"""Letters mean the same on every page."""
+"""Symbols have the same meaning on every page."""
 
 import re
 
@@ -17,7 +17,7 @@ def test_a_page_keeps_to_the_notation(page: str) -> None:
     assert list(notation.breaches(page, (DOCS / page).read_text(encoding="utf-8"))) == []
 
 
-def test_the_table_knows_only_pages_that_there_are() -> None:
+def test_the_table_names_only_existing_pages() -> None:
     assert set(notation.read_notation()["local"]) <= set(PAGES)
 
 
@@ -52,10 +52,10 @@ def test_another_meaning_is_found(page: str, text: str, found: str) -> None:
         r"\(\cos\theta_a - \sin\theta_b \le \theta\)",
     ],
 )
-def test_the_meanings_of_the_table_are_not(text: str) -> None:
+def test_the_meanings_of_the_table_are_accepted(text: str) -> None:
     assert list(notation.breaches("questions.md", text)) == []
 
 
-def test_pages_with_formulas_lead_to_the_table() -> None:
+def test_pages_with_formulas_link_to_the_table() -> None:
     assert "(../notation.md)" in notation.checked("theory/choosing.md", r"Pair \(t\).")
     assert "notation.md" not in notation.checked("theory/choosing.md", "No formula.")

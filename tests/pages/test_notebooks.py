@@ -1,4 +1,4 @@
-"""Notebooks of the lessons: the page's code in its order, and nothing that only a site can show."""
+"""Notebooks of the lessons: the page's code in its order, and nothing that needs a site."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def test_a_notebook_prints_what_it_says(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a folder of its own, cell by cell."""
+    """Cell by cell, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     ran = [cell for cell in cells(lesson) if cell["cell_type"] == "code"]
@@ -50,7 +50,7 @@ def test_words_of_a_notebook_need_no_site(lesson: lessons.Lesson) -> None:
     assert "## Question" in "\n".join(words)
 
 
-def test_what_only_a_site_can_show_is_found() -> None:
+def test_markup_that_needs_a_site_is_found() -> None:
     for text in ("a <!-- claim:b -->", r"\(x\)", "[a](b.md)", "[@c]", '??? question "Why?"'):
         assert LEFT.search(text), text
 

@@ -1,4 +1,4 @@
-"""What the README shows is what a reader sees."""
+"""The README shows current results."""
 
 import re
 
@@ -11,13 +11,13 @@ TEXT = README.read_text(encoding="utf-8")
 
 @pytest.mark.slow
 @pytest.mark.always
-def test_the_readme_is_as_the_checkout_makes_it() -> None:
+def test_the_readme_is_up_to_date() -> None:
     assert shape(written(TEXT)) == shape(TEXT), "run python -m posenc_lab.readme"
 
 
 @pytest.mark.slow
 @pytest.mark.always
-def test_what_is_out_of_date_is_written_anew() -> None:
+def test_outdated_parts_are_rewritten() -> None:
     old = TEXT.replace(table(), "| rotary | `rope` |\n")
     old = re.sub(r"^(rope +half .*?)\d+( +0)", r"\g<1>1\2", old, flags=re.M)
     old = re.sub(r"\d+ more checks", "1 more checks", old)

@@ -1,6 +1,6 @@
-"""A program that answers alibi_slopes as it should, but for what the file mischief.py says.
+"""A program that answers alibi_slopes correctly, except while there is a file mischief.py.
 
-It is executed in place of the answer to the first call after it was written.
+The file is executed once, in place of the answer to the next call.
 """
 
 import base64

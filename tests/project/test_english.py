@@ -33,12 +33,12 @@ ELSEWHERE = (
     "tests/libraries/",
     "conformance/posenc_conformance/implementations/",
 )
-"""What others write, and adapters, whose reports are out of date when a byte changes."""
+"""Files of other authors, and adapters, whose reports are outdated by any changed byte."""
 GIVE_AWAY = re.compile("|".join(rf"\b({pattern})\b" for pattern in PHRASES), re.IGNORECASE)
 
 
 def texts_of(source: str) -> Iterator[tuple[int, str]]:
-    """Yield comments and texts that document, with their lines."""
+    """Yield comments and docstrings with their lines."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -49,7 +49,7 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
 
 
 def phrases_in(text: str) -> list[str]:
-    """Return the phrases of a text that give it away."""
+    """Return the phrases in a text that should be avoided."""
     return [match[0] for match in GIVE_AWAY.finditer(text)]
 
 

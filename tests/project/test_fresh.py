@@ -1,4 +1,4 @@
-"""What a fresh machine is promised: commands, costs, and the versions that work."""
+"""Promises to a fresh machine: commands, costs, and working versions."""
 
 import ast
 import hashlib
@@ -39,20 +39,22 @@ def test_a_judged_library_is_pinned_by_its_hash_too(
             environments.environment(library)
             own = [pin for pin in given[library.name] if pin.startswith(f"{library.name}==")]
             assert [pin.count("--hash=") > 0 for pin in own] == [True]
-    # Of a package that has one release for each Python, only the one that is judged.
+    # For a package with one release per Python, only the judged one.
     assert len([pin for pin in given["equinox"] if pin.startswith("jax==")]) <= 1
 
 
-def test_size_is_said_before_anything_is_installed(
+def test_the_size_is_printed_before_anything_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = []
+    outputs = []
     monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
-    monkeypatch.setattr(environments, "_install", lambda *_: told.append(capsys.readouterr().out))
+    monkeypatch.setattr(
+        environments, "_install", lambda *_: outputs.append(capsys.readouterr().out)
+    )
     for library in libraries():
         if library.name in ("onnx", "timm"):
             environments.environment(library)
-    onnx, timm = told
+    onnx, timm = outputs
     assert "onnx==" in onnx
     assert "hundreds of MB" not in onnx
     assert re.search(r"timm: installing torch==\S+, timm==\S+ in .*: hundreds of MB", timm)
@@ -60,7 +62,7 @@ def test_size_is_said_before_anything_is_installed(
 
 
 @pytest.mark.slow
-def test_pip_alone_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
+def test_only_pip_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
     plan = planned("--always-make", "conformance")
     assert plan.index("-m venv") < plan.index("-m pip") < plan.index(".ci/uv.py")
     (tmp_path / "uv.py").write_text("import os; print(dict(os.environ))", encoding="utf-8")
@@ -95,12 +97,12 @@ def test_nothing_heavy_is_installed_to_prove_a_change() -> None:
     assert not names & (heavy | {"scipy", "tensorflow", "jaxlib", "pandas"})
 
 
-def test_every_dependency_has_a_lowest_version_and_it_is_tried() -> None:
+def test_every_dependency_has_a_lowest_version_that_is_tested() -> None:
     assert [line for line in PROJECT["dependencies"] if not re.match(r"[\w-]+>=\d", line)] == []
     assert "--resolution lowest-direct -e ." in planned("--always-make", "lowest")
 
 
-def test_tools_are_pinned_and_what_the_kit_needs_is_not() -> None:
+def test_tools_are_pinned_and_dependencies_of_the_kit_are_not() -> None:
     lines = environments.pins()
     pinned = {canonical(line) for line in lines}
     extras = PROJECT["optional-dependencies"]
@@ -109,12 +111,12 @@ def test_tools_are_pinned_and_what_the_kit_needs_is_not() -> None:
     assert not own & pinned
     assert all("==" in line for line in lines)
     (torch,) = [library.install for library in libraries() if library.name == "torch"]
-    # Every other install keeps the build that this one brought.
+    # Every other install keeps the build that this one installs.
     assert {*torch} <= {line.split()[0] for line in lines}
 
 
 @pytest.mark.parametrize("file", [environments.PINNED, pins.BUILDERS], ids=lambda path: path.name)
-def test_every_pin_has_hashes_but_what_is_built_twice(file: Path) -> None:
+def test_every_pin_has_hashes_except_packages_that_are_built_twice(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     found = pins.hashes(text)
     assert pins.written(found) == text
@@ -123,7 +125,7 @@ def test_every_pin_has_hashes_but_what_is_built_twice(file: Path) -> None:
     assert {len(each) for hashes in found.values() for each in hashes} == {len("sha256:") + 64}
 
 
-def test_a_release_is_built_by_what_it_needs_alone() -> None:
+def test_a_release_is_built_with_its_requirements_only() -> None:
     plan = planned("--always-make", "packages")
     assert ".ci/uv.py" not in plan
     assert "--require-hashes" in plan
@@ -137,7 +139,7 @@ def test_a_release_is_built_by_what_it_needs_alone() -> None:
 
 
 def a_wheel(folder: Path, version: str) -> str:
-    """Make a package of this version, which has no code; return its hash."""
+    """Make a package of this version without code; return its hash."""
     folder.mkdir()
     home = f"stranger-{version}.dist-info"
     path = folder / f"stranger-{version}-py3-none-any.whl"
@@ -153,7 +155,7 @@ def a_wheel(folder: Path, version: str) -> str:
 
 
 def test_no_index_can_give_another_file_for_a_pin(tmp_path: Path) -> None:
-    """Nor one whose number only begins like the pin's, as `2.13.0+cpu` does."""
+    """Nor one whose version only begins like the pin's, as `2.13.0+cpu` does."""
     seen = a_wheel(tmp_path / "seen", "1.0")
     a_wheel(tmp_path / "more", "1.0+more")
     a_wheel(tmp_path / "newer", "2.0")
@@ -185,7 +187,7 @@ def canonical(requirement: str) -> str:
     return environments.name_of(requirement).lower()
 
 
-def test_pins_renew_the_libraries_of_the_kit_alone() -> None:
+def test_pins_renew_the_libraries_of_the_kit_only() -> None:
     table = "  a:\n    install: [x==1, y==2]\n  b:\n    install: [x==1]\n    says: x==1\n"
     renewed = pins.renewed(table, ["a"], ["x==3 ; python_version < '3'", "x==4", "z==5"])
     assert renewed == table.replace("[x==1, ", "[x==4, ")

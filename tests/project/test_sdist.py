@@ -24,13 +24,13 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def named_files() -> Iterator[str]:
-    """The files of the checkout that its commands and its texts for developers name."""
+    """Yield words that may name files, from the commands and the texts for developers."""
     texts = [CHECKOUT / name for name in ("Makefile", "README.md", "CONTRIBUTING.md")]
     for text in (*texts, *CHECKOUT.glob(".ci/*")):
         yield from re.findall(r"[\w.][\w./-]*\w", text.read_text(encoding="utf-8"))
 
 
-def test_it_holds_what_its_texts_name(unpacked: Path) -> None:
+def test_it_contains_the_files_that_its_texts_name(unpacked: Path) -> None:
     named = {
         name
         for name in named_files()
@@ -42,7 +42,7 @@ def test_it_holds_what_its_texts_name(unpacked: Path) -> None:
 
 @pytest.mark.nightly
 def test_its_makefile_installs_and_judges(unpacked: Path) -> None:
-    """In an environment of its own, in which nothing but the kit is installed."""
+    """In a new environment with nothing but the kit."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     run = subprocess.run(
         ["make", "conformance", f"PYTHON={sys.executable}"],

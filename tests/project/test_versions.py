@@ -28,7 +28,7 @@ def said(command: list[str], folder: Path, **more: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository with a page, our Makefile, and an environment that is already there."""
+    """Return a repository with a page, our Makefile, and an existing environment."""
     folder, origin = tmp_path / "clone", tmp_path / "origin.git"
     (folder / "docs").mkdir(parents=True)
     (folder / ".venv").mkdir()
@@ -51,12 +51,12 @@ def clone(tmp_path: Path) -> Path:
 
 
 def deploy(clone: Path, reference: str) -> None:
-    # What is installed is there: only the site is made.
+    # The environment exists, so that only the site is made.
     said(["make", "-o", ".venv/dev", "versions", f"REF={reference}", "PUSH=--push"], clone)
 
 
 @pytest.mark.slow
-def test_versions_stand_side_by_side(clone: Path) -> None:
+def test_versions_are_side_by_side(clone: Path) -> None:
     public = clone / "site-versions"
     deploy(clone, "main")
     assert "dev/" in (public / "index.html").read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_versions_stand_side_by_side(clone: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_site_of_one_version_asks_for_no_list(clone: Path) -> None:
+def test_a_site_of_one_version_requests_no_list(clone: Path) -> None:
     said([".venv/bin/mkdocs", "build", "-q"], clone)
     page = (clone / "site" / "index.html").read_text(encoding="utf-8")
     assert '"version": null' in page

@@ -1,4 +1,4 @@
-"""The workflow files call what the project has."""
+"""Workflow files use existing targets, pinned actions and least permissions."""
 
 import os
 import re
@@ -31,13 +31,13 @@ def jobs(name: str) -> dict[str, Any]:
 
 
 def targets(job: dict[str, Any]) -> set[str]:
-    """What a job makes."""
+    """Return the targets that a job makes."""
     runs = [re.match(r"make (.*)", step.get("run", "")) for step in job["steps"]]
     return {target for run in runs if run for target in run[1].split()}
 
 
 def problems(text: str) -> list[str]:
-    """What a runner would stumble over, or what lets others in."""
+    """Return the mistakes that would break a workflow, or open it to others."""
     workflow = yaml.safe_load(text)
     if not isinstance(workflow, dict) or not isinstance(workflow.get("jobs"), dict):
         return ["no jobs"]
@@ -57,7 +57,7 @@ def problems(text: str) -> list[str]:
 
 
 def loose_actions(text: str) -> list[str]:
-    """Actions of strangers, and those that somebody else can exchange: a tag or a branch moves."""
+    """Return actions of third parties, and those not pinned to a commit: tags and branches move."""
     found = []
     for name, version in USES.findall(text):
         if not TRUSTED.fullmatch(name):
@@ -84,7 +84,7 @@ def _problems_of(step: dict[str, Any], writes: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflow_calls_what_is_there(path: Path) -> None:
+def test_workflow_calls_existing_targets(path: Path) -> None:
     assert problems(path.read_text(encoding="utf-8")) == []
 
 
@@ -94,8 +94,8 @@ def test_action_names_commits() -> None:
     assert loose_actions(text) == []
 
 
-def test_every_action_is_looked_at() -> None:
-    """What USES does not see, it does not judge."""
+def test_every_action_is_checked() -> None:
+    """An action that USES misses would not be checked."""
     for path in (*WORKFLOWS, ACTION):
         text = path.read_text(encoding="utf-8")
         assert len(USES.findall(text)) == len(re.findall(r"\buses\W*:", text)), path.name
@@ -110,7 +110,7 @@ def test_one_action_has_one_version() -> None:
 def test_commits_are_renewed_and_packages_are_not() -> None:
     text = (CHECKOUT / ".github" / "dependabot.yml").read_text(encoding="utf-8")
     (update,) = yaml.safe_load(text)["updates"]
-    assert update["package-ecosystem"] == "github-actions"  # packages are `make pins`'
+    assert update["package-ecosystem"] == "github-actions"  # `make pins` renews packages
     assert update["directory"] == "/"
     assert update["schedule"] == {"interval": "weekly"}
 
@@ -125,11 +125,11 @@ def test_every_part_of_ci_has_its_job() -> None:
         "lowest": {"lowest"},
         "real": {"real"},
     }
-    assert not any("needs" in job for job in jobs("test.yml").values())  # side by side
+    assert not any("needs" in job for job in jobs("test.yml").values())  # in parallel
 
 
 @pytest.mark.parametrize("name", ["test", "site", "torch"])
-def test_what_has_passed_is_kept_for_the_next_change(name: str) -> None:
+def test_passed_tests_are_cached_for_the_next_change(name: str) -> None:
     uses = [each for each in jobs("test.yml")[name]["steps"] if "cache" in each.get("uses", "")]
     (kept,) = (each["with"] for each in uses)
     assert kept["path"] == "~/.cache/posenc"
@@ -138,19 +138,19 @@ def test_what_has_passed_is_kept_for_the_next_change(name: str) -> None:
 
 
 def parts(target: str) -> set[str]:
-    """The targets that a target needs and makes."""
+    """Return the targets that a target needs and makes."""
     ((first, rest),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
     return {*first.split(), *rest.split()} & set(TARGETS)
 
 
-def test_what_fails_soonest_comes_first() -> None:
+def test_the_quickest_checks_come_first() -> None:
     (recipe,) = re.findall(r"^test:\n((?:\t.*\n)+)", MAKEFILE, re.M)
     first, last = recipe.splitlines()
     assert first.split()[1:] == ["lint", "types", "goldens"]
     assert "$(PYTEST)" in last
 
 
-def test_a_change_is_proven_without_torch_and_browser() -> None:
+def test_a_change_is_tested_without_torch_and_browser() -> None:
     plan = planned("test") + planned("--always-make", "lint", "types", "goldens")
     assert ".[dev,docs]" in plan
     assert not re.search(r"\.\[.*browser|\.\[lab|install.* torch|chromium", plan)
@@ -226,14 +226,14 @@ def test_each_week_the_kit_is_mutated() -> None:
     assert "gate" not in parts("nightly")
 
 
-def test_each_night_has_everything() -> None:
+def test_each_night_everything_runs() -> None:
     assert targets(jobs("nightly.yml")["nightly"]) == {"nightly"}
     assert {"test-all", "languages", "coverage"} <= parts("nightly")
     assert {"goldens", "lint", "lowest", "real", "site", "types-all"} <= parts("test-all")
     assert re.search(r"^test-all: export POSENC_LAB_STORE = fresh$", MAKEFILE, re.M)
 
 
-def test_every_python_that_is_named_is_tried() -> None:
+def test_every_supported_python_is_tested() -> None:
     job = jobs("test.yml")["test"]
     assert job["strategy"]["matrix"]["python"] == PYTHONS
     assert "${{ matrix.python }}" in job["container"]
@@ -247,7 +247,7 @@ def test_site_has_its_workflow() -> None:
 
 def test_only_a_tag_publishes_and_without_a_password() -> None:
     text = (FOLDER / "publish.yml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text)[True] == {"push": {"tags": ["v*"]}}  # `on`, which YAML 1.1 takes so
+    assert yaml.safe_load(text)[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads `on` as true
     assert "secrets" not in text
     assert "password" not in str(yaml.safe_load(text))
     found = jobs("publish.yml")
@@ -278,7 +278,7 @@ def test_hooks_before_a_commit_use_the_ruff_of_the_project() -> None:
 
 
 @pytest.mark.parametrize("name", ["finding", "new-scheme", "wrong-verdict"])
-def test_forms_for_issues_are_whole(name: str) -> None:
+def test_forms_for_issues_are_complete(name: str) -> None:
     path = CHECKOUT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml"
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert {"name", "description", "body"} <= set(form)
@@ -320,7 +320,7 @@ def test_mistake_in_a_workflow_is_found(old: str, new: str, problem: str) -> Non
 
 
 def test_published_site_knows_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of a missing page needs it; everything else holds at any address."""
+    """Only the 404 page needs it; everything else works at any address."""
     text = (CHECKOUT / ".github" / "workflows" / "site.yml").read_text(encoding="utf-8")
     (variable,) = re.findall(r"(\w+): \$\{\{ steps\.pages\.outputs\.base_url \}\}/", text)
     configuration = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -335,7 +335,7 @@ def named(variable: str) -> list[str]:
     return str(listed).replace("\\\n", " ").split()
 
 
-def test_tests_that_the_makefile_names_are_there() -> None:
+def test_tests_that_the_makefile_names_exist() -> None:
     covered = named("COVERED")
     assert len(covered) > 5
     assert [each for each in covered if not [*CHECKOUT.glob(f"tests/*/test_{each}.py")]] == []

@@ -1,4 +1,4 @@
-"""Recorded calls: what is read once and should be read each time is found, and said."""
+"""Recorded calls: a value read once that should be read in each call is found and named."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.recorded_calls import recording, told, turned
 
 
 class InNumpy:
-    """Offsets as they were in the first call of each shape."""
+    """RoPE that keeps the offsets of the first call of each shape."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Array] = {}

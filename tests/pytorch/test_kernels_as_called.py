@@ -1,4 +1,4 @@
-"""The bench of kernels: what each is, and a handful of them judged by the whole path."""
+"""The bench of kernels: its entries, and a handful of them judged end to end."""
 
 import re
 from collections import Counter
@@ -15,22 +15,22 @@ from posenc_lab.field.said import ACCEPTED, NAMED, SHOWN, UNNAMED, judge_impleme
 KERNELS = {each.name: each for each in implementation.load("kernels")}
 
 
-def test_each_has_a_name_of_its_own_and_a_sentence() -> None:
+def test_each_has_a_unique_name_and_a_sentence() -> None:
     assert len(KERNELS) == len(implementation.load("kernels"))
     assert all(each.meaning.endswith(".") for each in KERNELS.values())
 
 
-def test_each_mistake_has_the_right_kernel_beside_it() -> None:
+def test_each_mistake_has_a_right_kernel() -> None:
     with_right = {(each.call, each.make) for each in FAMILIES if each.styles}
     assert {(each.call, each.make) for each in FAMILIES} == with_right
 
 
-def test_each_wrong_one_says_what_a_right_diagnosis_says() -> None:
+def test_each_wrong_one_has_the_words_of_a_right_diagnosis() -> None:
     for each in KERNELS.values():
         assert bool(each.words) == (each.fault != RIGHT), each.name
 
 
-def test_names_that_are_right_are_those_of_the_specification() -> None:
+def test_right_names_are_those_of_the_specification() -> None:
     known = {
         (call, deviation.id)
         for scheme in load_all()
@@ -42,7 +42,7 @@ def test_names_that_are_right_are_those_of_the_specification() -> None:
             assert {(family.call, name) for name in fault.names} <= known, fault.name
 
 
-def test_what_was_kept_is_of_these_kernels() -> None:
+def test_stored_results_are_of_these_kernels() -> None:
     kept = said.read(said.kept("kernels"))
     assert {name: row["fault"] for name, row in kept.items()} == {
         each.name: each.fault for each in KERNELS.values()
@@ -100,5 +100,5 @@ def test_a_pattern_counts_if_it_says_what_is_wrong() -> None:
     ("name", "rejected"),
     [("rope.of_tensors.copy_of_a_static_output", False), ("rope.of_tensors.static_output", True)],
 )
-def test_tensors_are_judged_likewise(name: str, rejected: bool) -> None:
+def test_kernels_of_tensors_are_judged(name: str, rejected: bool) -> None:
     assert judge_implementation(KERNELS[name]).rejected == rejected

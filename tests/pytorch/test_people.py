@@ -1,4 +1,4 @@
-"""The bench of what people write: judged by the whole path, and counted as it should be."""
+"""The bench of people's implementations: judged end to end, and counted correctly."""
 
 import re
 from dataclasses import replace
@@ -25,14 +25,14 @@ BY_NAME = {each.name: each for each in BENCH}
         ("positions.embedding_from_one", NAMED),
     ],
 )
-def test_what_is_said_of_some(name: str, naming: str) -> None:
+def test_namings_of_some(name: str, naming: str) -> None:
     found = said.judge_implementation(BY_NAME[name])
     assert (found.naming, found.state_in_vain) == (naming, False), found
     assert found.rejected == (naming != ACCEPTED)
 
 
 def test_state_is_no_fault_of_a_formula() -> None:
-    """The same words are right of code that keeps something, and wrong of other code."""
+    """The same words are right for code that keeps state, and wrong for other code."""
     words = "keeps something of the first call: matches base 7 of that call"
     formula = replace(BY_NAME["rope.BaseHardCoded"], words=("base",))
     state = replace(formula, fault="state")
@@ -51,7 +51,7 @@ def test_state_is_no_fault_of_a_formula() -> None:
         ([], False, False, ACCEPTED),
     ],
 )
-def test_what_a_name_is_worth(told: list[str], known: bool, rejected: bool, naming: str) -> None:
+def test_ratings_of_names(told: list[str], known: bool, rejected: bool, naming: str) -> None:
     wrong = Implementation("people", "a.b", object, "Is wrong.", FORMULA, ("half",))
     assert said.naming(wrong, told, known=known, rejected=rejected) == naming
     right = replace(wrong, fault=RIGHT)
@@ -85,7 +85,7 @@ def test_figures_count_what_they_say() -> None:
     }
 
 
-def test_a_later_run_is_compared_with_what_was_kept(tmp_path: Path) -> None:
+def test_a_later_run_is_compared_with_stored_results(tmp_path: Path) -> None:
     before = Said("a.b", FORMULA, 3, "half", NAMED, False, ())
     said.keep(tmp_path / "kept.yaml", [before])
     read = said.read(tmp_path / "kept.yaml")
@@ -103,7 +103,7 @@ def test_a_later_run_is_compared_with_what_was_kept(tmp_path: Path) -> None:
         assert not change.worse
 
 
-def test_what_is_kept_is_of_all_that_are_there() -> None:
+def test_stored_results_cover_the_bench() -> None:
     read = said.read(said.kept("people"))
     assert {name: each["fault"] for name, each in read.items()} == {
         each.name: each.fault for each in BENCH
@@ -117,13 +117,13 @@ def test_the_bench_is_large_enough() -> None:
     assert len(BY_NAME) == len(BENCH)
 
 
-def test_each_says_what_it_is() -> None:
+def test_each_has_a_meaning() -> None:
     assert not [each.name for each in BENCH if not each.meaning.endswith(".")]
     assert all(re.compile(word) for each in BENCH for word in each.words)
 
 
 def test_a_wrong_module_changes_a_right_one() -> None:
-    """What it inherits stands on the bench as right code; functions stand beside theirs."""
+    """A wrong class inherits from a right one on the bench; functions are exempt."""
     right = {code_of(one) for one in BENCH if one.fault == RIGHT}
     alone = [
         each.name
@@ -134,5 +134,5 @@ def test_a_wrong_module_changes_a_right_one() -> None:
 
 
 def code_of(each: Implementation) -> object:
-    """A module's class, or what holds a function."""
+    """Return a module's class, or the holder of a function."""
     return vars(each.adapter)["code"]

@@ -1,4 +1,4 @@
-"""An adapter in a process of its own: whatever it does fails its own check and nothing else."""
+"""An adapter in a worker: whatever it does fails its own check and nothing else."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ Provoke = Callable[[str], np.ndarray]
 
 @pytest.fixture(scope="module")
 def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
-    """The outcome of a call that does mischief; the call after it is right."""
+    """Yield a function that runs mischief in a call and checks that the next call is right."""
     folder = tmp_path_factory.mktemp("apart")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
     there = load(str(folder / "culprit_adapter.py"), LIMITS, schemes())
@@ -100,7 +100,7 @@ TOO_LONG = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOO_LONG)
-def test_what_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: str) -> None:
+def test_a_call_that_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: str) -> None:
     with pytest.raises(TookTooLong) as found:
         provoke(TOO_LONG[name])
     assert str(found.value).startswith(f"{NO_VERDICT}alibi_slopes() gave no answer within 2 s")
@@ -139,7 +139,7 @@ def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
+def test_a_result_of_a_wrong_form_is_reported(provoke: Provoke, name: str) -> None:
     result, words = FORMS[name]
     with pytest.raises(Misbehaviour) as found:
         provoke(f"result = {result}")
@@ -147,7 +147,7 @@ def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
     assert words in str(found.value)
 
 
-def test_an_array_of_a_class_of_its_own_is_judged_by_its_values(provoke: Provoke) -> None:
+def test_an_array_subclass_is_judged_by_its_values(provoke: Provoke) -> None:
     found = provoke(LIAR)
     assert type(found) is np.ndarray
     assert np.array_equal(found, np.zeros(8))
@@ -195,10 +195,10 @@ HARMLESS = {
 
 @pytest.mark.draws
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_it_does_to_its_process_is_its_own_affair(provoke: Provoke, name: str) -> None:
+def test_changes_to_the_process_of_a_worker_are_harmless(provoke: Provoke, name: str) -> None:
     assert np.array_equal(provoke(HARMLESS[name]), SLOPES)
     with pytest.raises(Breakdown):
-        provoke("import os; os._exit(0)")  # so that the next one finds a new process
+        provoke("import os; os._exit(0)")  # so that the next test finds a new process
 
 
 AT_LOAD = {
@@ -232,7 +232,7 @@ AT_LOAD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AT_LOAD)
-def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None:
+def test_an_adapter_that_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None:
     source, words = AT_LOAD[name]
     path = tmp_path / "mine.py"
     path.write_text(source)
@@ -247,14 +247,14 @@ def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_name_that_is_not_there_is_told_as_ever() -> None:
+def test_an_unknown_name_is_reported_as_usual() -> None:
     with pytest.raises(UserError, match="no implementation is called 'nothing'"):
         load("nothing", How(Isolation.APART), schemes())
 
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment that has NumPy and ml-dtypes, and neither the kit nor pytest."""
+    """Make a virtual environment with NumPy and ml-dtypes, but without the kit and pytest."""
     home = tmp_path_factory.mktemp("elsewhere") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     (packages,) = home.glob("lib/python*/site-packages")
@@ -265,7 +265,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_library_may_have_an_environment_of_its_own(
+def test_a_library_may_have_its_own_environment(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -284,7 +284,7 @@ def test_a_library_may_have_an_environment_of_its_own(
         there.end()
 
 
-def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_path: Path) -> None:
+def test_an_unsuitable_interpreter_is_one_message(elsewhere: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     shutil.copytree(elsewhere, bare, symlinks=True, ignore=shutil.ignore_patterns("ml_dtypes*"))
     source = str(CHECKOUT / "tests" / "programs" / "culprit_adapter.py")
@@ -301,7 +301,7 @@ def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_pat
 
 @pytest.mark.slow
 def test_a_process_ends_with_the_judge(tmp_path: Path) -> None:
-    """Even if that is killed, and the process is in the middle of a call that never ends."""
+    """Even if the judge is killed while the worker is in a call that never ends."""
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", tmp_path)
     (tmp_path / "mischief.py").write_text(
         f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -337,7 +337,7 @@ def _lives(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_the_process_is_not_in_the_way_of_ctrl_c() -> None:
+def test_a_worker_does_not_receive_ctrl_c() -> None:
     there = load("reference", How(Isolation.APART), schemes())
     method = next(iter(vars(there.adapter).values()))
     process = method._peer._process._process
@@ -363,7 +363,7 @@ BESIDE = "        x.base.view(np.float64)[1] = 5\n"
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["right", "beside"])
-def test_what_is_changed_in_place_comes_back(beside: bool, tmp_path: Path) -> None:
+def test_changes_in_place_come_back(beside: bool, tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(IN_PLACE + BESIDE * beside)
     there = load(str(file), LIMITS, schemes())

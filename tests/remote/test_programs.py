@@ -37,7 +37,7 @@ Provoke = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
-    """What is said of the one call in which the program does mischief."""
+    """Yield a function that runs mischief in one call and returns the kit's message."""
     folder = tmp_path_factory.mktemp("culprit")
     manifest = folder / "culprit.toml"
     manifest.write_text(
@@ -54,9 +54,7 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
         assert type(found.value) is kind
         if (folder / "mischief.py").exists():
             raise AssertionError("the mischief was not done")
-        assert ask_smallest(subject).shape == (
-            8,
-        )  # the next call is answered as if nothing had been
+        assert ask_smallest(subject).shape == (8,)  # the next call is unaffected
         return str(found.value)
 
     yield provoked
@@ -190,7 +188,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_breaks_the_protocol_is_shown(provoke: Provoke, name: str) -> None:
+def test_a_breach_of_the_protocol_is_shown(provoke: Provoke, name: str) -> None:
     mischief, words, line = SAID[name]
     text = provoke(mischief)
     assert text.startswith("alibi_slopes() broke the protocol: ")
@@ -218,7 +216,7 @@ DONE = {
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_what_ends_a_program_is_told(provoke: Provoke, name: str) -> None:
+def test_the_end_of_a_program_is_reported(provoke: Provoke, name: str) -> None:
     mischief, words = DONE[name]
     text = provoke(mischief)
     assert words in text
@@ -230,7 +228,7 @@ def test_what_ends_a_program_is_told(provoke: Provoke, name: str) -> None:
     "mischief",
     ["import time; time.sleep(60)", "while True: print('working', file=sys.stderr)"],
 )
-def test_what_takes_too_long_is_ended_without_a_verdict(provoke: Any, mischief: str) -> None:
+def test_a_call_that_takes_too_long_is_ended_without_a_verdict(provoke: Any, mischief: str) -> None:
     text = provoke(mischief, TookTooLong)
     assert "no answer within 2 s, see --posenc-timeout" in text
     assert ("it had printed" in text) == ("print" in mischief)
@@ -277,7 +275,7 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_a_wrong_result_is_told_as_of_any_adapter(provoke: Provoke, name: str) -> None:
+def test_a_wrong_result_is_reported_as_for_any_adapter(provoke: Provoke, name: str) -> None:
     result, words = ORDINARY[name]
     text = provoke(f"say({{'id': asked['id'], 'result': {result}}})", Misbehaviour)
     assert words in text
@@ -291,7 +289,7 @@ def test_an_error_is_a_refusal(provoke: Provoke) -> None:
 
 @pytest.fixture
 def described(tmp_path: Path) -> Callable[[str], None]:
-    """Start the program, which does something before it describes itself."""
+    """Return a function that starts a program, which runs code before it describes itself."""
 
     def start(code: str) -> None:
         (tmp_path / "description.py").write_text(code)
@@ -311,7 +309,7 @@ DESCRIBED = {
     "ends": ("sys.exit(4)", "exited with status 4"),
     "raises": ("import no_such_module", "No module named 'no_such_module'"),
     "prints-first": ("print('hello', flush=True)", "line       hello"),
-    # Of the first request alone, for True is 1 to Python.
+    # Only for the first request, since True equals 1 in Python.
     "an-id-that-is-true": (
         "say({'id': True, 'result': DESCRIPTION}); asked['id'] = 2",
         "request 1 got an answer with the id True",
@@ -355,7 +353,7 @@ def test_a_slow_start_is_one_message() -> None:
 
 
 @pytest.mark.parametrize("name", ["./no-such-program", "./plain.txt", "./folder/"])
-def test_what_cannot_be_started_is_one_message(
+def test_a_program_that_cannot_be_started_is_one_message(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -366,13 +364,15 @@ def test_what_cannot_be_started_is_one_message(
     assert found.value.hint
 
 
-def test_what_suits_an_adapter_in_python_alone_is_refused() -> None:
+def test_options_for_adapters_in_python_are_refused() -> None:
     for how in (How(Isolation.HERE), How(python=sys.executable)):
         with pytest.raises(UserError, match="is a program"):
             load(CULPRIT, how, schemes())
 
 
-def test_a_program_is_told_from_an_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_and_adapters_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my adapter.py").touch()
     for name in ("reference", "mylib:Adapter", "my adapter.py", "no.py", "no/such.py:It", "typo"):
@@ -509,7 +509,7 @@ def test_the_harness_for_python_speaks_the_protocol(capfd: pytest.CaptureFixture
 
 
 @pytest.mark.slow
-def test_a_failure_of_a_program_is_asked_again_in_a_shell(
+def test_a_failure_of_a_program_can_be_repeated_in_a_shell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = (CHECKOUT / "docs" / "examples" / "rotate.py").read_text(encoding="utf-8")

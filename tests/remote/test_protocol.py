@@ -1,4 +1,4 @@
-"""What the page on the protocol says is what is spoken."""
+"""The page on the protocol agrees with programs, messages and the schema."""
 
 import json
 import re
@@ -17,7 +17,7 @@ SCHEMA = json.loads((CHECKOUT / "spec" / "protocol.schema.json").read_text(encod
 LINES = re.findall(r"^(kit|program) +(\{.*\})$", PAGE, re.M)
 
 
-def test_the_conversation_of_the_page_is_what_its_program_says() -> None:
+def test_the_conversation_of_the_page_is_that_of_its_program() -> None:
     asked = [line for speaker, line in LINES if speaker == "kit"]
     said = [line for speaker, line in LINES if speaker == "program"]
     done = subprocess.run(
@@ -58,7 +58,7 @@ ARRAY = {"dtype": "float32", "shape": [1], "data": "AACAPw=="}
     ],
     ids=lambda message: json.dumps(message)[:40],
 )
-def test_other_messages_have_not(message: Any) -> None:
+def test_invalid_messages_violate_the_schema(message: Any) -> None:
     with pytest.raises(fastjsonschema.JsonSchemaValueException):
         fastjsonschema.compile(SCHEMA)(message)
 
@@ -69,7 +69,7 @@ def test_other_messages_have_not(message: Any) -> None:
 )
 def test_types_of_messages_have_the_fields_of_the_schema(message: Any, name: str) -> None:
     said = SCHEMA["definitions"][name]
-    needed = set(said["required"]) - {"protocol"}  # at which the schema alone looks
+    needed = set(said["required"]) - {"protocol"}  # which only the schema checks
     assert message.__required_keys__ == needed
     assert message.__optional_keys__ == said["properties"].keys() - set(said["required"])
 

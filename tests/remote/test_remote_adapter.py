@@ -40,7 +40,7 @@ def condition(answer: Message | None) -> When:
 FAILED = {"error": {"type": "", "kind": "refusal", "message": "raised ValueError: odd"}}
 
 
-def test_a_condition_holds_or_not_or_raises_what_it_raised() -> None:
+def test_a_condition_returns_the_result_or_raises_the_error_of_the_worker() -> None:
     assert condition({"result": True})(base=1.0) is True
     assert condition({"result": False})() is False
     with pytest.raises(RuntimeError, match="ValueError: odd"):
@@ -52,7 +52,7 @@ def test_a_condition_holds_or_not_or_raises_what_it_raised() -> None:
 @pytest.mark.parametrize(
     ("kind", "raised"), [("refusal", Refusal), ("escape", Escape), ("form", Misbehaviour)]
 )
-def test_what_went_wrong_there_is_wrong_here(kind: str, raised: type[Misbehaviour]) -> None:
+def test_errors_in_the_worker_are_raised_here(kind: str, raised: type[Misbehaviour]) -> None:
     said = {"error": {"type": "", "kind": kind, "message": "raised ValueError: odd"}}
     with pytest.raises(raised, match="odd") as found:
         worker(said)()
@@ -74,7 +74,7 @@ def test_a_kept_result_is_lost_with_its_process() -> None:
     assert [each["request"] for each in it.asked] == ["call", "now", "write"]
 
 
-def test_no_result_is_none_to_be_held() -> None:
+def test_a_missing_result_cannot_be_held() -> None:
     with pytest.raises(Misbehaviour, match="return"):
         worker({"result": None, "arrays": {}}).hold()
 

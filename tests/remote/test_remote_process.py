@@ -1,4 +1,4 @@
-"""A process that is asked things: how much memory it takes, and how it ends."""
+"""A worker's process: its memory, its messages, and its end."""
 
 import os
 import sys
@@ -33,11 +33,11 @@ PS = """#!/bin/sh
 [ "$1 $2 $3" = "-o rss= -p" ] || exit 1
 sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\) kB$/ \\1/p' "/proc/$4/status"
 """
-"""Prints what `ps` does: not every Linux has it, and only systems without /proc need it."""
+"""Stand-in for `ps`: not every Linux has it, and only systems without /proc need it."""
 
 
 @pytest.mark.parametrize("by_proc", [True, False])
-def test_the_memory_of_a_process_is_that_which_it_uses(
+def test_the_memory_of_a_process_is_measured(
     by_proc: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not by_proc:
@@ -53,7 +53,7 @@ def test_the_memory_of_a_process_is_that_which_it_uses(
         it.end()
 
 
-def test_the_memory_that_is_left_is_said_where_it_can_be_told(
+def test_spare_memory_is_the_smallest_known_amount(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert spare() > 2**20
@@ -74,7 +74,7 @@ def test_amounts_are_shown_in_the_unit_that_suits(size: int, shown: str) -> None
     assert amount(size) == shown
 
 
-def test_who_takes_too_long_or_too_much_is_lost() -> None:
+def test_a_process_beyond_its_limits_is_lost() -> None:
     it = started("import time; time.sleep(60)")
     with pytest.raises(ProcessDied, match=r"within 0\.3 s"):
         it.exchange(b"", line, 0.3, 0)
@@ -94,7 +94,7 @@ def test_who_takes_too_long_or_too_much_is_lost() -> None:
         ("import os; os.kill(os.getpid(), 1)", r"signal 1 \(SIGHUP\)"),
     ],
 )
-def test_how_it_ended_is_told(code: str, said: str) -> None:
+def test_the_exit_status_or_signal_is_reported(code: str, said: str) -> None:
     it = started(code)
     with pytest.raises(ProcessDied, match=said):
         it.exchange(b"", line, 30, 0)
@@ -109,7 +109,7 @@ def test_a_large_message_goes_through_in_pieces() -> None:
     it.end()
 
 
-def test_what_is_printed_is_kept_from_its_end() -> None:
+def test_the_end_of_printed_text_is_kept() -> None:
     it = started("import sys; sys.stderr.write('a' * 100_000 + 'end'); print('said', flush=True)")
     it.exchange(b"", line, 30, 0)
     heard = ""
@@ -117,10 +117,10 @@ def test_what_is_printed_is_kept_from_its_end() -> None:
         heard += it.heard()
     assert len(heard) <= process.HEARD + 2**16
     it.end()
-    it.end()  # once more does no harm
+    it.end()  # a second time does no harm
 
 
-def test_what_cannot_be_started_is_one_message(tmp_path: Path) -> None:
+def test_a_process_that_cannot_be_started_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be started"):
         Process(["./no-such-program"], tmp_path, {})
 
@@ -183,7 +183,7 @@ def test_memory_that_is_shared_is_counted_once(code: str) -> None:
         it.end()
 
 
-def test_what_has_gone_off_is_ended_too() -> None:
+def test_a_daemon_is_ended_too() -> None:
     it = started(DAEMON.format(then="time.sleep(60)"))
     daemon = int(it.exchange(b"", line, 30, 0))
     assert Path(f"/proc/{daemon}").exists()

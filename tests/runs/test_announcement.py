@@ -1,4 +1,4 @@
-"""What a run has to do is said in numbers, and what it waits for when it is time to say so."""
+"""Announcements of a run: its size at the start, and its progress from time to time."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from posenc_lab.judging import schemes
 
 
 def subject(scheme: str, model: str = "") -> Subject:
-    """The first one of a scheme; as an engine's if it is asked for a model."""
+    """Return the first subject of a scheme, as an engine's if a model is named."""
     found = [each for each in schemes() if each.id == scheme]
     one = subjects(reference_for(found)(), found)[0]
     return replace(one, engine=Engine(model, "all", "rotary", {})) if model else one
@@ -45,13 +45,13 @@ def test_schemes_and_models_are_counted(counts: list[tuple[str, str]], said: str
 
 
 @pytest.mark.parametrize(("count", "about"), [(1, "1 s"), (500, "1 s"), (1500, "3 s")])
-def test_the_time_of_all_is_told_from_a_second_on(count: int, about: str) -> None:
+def test_the_expected_time_is_at_least_a_second(count: int, about: str) -> None:
     (line,) = announcement.lines(checks(subject("alibi"), count))
     assert f"about {about} " in line
 
 
-def test_the_call_of_most_values_is_told() -> None:
-    """Not that of the longest axis, nor that which lies furthest out."""
+def test_the_call_with_most_values_is_announced() -> None:
+    """Not the call with the longest axis, nor the one with the largest position."""
     some = [
         *checks(subject("rope"), extent=Extent((1, 90), 10**6)),
         *checks(subject("alibi"), extent=Extent((10, 10), 77)),
@@ -64,7 +64,7 @@ def test_the_call_of_most_values_is_told() -> None:
 
 
 class Clock:
-    """A watch whose time is set."""
+    """A watch with a settable time."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -78,7 +78,7 @@ class Clock:
         return self.watch.due(done, {("rope", "rope"): 2.0})
 
 
-def test_it_is_said_once_at_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_once_at_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     times = (9.9, 10.0, 59.9, 60.0, 61.0, 299.0, 300.0, 900.0, 5000.0)
     assert [bool(clock.said(time)) for time in times] == [
@@ -86,7 +86,7 @@ def test_it_is_said_once_at_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_times_that_went_by_are_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missed_times_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     assert [bool(clock.said(time)) for time in (300.0, 301.0, 899.0, 900.0)] == [
         *(True, False, False, True)
@@ -94,19 +94,19 @@ def test_times_that_went_by_are_not_made_up_for(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("done", "told"), [(0, False), (1, True), (99, True), (100, False)])
-def test_nothing_is_told_before_the_first_and_after_the_last(
+def test_no_progress_is_reported_before_the_first_check_and_after_the_last(
     done: int, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert bool(Clock(monkeypatch).said(20.0, done)) == told
 
 
-def test_the_rest_takes_as_long_as_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_time_is_extrapolated(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Clock(monkeypatch).said(20.0, 40)
     assert "40 of 100 checks after 20 s" in said
     assert "about 30 s to go" in said
 
 
-def test_the_three_longest_are_told_longest_first() -> None:
+def test_the_three_longest_are_listed_longest_first() -> None:
     times = {"a": 4.0, "b": 9.0, "c": 1.0, "d": 6.0}
     first, _ = announcement.costs({("scheme", call): each for call, each in times.items()})
     assert first.partition("longest: ")[2] == "b() 9 s, d() 6 s, a() 4 s"
@@ -114,7 +114,7 @@ def test_the_three_longest_are_told_longest_first() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(5.0, False), (5.1, True)])
-def test_what_took_little_is_not_told(seconds: float, told: bool) -> None:
+def test_short_times_are_not_listed(seconds: float, told: bool) -> None:
     found = list(announcement.costs({("a", "a"): 5.0, ("b", "b"): seconds}))
     assert bool(found) == told
 

@@ -1,4 +1,4 @@
-"""Failures of one cause are shown once, with how many more there are."""
+"""Failures with one cause are shown once, with the number of others."""
 
 import json
 import re
@@ -20,7 +20,7 @@ def failure(
     message: str = "",
     verdict: str = "failed",
 ) -> pytest.TestReport:
-    """A check that failed, and the mistakes that explain it."""
+    """Return the report of a failed check that the mistakes ``names`` explain."""
     found = {
         "id": f"check-{number}",
         "verdict": verdict,
@@ -44,7 +44,7 @@ def report(number: int, *properties: tuple[str, Any]) -> pytest.TestReport:
 
 
 def shown(*failed: pytest.TestReport) -> list[tuple[str, int]]:
-    """Of each failure that is shown its check, and how many more have its cause."""
+    """Return the check of each failure that is shown, and the number of others with its cause."""
     found = []
     for each in first_of_each(failed):
         more = re.search(r"also +(\d+) more", str(each.longrepr))
@@ -57,7 +57,7 @@ def test_failures_of_one_mistake_are_one() -> None:
     assert found == [("check-0", 2)]
 
 
-def test_what_has_passed_against_a_strict_mark_has_no_cause() -> None:
+def test_an_unexpected_pass_has_no_cause() -> None:
     passed = [failure(n, verdict="passed") for n in range(2)]
     assert shown(failure(2), *passed) == [("check-2", 0), ("check-0", 0), ("check-1", 0)]
 
@@ -67,7 +67,7 @@ def test_a_single_failure_is_shown_as_it_is() -> None:
     assert found.longrepr == "failure 0"
 
 
-def test_how_many_more_is_told_in_a_copy_alone() -> None:
+def test_the_number_of_others_is_added_to_a_copy_only() -> None:
     failed = [failure(n, "wrong-base") for n in range(2)]
     (found,) = first_of_each(failed)
     assert str(found.longrepr).startswith("failure 0\n")
@@ -89,20 +89,20 @@ def test_other_mistakes_and_calls_are_other_causes(other: pytest.TestReport) -> 
     assert found == [("check-0", 1), ("check-1", 0)]
 
 
-def test_a_mistake_that_explains_most_takes_all_that_it_explains() -> None:
-    """The one shown is that which is named first by it, not that which came first."""
+def test_the_mistake_that_explains_most_takes_all_its_failures() -> None:
+    """The failure shown is the first one with that name first, not the first of all."""
     both = failure(0, "shifted", "wrong-base")
     found = shown(both, failure(1, "wrong-base", "shifted"), failure(2, "wrong-base"))
     assert found == [("check-1", 2)]
 
 
-def test_the_first_is_shown_where_none_is_named_by_what_explains_most() -> None:
-    """Of two that explain as much the first is the name, and nothing else is one more cause."""
+def test_the_first_failure_is_shown_if_none_is_named_by_the_best_mistake() -> None:
+    """The mistake c explains both failures, which therefore have one cause."""
     found = shown(failure(0, "a", "c"), failure(1, "b", "c"))
     assert found == [("check-0", 1)]
 
 
-def test_what_explains_most_is_counted_in_each_call_alone() -> None:
+def test_explanations_are_counted_for_each_call() -> None:
     of_one = [failure(0, "shifted", "wrong-base")]
     of_other = [failure(n, "wrong-base", call="rope_vjp") for n in (1, 2)]
     assert shown(*of_one, *of_other) == [("check-0", 0), ("check-1", 1)]
@@ -143,7 +143,7 @@ def test_calls_that_raise_the_same_are_one_cause(change: dict[str, Any], alike: 
     assert len(shown(failure(0, **first), failure(1, **{**first, **change}))) == 2 - alike
 
 
-def test_what_is_said_on_one_line_is_compared_too() -> None:
+def test_messages_of_one_line_are_compared_too() -> None:
     said = ("golden: raised x", "golden: raised y", "smoke: raised x")
     assert shown(*(failure(n, worst=None, message=each) for n, each in enumerate(said))) == [
         ("check-0", 1),

@@ -1,4 +1,4 @@
-"""One result, judged in a test that stands already."""
+"""``check``: one result, judged in a user's own test."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ PLACES = np.arange(TOKENS)
 def turned(
     x: Any, positions: Any, *, base: float = 500_000.0, interleaved: bool = False, kind: Any = None
 ) -> Any:
-    """Rotary embedding as people write it, with angles in a dtype of their choice."""
+    """Return a rotary embedding as people write it, with angles in the dtype ``kind``."""
     dim, kind = x.shape[-1], kind or np.float64
     frequencies = kind(base) ** -(np.arange(0, dim, 2, dtype=kind) / kind(dim))
     angles = np.multiply.outer(np.asarray(positions).astype(kind), frequencies)
@@ -51,7 +51,7 @@ def message(result: Any, **changed: Any) -> str:
     return str(found.value)
 
 
-def test_a_right_result_passes_and_its_largest_error_is_told() -> None:
+def test_a_right_result_passes_and_its_largest_error_is_returned() -> None:
     found = rope(turned(X, PLACES))
     assert 0 < found.worst <= 1
     assert found.error == pytest.approx(found.worst * found.bound)
@@ -60,7 +60,7 @@ def test_a_right_result_passes_and_its_largest_error_is_told() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
-def test_the_dtype_of_the_result_says_how_far_it_may_be_off(dtype: Any) -> None:
+def test_the_dtype_of_the_result_sets_the_bound(dtype: Any) -> None:
     x = X.astype(dtype)
     right = turned(x.astype(np.float64), PLACES)
     assert rope(right.astype(dtype), x=x).worst <= 1
@@ -69,7 +69,7 @@ def test_the_dtype_of_the_result_says_how_far_it_may_be_off(dtype: Any) -> None:
 
 
 def test_the_mistake_is_named_on_rows_far_from_the_start() -> None:
-    """Angles in float32 are off by more there than the layout that was asked for allows."""
+    """Angles in float32 are off by more there than the requested layout allows."""
     x, far = X.astype(np.float32), 4000 + PLACES
     result = turned(x, far, interleaved=True, kind=np.float32)
     assert check(result, "rope", x=x, positions=far, base=500_000.0).worst <= 1
@@ -84,7 +84,7 @@ def test_a_pair_of_mistakes_is_named_in_a_large_result() -> None:
 
 @pytest.mark.slow
 def test_a_name_explains_all_of_a_result() -> None:
-    """Most rows look like another layout, and the last one like nothing."""
+    """Most rows look like another layout, but the last one fits no mistake."""
     result = turned(X, PLACES, interleaved=True)
     result[..., -1, :] += 1
     assert "layout-swapped" not in message(result)
@@ -109,18 +109,18 @@ def test_axes_may_be_in_any_order(shape: str) -> None:
     assert np.allclose(exact, result)
 
 
-def test_positions_of_one_batch_are_those_of_all() -> None:
+def test_positions_of_one_sequence_apply_to_the_whole_batch() -> None:
     rope(turned(X, PLACES), positions=PLACES[np.newaxis])
     assert "layout-swapped" in message(turned(X, PLACES, interleaved=True), positions=PLACES[None])
 
 
 @pytest.mark.parametrize("count", [10**12, 2**63, 2**70])
-def test_a_range_is_not_written_out_to_be_refused(count: int) -> None:
+def test_a_large_range_is_refused_without_being_expanded(count: int) -> None:
     with pytest.raises(Misuse):
         expected("rope", x=X, positions=range(count), layout="half", base=1e4)
 
 
-def test_a_range_is_as_good_as_an_array() -> None:
+def test_a_range_works_like_an_array() -> None:
     rope(turned(X, PLACES), positions=range(TOKENS))
 
 
@@ -136,7 +136,7 @@ def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
     assert check(bias[:, -1:], "alibi_bias", broadcast=True, **given).worst <= 1
 
 
-def test_where_there_is_nothing_nothing_is_wrong() -> None:
+def test_empty_results_are_right() -> None:
     given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
     bias = expected("alibi_bias", **given)
     assert check(bias[None][:0], "alibi_bias", **given).compared == 0
@@ -264,16 +264,16 @@ def test_a_large_call_is_not_computed_to_judge_a_small_result(heads: int) -> Non
         expected("sandwich_bias", heads=2, q_len=3, k_len=3, dim=8 * 10**9)
 
 
-def test_a_mistake_whose_model_takes_more_memory_than_there_is_has_no_name() -> None:
-    """Sizes that are swapped would make a mask of two thousand million keys."""
+def test_a_mistake_whose_model_exceeds_the_memory_has_no_name() -> None:
+    """With the sizes swapped, the mask would have two billion keys."""
     right = expected("chunked_mask", q_len=7, k_len=7, chunk_size=3)
     with pytest.raises(AssertionError, match="chunk_size=2147483648"):
         check(right, "chunked_mask", q_len=7, k_len=7, chunk_size=2**31)
 
 
 @pytest.mark.parametrize("size", [3e38, -3.4e38, 1e38, 1e-45])
-def test_nothing_warns_but_what_is_asked(size: float) -> None:
-    """``filterwarnings = error`` is usual."""
+def test_check_causes_no_warnings(size: float) -> None:
+    """Many projects set ``filterwarnings = error``."""
     x = np.full((4, 8), size, np.float32)
     given: dict[str, Any] = {"positions": np.arange(4), "base": 1e4, "layout": "half"}
     with warnings.catch_warnings(), np.errstate(all="warn"):
@@ -288,7 +288,7 @@ def test_nothing_warns_but_what_is_asked(size: float) -> None:
 
 
 def test_conventions_are_given_one_by_one_or_by_name() -> None:
-    """As in Whisper; dim is even, so that nothing need be said of odd ones."""
+    """As in Whisper; dim is even, so that odd channels need no convention."""
     half = np.arange(192)
     angles = np.outer(np.arange(1500), np.exp(-np.log(10000.0) / 191 * half))
     table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
@@ -303,7 +303,7 @@ def test_conventions_are_given_one_by_one_or_by_name() -> None:
         check(table, "sinusoidal", combination="whispers", **given)
 
 
-def test_an_unknown_call_is_answered_with_a_like_one() -> None:
+def test_an_unknown_call_gets_similar_names() -> None:
     with pytest.raises(Misuse, match="alibi_bias"):
         check(X, "alibi-bias-matrix")
     with pytest.raises(Misuse, match="alibi_slopes, alibi_bias"):
@@ -316,7 +316,7 @@ def test_the_dtype_is_that_of_the_input() -> None:
     assert "returned float64; expected float32" in message(turned(X, PLACES), x=x)
 
 
-def test_a_table_must_be_one_that_the_result_can_hold() -> None:
+def test_the_result_must_be_able_to_hold_the_table() -> None:
     """A copy of rows of a float32 table in bfloat16 would be wrong by its rounding."""
     table = X[0, 0].astype(np.float32)
     result = table.astype(ml_dtypes.bfloat16)
@@ -333,8 +333,8 @@ def test_a_table_must_be_one_that_the_result_can_hold() -> None:
         )
 
 
-def test_what_rounding_hides_is_not_called_right() -> None:
-    """In float16 no angle of such a position says anything."""
+def test_a_result_lost_in_rounding_is_not_called_right() -> None:
+    """At such a position, angles in float16 carry no information."""
     far = PLACES + 2**31
     x = X.astype(np.float16)
     with pytest.raises(Misuse, match="right from wrong"):
@@ -342,7 +342,7 @@ def test_what_rounding_hides_is_not_called_right() -> None:
 
 
 @pytest.mark.parametrize("result", [None, object(), "text"])
-def test_what_is_no_array_is_wrong(result: Any) -> None:
+def test_a_result_that_is_no_array_is_wrong(result: Any) -> None:
     with pytest.raises((AssertionError, Misuse)):
         rope(result)
 

@@ -1,4 +1,4 @@
-"""Whole runs of an adapter that crashes, hangs and exits, under circumstances that break things."""
+"""Whole runs of an adapter that crashes, hangs and exits, under adverse circumstances."""
 
 import json
 import os
@@ -64,7 +64,7 @@ class Adapter:
         c, s = np.cos(angles), np.sin(angles)
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
-"""One call reads memory that is not its own, and the GPU answers nothing after it."""
+"""Adapter that reads foreign memory in one call, after which the GPU answers no more."""
 Usual = tuple[str, dict[str, str]]
 SELECTED = ("rope.yaml::smoke", "rope.yaml::golden", "rope.yaml::robust")
 FAILED = {
@@ -104,20 +104,20 @@ def verdicts(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
-    """What a run under no special circumstances prints, and its verdicts."""
+    """Return the output and the verdicts of a run under ordinary circumstances."""
     folder = tmp_path_factory.mktemp("usual")
     done = run(folder)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     return done.stdout.decode(), verdicts(folder)
 
 
-def test_every_break_fails_its_check_and_the_rest_goes_on(usual: Usual) -> None:
+def test_every_breakdown_fails_its_check_and_the_run_goes_on(usual: Usual) -> None:
     output, found = usual
     names = {id: id.split("::")[2].partition("[")[0] for id in found}
     failed = {names[id] for id, each in found.items() if each == "failed"}
-    assert failed == {*FAILED, "too-few-positions"}  # of three rows, which exit
+    assert failed == {*FAILED, "too-few-positions"}  # with three rows, it exits
     blocked = {names[id] for id, each in found.items() if each == "blocked"}
-    assert blocked == {"gemma-head256"}  # it may be slow, and right
+    assert blocked == {"gemma-head256"}  # it may be slow but right
     assert "no verdict: rope() gave no answer within 5 s" in output
     assert list(found.values()).count("passed") > 3
     for words in FAILED.values():
@@ -128,15 +128,15 @@ def test_every_break_fails_its_check_and_the_rest_goes_on(usual: Usual) -> None:
 
 
 @pytest.mark.torch
-def test_a_gpu_that_is_lost_fails_one_check_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_losing_the_gpu_fails_the_check_and_the_run_goes_on(tmp_path: Path) -> None:
     output = run(tmp_path, code=LOSES_ITS_GPU).stdout.decode()
     found = verdicts(tmp_path)
     failed = {id.split("::")[2].partition("[")[0] for id, each in found.items() if each != "passed"}
-    assert failed == {"half-head80", "too-few-positions"}  # to lose the GPU is no refusal
+    assert failed == {"half-head80", "too-few-positions"}  # losing the GPU is no refusal
     assert "left the GPU in a state in which it does nothing more" in output
 
 
-def test_what_is_printed_stands_with_its_check(usual: Usual) -> None:
+def test_printed_text_is_shown_with_its_check(usual: Usual) -> None:
     blocks = re.split(r"^_+ (?=rope)", usual[0], flags=re.M)
     (block,) = (each for each in blocks if each.startswith("rope.yaml::golden::half-d4-start"))
     assert "turning (3, 4)" in block
@@ -166,21 +166,21 @@ def test_the_verdicts_are_the_same(name: str, usual: Usual, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_two_processes_find_the_same(usual: Usual, tmp_path: Path) -> None:
+def test_two_processes_give_the_same_verdicts(usual: Usual, tmp_path: Path) -> None:
     done = run(tmp_path, "-n", "2")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
     assert verdicts(tmp_path) == usual[1]
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_written_is_no_hindrance(usual: Usual, tmp_path: Path) -> None:
+def test_a_read_only_folder_changes_no_verdict(usual: Usual, tmp_path: Path) -> None:
     done = run(tmp_path, where=Path("/proc"))
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
     assert verdicts(tmp_path) == usual[1]
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_in_one_folder_lose_nothing(usual: Usual, tmp_path: Path) -> None:
+def test_two_simultaneous_runs_in_one_folder_lose_nothing(usual: Usual, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BREAKS, encoding="utf-8")
     runs = [
         subprocess.Popen(command(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE) for _ in range(2)

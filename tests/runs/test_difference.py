@@ -1,4 +1,4 @@
-"""Two reports, compared: what got better, what got worse."""
+"""Comparison of two reports: better, worse and otherwise changed checks."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ def test_verdicts_that_change(was: str, now: str, kind: tuple[int, int, int]) ->
     assert kinds(difference(report(check("a", was)), report(check("a", now)))) == kind
 
 
-def test_a_run_that_did_not_finish_is_said_to_have_not() -> None:
+def test_an_unfinished_run_is_reported() -> None:
     whole, part = report(check("a", "passed")), report(check("a", "passed"))
     part["interrupted"] = "KeyboardInterrupt"
     assert kinds(difference(whole, part)) == WORSE
@@ -57,7 +57,7 @@ def test_a_run_that_did_not_finish_is_said_to_have_not() -> None:
     ("verdict", "came", "went"),
     [("passed", BETTER, WORSE), ("failed", WORSE, BETTER), ("known", OTHER, OTHER)],
 )
-def test_checks_that_come_and_go(
+def test_added_and_removed_checks(
     verdict: str, came: tuple[int, int, int], went: tuple[int, int, int]
 ) -> None:
     there = report(check("a", verdict))
@@ -96,13 +96,13 @@ def test_horizons(before: int | None, after: int | None, kind: tuple[int, int, i
     assert kinds(difference(one, other)) == kind
 
 
-def test_why_it_is_worse_is_told() -> None:
+def test_the_reason_for_a_worse_check_is_shown() -> None:
     failed = check("a", "failed", explanations=[["degrees", "in degrees"], ["other", "x"]])
     (line,) = difference(report(check("a", "passed")), report(failed)).worse
     assert "in degrees [degrees]" in line
 
 
-def test_the_worst_is_told_first_and_nothing_as_that() -> None:
+def test_worse_checks_come_first_and_no_difference_is_one_line() -> None:
     before = report(check("a", "passed"), check("b", "failed"), check("c", "passed"))
     after = report(check("a", "failed"), check("b", "passed"), check("c", "known"))
     heads = [each for each in difference(before, after).lines() if not each.startswith(" ")]
@@ -122,7 +122,7 @@ def whole() -> Report:
     }
 
 
-def test_a_report_is_read_however_it_is_kept(tmp_path: Path) -> None:
+def test_a_report_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
     text = json.dumps(whole())
     plain, packed, board = (tmp_path / name for name in ("a.json", "b.json.gz", "c.json"))
     plain.write_text(text, encoding="utf-8")
@@ -135,7 +135,7 @@ def test_a_report_is_read_however_it_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"\x1f\x8bno", b"[]", b'{"posenc-scoreboard": 1}', b"\xff\xfe"]
 )
-def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_report_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"a\.json is not a report"):

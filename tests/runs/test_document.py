@@ -1,4 +1,4 @@
-"""The report that a run makes of its results."""
+"""The report of a run's results."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def built(*results: Result, everything: Any = None, claimed: Any = None) -> Any:
     return document.build(frame, results)
 
 
-def test_verdicts_are_counted_and_what_was_not_asked_is_told() -> None:
+def test_verdicts_are_counted_and_checks_that_did_not_run_listed() -> None:
     found = built(
         result("a"),
         result("b", "failed"),
@@ -117,7 +117,7 @@ def test_failures_are_explained_by_the_fewest_mistakes() -> None:
     assert explained([(), ()]) == []
 
 
-def test_what_fails_is_diagnosed_for_each_combination() -> None:
+def test_failures_are_diagnosed_for_each_combination() -> None:
     degrees = (("degrees", "in degrees"),)
     found = built(
         result("a", "failed", explanations=degrees),
@@ -135,7 +135,7 @@ def test_what_fails_is_diagnosed_for_each_combination() -> None:
     assert found[1]["recovered"] == ""
 
 
-def test_a_result_comes_back_as_it_was_sent() -> None:
+def test_a_result_survives_sending() -> None:
     whole = result("a", "failed", worst=0.5, curve=((1, 0.5, 1.0),), explanations=(("x", "y"),))
     back = Result.received(whole.sent)
     assert back.sent == whole.sent
@@ -144,7 +144,7 @@ def test_a_result_comes_back_as_it_was_sent() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "no-folder/r.json", ".", "mine.txt"])
-def test_a_report_takes_the_place_of_nothing_else(
+def test_a_report_replaces_nothing_else(
     name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -155,18 +155,18 @@ def test_a_report_takes_the_place_of_nothing_else(
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux has a folder without files")
 def test_a_folder_that_takes_no_files_is_refused_before_the_run() -> None:
-    """Although its rights allow it to root."""
+    """Even as root, which its permissions allow."""
     with pytest.raises(UserError, match="--posenc-report=/proc/r") as refused:
         document.place("/proc/r.json")
     assert refused.value.hint
 
 
-def test_what_could_not_be_written_says_what_to_do(tmp_path: Any) -> None:
+def test_a_failed_write_gives_a_hint(tmp_path: Any) -> None:
     (tmp_path / "file").touch()
     assert "hint: " in document.write({}, tmp_path / "file" / "r.json")
 
 
-def test_a_report_may_take_the_place_of_another_or_of_nothing(
+def test_a_report_may_replace_another_or_an_empty_file(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -174,7 +174,7 @@ def test_a_report_may_take_the_place_of_another_or_of_nothing(
     (tmp_path / "empty.json").touch()
     for name in ("old.json", "empty.json", "new.json"):
         assert document.place(name) == tmp_path / name
-        assert len(list(tmp_path.iterdir())) == 2  # what was tried is gone
+        assert len(list(tmp_path.iterdir())) == 2  # the trial file is gone
     assert document.write({"posenc-report": 1}, tmp_path / "new.json") == ""
     assert '"posenc-report": 1' in (tmp_path / "new.json").read_text()
     assert document.write({}, tmp_path / "old.json" / "new.json")

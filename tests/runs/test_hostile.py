@@ -33,10 +33,10 @@ Accept = Callable[..., list[str]]
 
 @pytest.fixture
 def accept(tmp_path: Path) -> Accept:
-    """Do with an adapter file what a run does before its first check; the calls it claims."""
+    """Return a function that loads an adapter as a run does, and returns the calls it claims."""
 
     def accepted(source: str, name: str = "") -> list[str]:
-        path = tmp_path / f"mine{next(NUMBER)}.py"  # a module is known by its name
+        path = tmp_path / f"mine{next(NUMBER)}.py"  # modules are cached by name
         path.write_text(source, encoding="utf-8")
         found = subjects(load_adapter(f"{path}{name}").adapter, schemes())
         for subject in found:
@@ -280,7 +280,7 @@ REFUSED = {
 
 @pytest.mark.draws
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_with_a_hint(accept: Accept, name: str) -> None:
+def test_an_adapter_that_cannot_be_judged_is_refused_with_a_hint(accept: Accept, name: str) -> None:
     source, words = REFUSED[name]
     with pytest.raises(UserError) as found:
         accept(source)
@@ -444,12 +444,12 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_it_works(accept: Accept, name: str) -> None:
+def test_an_unusual_adapter_is_accepted(accept: Accept, name: str) -> None:
     source, claimed = ACCEPTED[name]
     assert accept(source) == claimed
 
 
-def test_an_overriding_method_is_the_one_that_is_judged(tmp_path: Path) -> None:
+def test_an_overriding_method_is_judged(tmp_path: Path) -> None:
     path = tmp_path / "overriding.py"
     path.write_text(ACCEPTED["overridden"][0], encoding="utf-8")
     (subject,) = subjects(load_adapter(str(path)).adapter, schemes())
@@ -474,7 +474,7 @@ Judge = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def judge(pytester: pytest.Pytester) -> Judge:
-    """Judge a file in a folder of its own."""
+    """Return a function that judges a file in a folder of its own."""
 
     def run(*options: str, source: str = MINE, impl: str = "mine.py") -> pytest.RunResult:
         Path(pytester.path, "mine.py").write_text(source, encoding="utf-8")
@@ -499,7 +499,7 @@ def test_options_that_would_judge_nothing_are_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("selection", [["-m", "alibi"], ["alibi.yaml"], ["-k", "no-such-check"]])
-def test_a_selection_of_nothing_is_red_and_says_so(
+def test_an_empty_selection_fails_and_says_so(
     judge: Judge, pytester: pytest.Pytester, selection: list[str]
 ) -> None:
     old = '{"posenc-report": 1, "old": true}'
@@ -520,8 +520,8 @@ def test_a_foreign_file_of_a_schemes_name_does_not_hide_the_scheme(
 
 
 @pytest.mark.slow
-def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytester) -> None:
-    """A call that exits, only where it is called with one position."""
+def test_every_broken_check_is_counted(judge: Judge, pytester: pytest.Pytester) -> None:
+    """The adapter exits in calls with one position."""
     body = "        if len(positions) == 1: sys.exit(3)\n        return x\n"
     result = judge("--posenc-report=r.json", source=MINE.replace(" return x\n", "\n" + body))
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -531,8 +531,10 @@ def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytest
 
 
 @pytest.mark.slow
-def test_a_check_that_takes_all_memory_fails_alone(judge: Judge, pytester: pytest.Pytester) -> None:
-    """Although it is the kit's own arithmetic that finds none left."""
+def test_only_the_check_that_takes_all_memory_fails(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
+    """Even if it is the kit's own arithmetic that finds none left."""
     pytester.makeconftest(
         """
         from posenc_conformance.pytest_run import items
@@ -557,7 +559,7 @@ def test_a_check_that_takes_all_memory_fails_alone(judge: Judge, pytester: pytes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["sys.stdout.close()", "sys.stdout = None", "os.chdir('/')"])
-def test_what_a_call_does_to_the_process_does_not_end_the_run(
+def test_changes_to_the_process_do_not_end_the_run(
     judge: Judge, pytester: pytest.Pytester, what: str
 ) -> None:
     source = MINE.replace("return x", f"import os; {what}; return x")
@@ -609,7 +611,7 @@ def test_a_run_that_fails_to_start_leaves_no_old_report(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["here", "xdist"])
-def test_what_was_judged_is_kept_when_the_process_is_killed(
+def test_verdicts_are_kept_when_the_process_is_killed(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
 ) -> None:
     kill = (
@@ -655,7 +657,7 @@ def test_a_long_report_is_not_written_for_every_check(
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What a shell starts in the background ignores SIGINT or SIGHUP, and so do its children."""
+    """Reset SIGINT and SIGHUP, which a process started in a shell's background ignores."""
     key = signal.signal(signal.SIGINT, signal.default_int_handler)
     terminal = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
@@ -712,7 +714,7 @@ def test_an_interrupted_run_of_two_processes_says_so_too(
     assert report["interrupted"].startswith("KeyboardInterrupt")
 
 
-def test_ctrl_c_interrupts_until_pytest_knows_of_it() -> None:
+def test_ctrl_c_interrupts_until_pytest_handles_it() -> None:
     key = run._Key()
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
@@ -725,8 +727,8 @@ def test_ctrl_c_interrupts_until_pytest_knows_of_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
-def test_a_third_ctrl_c_ends_what_hangs_in_the_end(tmp_path: Path) -> None:
-    """Here in the summary, whose other hooks anybody may write."""
+def test_a_third_ctrl_c_ends_a_summary_that_hangs(tmp_path: Path) -> None:
+    """Here in the summary, where the hook of any plugin may never return."""
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import os, signal, time\n"
@@ -740,14 +742,14 @@ def test_a_third_ctrl_c_ends_what_hangs_in_the_end(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGINT
 
 
-def test_several_things_at_once_return_what_each_returned() -> None:
+def test_parallel_calls_return_their_results() -> None:
     assert at_once([lambda: 1, lambda: 2]) == [1, 2]
     with pytest.raises(ZeroDivisionError):
         at_once([lambda: 1, lambda: 1 // 0])
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_nobody_waits_for_a_thread_that_hangs() -> None:
+def test_a_thread_that_hangs_is_not_waited_for() -> None:
     code = (
         "import os, signal, threading, time\n"
         "from posenc_conformance.checks.at_once import at_once\n"
@@ -763,7 +765,7 @@ def test_nobody_waits_for_a_thread_that_hangs() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(
+def test_a_run_with_a_full_output_device_reports_that_it_broke_off(
     pytester: pytest.Pytester,
 ) -> None:
     Path(pytester.path, "mine.py").write_text(MINE, encoding="utf-8")
@@ -798,7 +800,7 @@ def test_a_report_goes_into_devices_and_through_no_link(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [device, link]
 
 
-def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     place = document.place(str(folder / "r.json"))
@@ -835,7 +837,7 @@ MANY = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"], ["--posenc-apart"]], ids=" ".join)
-def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
+def test_everything_that_an_adapter_can_raise_fails_only_its_check(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
 ) -> None:
     lines = [f"        if {when}: {what}\n" for when, what, _ in reversed(MANY.values())]
@@ -852,10 +854,10 @@ def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
     report = json.loads(Path(pytester.path, "r.json").read_text())
     failed = {each["id"]: each for each in report["checks"] if each["verdict"] == "failed"}
     for name, (_, _, words) in MANY.items():
-        told = failed.pop(f"rope.yaml::golden::{name}[float32]")["message"]
+        message = failed.pop(f"rope.yaml::golden::{name}[float32]")["message"]
         if not (name == "half-head80" and "--posenc-apart" in options):  # its process has ended
-            assert f"rope() raised {words}" in told
-        assert len(told) < 10_000
+            assert f"rope() raised {words}" in message
+        assert len(message) < 10_000
     assert not failed
     assert report["summary"]["passed"] > 0
     shown = result.stdout.str()
@@ -864,7 +866,7 @@ def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
 
 
 @pytest.mark.slow
-def test_what_another_thread_ends_is_not_green(judge: Judge) -> None:
+def test_a_run_ended_by_another_thread_fails(judge: Judge) -> None:
     body = "import os, threading; threading.Thread(target=os._exit, args=(0,)).start(); "
     source = MINE.replace("return x", f"{body}import time; time.sleep(1); return x")
     result = judge("-s", "rope.yaml::smoke", source=source)
@@ -874,7 +876,7 @@ def test_what_another_thread_ends_is_not_green(judge: Judge) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["folder", "addopts"])
-def test_own_tests_alone_are_not_taken_for_a_verdict(
+def test_a_run_of_own_tests_only_is_no_verdict(
     judge: Judge, pytester: pytest.Pytester, where: str
 ) -> None:
     pytester.mkdir("tests")
@@ -887,7 +889,7 @@ def test_own_tests_alone_are_not_taken_for_a_verdict(
 
 
 @pytest.mark.slow
-def test_checks_that_an_unselected_smoke_check_blocks_are_not_green(
+def test_checks_blocked_by_an_unselected_smoke_check_do_not_pass(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
     wrong = MINE.replace("return x", "return None")
@@ -903,7 +905,7 @@ def test_checks_that_an_unselected_smoke_check_blocks_are_not_green(
 
 
 @pytest.mark.slow
-def test_known_failures_of_two_schemes_serve_a_run_of_one(
+def test_known_failures_of_two_schemes_apply_to_a_run_of_one(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
     slopes = "    @claims()\n    def alibi_slopes(self, heads): return None\n"
@@ -920,7 +922,7 @@ def test_known_failures_of_two_schemes_serve_a_run_of_one(
 
 
 @pytest.mark.slow
-def test_ids_that_are_printed_can_be_selected(judge: Judge) -> None:
+def test_printed_ids_can_be_selected(judge: Judge) -> None:
     slow = CLASS + "    @claims()\n    def t5_bucket(self, relative_position, **_): return 0\n"
     shown = judge("-v", "t5-bias.yaml::smoke", source=slow).stdout.str()
     (id,) = {line.split(" ")[0] for line in shown.splitlines() if " FAILED " in line}
@@ -928,7 +930,7 @@ def test_ids_that_are_printed_can_be_selected(judge: Judge) -> None:
 
 
 @pytest.mark.slow
-def test_a_call_talks_to_the_terminal_where_nothing_is_captured(
+def test_a_call_uses_the_terminal_if_nothing_is_captured(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
     source = MINE.replace("return x", "print('turning', x.shape); breakpoint(); return x")
@@ -986,7 +988,7 @@ def test_an_entry_applies_where_its_condition_holds(tmp_path: Path) -> None:
         f"- {{id: '{IDS[0]}', reason: x}}\n- {{ids: ['rope.yaml::*'], reason: y}}\n",
     ],
 )
-def test_entries_that_say_nothing_or_too_much_are_refused(tmp_path: Path, entry: str) -> None:
+def test_invalid_entries_are_refused(tmp_path: Path, entry: str) -> None:
     with pytest.raises(UserError) as found:
         known_of(tmp_path, entry)
     assert "known.yaml" in found.value.cause

@@ -44,13 +44,13 @@ def test_own():
 """
 GOLDEN = "rope.yaml::golden::interleaved-d4-start[float32]"
 RIGHT = 45
-"""Checks that a right rope of one combination and dtype has to pass."""
+"""Number of checks that a right rope of one combination and dtype has to pass."""
 Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Run:
-    """Run plain pytest over a test file."""
+    """Return a function that runs plain pytest over a test file."""
     pytester.makepyfile(test_mine=f"{ADAPTER}{TESTS.format(more='')}")
 
     def run(*options: str) -> pytest.RunResult:
@@ -73,7 +73,7 @@ def test_every_check_is_a_test_of_the_file(run: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
-def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -> None:
+def test_each_adapter_has_its_own_scorecard(run: Run, workers: list[str]) -> None:
     result = run("-p", "no:cacheprovider", *workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines_random(
@@ -90,14 +90,14 @@ def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -
 
 
 @pytest.mark.slow
-def test_a_failure_is_run_alone_by_the_id_that_it_shows(run: Run) -> None:
+def test_a_failure_is_run_by_itself_with_the_id_that_it_shows(run: Run) -> None:
     result = run(f"test_mine.py::test_wrong::{GOLDEN}", "-p", "no:cacheprovider")
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines(["*matches the half layout exactly*"])
 
 
 @pytest.mark.slow
-def test_selections_mean_what_they_mean_elsewhere(run: Run) -> None:
+def test_selections_work_as_elsewhere(run: Run) -> None:
     assert run("-m", "golden and rope", "-k", "test_right", "--strict-markers").ret == 0
     assert run("-k", "sweep and test_right").parseoutcomes()["passed"] == 1
     assert run().ret == pytest.ExitCode.TESTS_FAILED
@@ -131,7 +131,7 @@ def test_the_fixture_was_used_by_every_check():
 
 
 @pytest.mark.slow
-def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> None:
+def test_each_adapter_has_its_own_report(run: Run, pytester: pytest.Pytester) -> None:
     run("--posenc-report=r.json", "--junitxml=j.xml")
     names = sorted(path.name for path in pytester.path.glob("r*.json"))
     reports = [json.loads((pytester.path / name).read_text()) for name in names]
@@ -147,7 +147,9 @@ def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> No
 
 
 @pytest.mark.slow
-def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester) -> None:
+def test_known_failures_are_read_from_the_folder_of_the_test_file(
+    pytester: pytest.Pytester,
+) -> None:
     folder = pytester.mkdir("tests")
     source = ADAPTER + "from posenc_conformance import conformance\n"
     (folder / "test_mine.py").write_text(
@@ -174,7 +176,7 @@ def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester
         ("conformance(Right, known=4)", "*conformance() is given known=4*"),
     ],
 )
-def test_what_cannot_be_judged_is_an_error_without_a_traceback(
+def test_an_adapter_that_cannot_be_judged_is_an_error_without_a_traceback(
     pytester: pytest.Pytester, asked: str, said: str
 ) -> None:
     source = f"from posenc_conformance import conformance\ntest_mine = {asked}\n"
@@ -186,7 +188,7 @@ def test_what_cannot_be_judged_is_an_error_without_a_traceback(
 
 
 def given(**odd: Any) -> Conformance:
-    """Ask for tests outside of one."""
+    """Call conformance() outside of a test file."""
     return conformance(object, **odd)
 
 
@@ -229,7 +231,7 @@ def test_an_adapter_may_be_named_by_its_file(pytester: pytest.Pytester) -> None:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Path:
-    """A project whose settings name an adapter."""
+    """Return the tests of a project whose settings name an adapter."""
     folder = pytester.mkdir("tests")
     (folder / "mine.py").write_text(ADAPTER, encoding="utf-8")
     (folder / "test_own.py").write_text("def test_own():\n    pass\n", encoding="utf-8")
@@ -239,7 +241,7 @@ def project(pytester: pytest.Pytester) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
-def test_the_settings_judge_an_adapter_beside_the_tests(
+def test_the_settings_judge_an_adapter_along_with_the_tests(
     project: Path, pytester: pytest.Pytester, workers: list[str]
 ) -> None:
     result = pytester.runpytest_subprocess(*workers)
@@ -248,14 +250,14 @@ def test_the_settings_judge_an_adapter_beside_the_tests(
 
 
 @pytest.mark.slow
-def test_named_tests_run_without_it(project: Path, pytester: pytest.Pytester) -> None:
+def test_named_tests_run_without_the_adapter(project: Path, pytester: pytest.Pytester) -> None:
     assert pytester.runpytest_subprocess("tests").parseoutcomes() == {"passed": 1}
     assert pytester.runpytest_subprocess("rope.yaml").parseoutcomes() == {"passed": RIGHT}
     assert pytester.runpytest_subprocess("-k", "test_own").ret == pytest.ExitCode.OK
 
 
 @pytest.mark.slow
-def test_hooks_that_look_at_functions_work_with_the_command_too(
+def test_hooks_that_read_functions_work_with_the_command_too(
     project: Path, pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(
@@ -267,9 +269,7 @@ def test_hooks_that_look_at_functions_work_with_the_command_too(
 
 
 @pytest.mark.slow
-def test_the_command_line_goes_before_the_settings(
-    project: Path, pytester: pytest.Pytester
-) -> None:
+def test_the_command_line_overrides_the_settings(project: Path, pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--impl=tests/mine.py:Adapter")
     assert result.parseoutcomes()["failed"] == 10
     assert "test_own" not in result.stdout.str()

@@ -1,4 +1,4 @@
-"""Files of known failures: what an entry means, and on which machines."""
+"""Files of known failures: the meaning of entries, and the machines to which they apply."""
 
 import platform
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) 
         ("**", {"ab", "aab", "xaxbx", "aba", "aa", "a", "b"}),
     ],
 )
-def test_stars_mean_what_they_mean_everywhere(
+def test_stars_match_any_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, meant: set[str]
 ) -> None:
     some = ("ab", "aab", "xaxbx", "aba", "aa", "a", "b")
@@ -74,14 +74,14 @@ def test_stars_mean_what_they_mean_everywhere(
     assert set(found) == {f"nope.yaml::{each}" for each in meant}
 
 
-def test_many_stars_take_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were every way tried, this would never end."""
+def test_many_stars_are_matched_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With backtracking, this would never end."""
     monkeypatch.setitem(IDS, "nope.yaml", ["nope.yaml::" + "a" * 10_000])
     with pytest.raises(UserError, match="matches no check"):
         read(tmp_path, entry("nope.yaml::" + "*a" * 40 + "*b"))
 
 
-def test_the_ids_of_a_file_are_asked_for_once(tmp_path: Path) -> None:
+def test_the_ids_of_a_file_are_computed_once(tmp_path: Path) -> None:
     """A run may have thousands of failures, and ids of thousands of checks."""
     path = tmp_path / "known.yaml"
     entry = {"ids": IDS["rope.yaml"], "reason": "both"}
@@ -122,12 +122,12 @@ def test_the_ids_of_a_file_are_asked_for_once(tmp_path: Path) -> None:
         entry(when={"versions": {"": ">=1"}}),
     ],
 )
-def test_what_is_no_entry_is_told_with_its_place(tmp_path: Path, wrong: Any) -> None:
+def test_an_invalid_entry_is_reported_with_its_place(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(UserError, match=r"failures\.1"):
         read(tmp_path, entry("rope.yaml::golden::a[float32]"), wrong)
 
 
-def test_nothing_is_known_twice(tmp_path: Path) -> None:
+def test_no_check_is_listed_twice(tmp_path: Path) -> None:
     for again in (entry(), entry("alibi.yaml::*"), entry(when={"system": "Plan 9"})):
         with pytest.raises(UserError, match=r"failures\.1.*twice"):
             read(tmp_path, entry(), again)
@@ -138,7 +138,7 @@ def test_nothing_is_known_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "failures: []", "posenc-known-failures: 2\nfailures: []", "\x00", "[" * 5000]
 )
-def test_what_is_no_file_of_known_failures_is_told(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "known.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"known\.yaml"):
@@ -148,7 +148,7 @@ def test_what_is_no_file_of_known_failures_is_told(tmp_path: Path, text: str) ->
         read_known(path, lambda name: [])
 
 
-def test_an_entry_for_other_machines_is_none_here(tmp_path: Path) -> None:
+def test_an_entry_for_other_machines_is_left_out(tmp_path: Path) -> None:
     assert read(tmp_path, entry(when={"system": "Plan 9"})) == {}
     assert len(read(tmp_path, entry(when={"system": platform.system()}))) == 1
 

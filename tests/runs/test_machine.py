@@ -1,4 +1,4 @@
-"""Which machines a condition of known failures is true on."""
+"""Conditions of known failures, and the machines that meet them."""
 
 import platform
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Written(type(Path())):  # type: ignore[misc]  # a class that depends on th
 
 
 class Nowhere(type(Path())):  # type: ignore[misc]  # a class that depends on the system
-    """A path in a system that says nothing of its processor."""
+    """A path in a system without information on its processor."""
 
     def read_text(self, *arguments: object, **named: object) -> str:
         raise OSError
@@ -35,7 +35,7 @@ class Nowhere(type(Path())):  # type: ignore[misc]  # a class that depends on th
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine, and a release candidate of a package."""
+    """Pretend to run on a certain machine, with a release candidate of a package."""
     monkeypatch.setattr(machine, "Path", Written)
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
@@ -72,13 +72,11 @@ def version(package: str) -> str:
         ({"cpu": "avx512f", "system": "Darwin"}, False),
     ],
 )
-def test_a_condition_is_true_of_this_machine_or_not(
-    conditions: dict[str, Any], holds: bool
-) -> None:
+def test_conditions_hold_on_this_machine_or_not(conditions: dict[str, Any], holds: bool) -> None:
     assert machine.applies("here", conditions) == holds
 
 
-def test_a_processor_of_which_nothing_is_known_can_do_nothing(
+def test_an_unknown_processor_has_no_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(machine, "Path", Nowhere)
@@ -99,7 +97,7 @@ def test_a_processor_of_which_nothing_is_known_can_do_nothing(
         {"system": "Darwin", "weekday": "Friday"},
     ],
 )
-def test_what_is_no_condition_is_refused(conditions: Any) -> None:
-    """Also behind one that does not hold."""
+def test_an_invalid_condition_is_refused(conditions: Any) -> None:
+    """Even after a condition that does not hold."""
     with pytest.raises(UserError):
         machine.applies("here", conditions)

@@ -1,4 +1,4 @@
-"""The kit runs beside the plugins of pytest that people have."""
+"""The kit runs together with common plugins of pytest."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ Install = Callable[[list[str]], Path]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Install:
-    """Install packages, without what they need, into a folder of their own."""
+    """Return a function that installs packages, without dependencies, into their own folder."""
     folders: dict[tuple[str, ...], Path] = {}
 
     def install(packages: list[str]) -> Path:
@@ -59,7 +59,7 @@ def judge(
     folder: Path, site: Path, source: str, *options: str
 ) -> "subprocess.CompletedProcess[str]":
     (folder / "mine.py").write_text(source, encoding="utf-8")
-    # Paths in the variable are looked through for plugins too.
+    # Folders in this variable are searched for plugins, too.
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--impl=mine.py", "-p", "no:cacheprovider", *options],
@@ -72,7 +72,7 @@ def judge(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PACKAGES)
-def test_it_runs_beside(installed: Install, tmp_path: Path, name: str) -> None:
+def test_the_kit_runs_with_the_plugin(installed: Install, tmp_path: Path, name: str) -> None:
     packages, options = PACKAGES[name]
     site = installed(packages)
     right = judge(tmp_path, site, ADAPTER, *options)

@@ -1,4 +1,4 @@
-"""What pytest makes of a check besides passing and failing: skips, expected failures, errors."""
+"""Outcomes of pytest besides passing and failing: skips, expected failures, errors."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Adapter:
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
 WRONG = SOURCE.replace("return np", "return x if x.shape[-1] == 80 else np")
-"""One that is wrong in one golden."""
+"""An adapter that is wrong in one golden."""
 SUITE = "test_mine = conformance(Adapter)\n"
 WAYS = {
     "impl": ["--impl=test_mine.py:Adapter", "rope.yaml::golden"],
@@ -40,14 +40,14 @@ WAYS = {
     "tests": ["-k", "golden"],
     "tests xdist": ["-k", "golden", "-n", "2"],
 }
-"""How the same checks are asked for."""
+"""Options that run the same checks."""
 GOLDENS = 6
 Judge = Callable[..., tuple[pytest.RunResult, dict[str, Any]]]
 
 
 @pytest.fixture
 def judge(pytester: pytest.Pytester) -> Judge:
-    """Judge an adapter in some way beside what a project has, and read the report."""
+    """Return a function that judges an adapter in one of WAYS, and reads the report."""
 
     def run(
         way: str, source: str = SOURCE, *, conftest: str = "", more: str = ""
@@ -64,7 +64,7 @@ def judge(pytester: pytest.Pytester) -> Judge:
 
 
 def marking(what: str, which: str = "True") -> str:
-    """A conftest.py that marks some checks, as pytest's manual does with slow tests."""
+    """Return a conftest.py that marks some checks, as pytest's manual does with slow tests."""
     return (
         "def pytest_collection_modifyitems(items):\n"
         "    for item in items:\n"
@@ -75,7 +75,7 @@ def marking(what: str, which: str = "True") -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl", "tests xdist"])
-def test_a_check_that_is_marked_to_be_skipped_is_not_selected(way: str, judge: Judge) -> None:
+def test_a_check_marked_skip_is_not_selected(way: str, judge: Judge) -> None:
     result, report = judge(way, WRONG, conftest=marking("skip(reason='slow')", "'80' in item.name"))
     assert result.ret == pytest.ExitCode.OK
     outcomes = result.parseoutcomes()
@@ -87,9 +87,7 @@ def test_a_check_that_is_marked_to_be_skipped_is_not_selected(way: str, judge: J
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl", "tests xdist"])
-def test_a_check_that_is_expected_to_fail_stays_failed_in_the_report(
-    way: str, judge: Judge
-) -> None:
+def test_a_check_marked_xfail_stays_failed_in_the_report(way: str, judge: Judge) -> None:
     result, report = judge(way, WRONG, conftest=marking("xfail"))
     assert result.ret == pytest.ExitCode.OK
     assert result.parseoutcomes()["xfailed"] == 1
@@ -98,7 +96,7 @@ def test_a_check_that_is_expected_to_fail_stays_failed_in_the_report(
 
 
 @pytest.mark.slow
-def test_one_that_passes_against_a_strict_mark_is_red(judge: Judge) -> None:
+def test_a_check_that_passes_against_a_strict_xfail_fails(judge: Judge) -> None:
     result, report = judge("tests", conftest=marking("xfail(strict=True)"))
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] == GOLDENS
@@ -108,7 +106,7 @@ def test_one_that_passes_against_a_strict_mark_is_red(judge: Judge) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("way", "what"), [("impl", "xfail(run=False)"), ("impl xdist", "skip")])
-def test_a_run_of_which_all_is_skipped_judged_nothing(way: str, what: str, judge: Judge) -> None:
+def test_a_run_of_skipped_checks_only_judges_nothing(way: str, what: str, judge: Judge) -> None:
     result, report = judge(way, conftest=marking(what))
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert report["checks"] == []
@@ -133,7 +131,7 @@ def test_a_test_file_may_skip_its_checks(more: str, judge: Judge) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["tests", "tests xdist"])
-def test_an_error_in_a_fixture_is_an_error_and_no_check_has_passed(way: str, judge: Judge) -> None:
+def test_an_error_in_a_fixture_is_an_error_and_fails_its_check(way: str, judge: Judge) -> None:
     setup = "@pytest.fixture(autouse=True)\ndef gpu():\n    raise OSError('no GPU')\n"
     result, report = judge(way, more=setup)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -145,7 +143,7 @@ def test_an_error_in_a_fixture_is_an_error_and_no_check_has_passed(way: str, jud
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["passed"] == GOLDENS - 1
     said = {each["message"].partition("OSError: gone")[1] for each in report["checks"]}
-    assert said == {"OSError: gone", ""}  # of the one that is wrong, what is wrong with it
+    assert said == {"OSError: gone", ""}  # the wrong check keeps its own message
     assert report["summary"]["failed"] == GOLDENS
 
 
@@ -155,15 +153,15 @@ LEAVING = {
     "half-d4-start": "raise unittest.SkipTest('no GPU')",
     "llama-head128-4k": "os._exit(0)",
     "gemma-head256": "os.execv('/bin/true', ['true'])",
-    "half-batch-unsorted": "pytest.fail('too slow')",  # as a plugin with a limit of time says it
+    "half-batch-unsorted": "pytest.fail('too slow')",  # as a plugin with a time limit does
 }
-"""What leaves which check."""
+"""Checks, and statements that leave them."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl xdist", "tests"])
-def test_whatever_leaves_a_check_has_failed_it(way: str, judge: Judge) -> None:
-    """Such as a function of logits, which is no adapter."""
+def test_leaving_a_check_fails_it(way: str, judge: Judge) -> None:
+    """As a function of logits may do, which is no adapter."""
     lines = [f"    if {name!r} in check.id: {what}\n" for name, what in LEAVING.items()]
     hook = (
         "import os, unittest\n"
@@ -190,7 +188,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("way", "outcome"), [("tests", "passed"), ("tests xdist", "skipped")])
-def test_a_hook_that_calls_failures_otherwise_makes_nothing_green(
+def test_a_hook_that_relabels_failures_does_not_make_a_run_pass(
     way: str, outcome: str, judge: Judge
 ) -> None:
     result, report = judge(way, WRONG, conftest=BLIND.format(outcome=outcome))
@@ -200,8 +198,8 @@ def test_a_hook_that_calls_failures_otherwise_makes_nothing_green(
 
 
 @pytest.mark.slow
-def test_a_check_that_passes_when_it_is_run_again_has_passed(judge: Judge) -> None:
-    """As plugins do that run failures again."""
+def test_a_check_that_passes_in_a_rerun_has_passed(judge: Judge) -> None:
+    """As with plugins that rerun failures."""
     again = (
         "def pytest_runtest_protocol(item, nextitem):\n"
         "    from _pytest.runner import runtestprotocol\n"
@@ -229,7 +227,7 @@ def test_a_check_that_passes_when_it_is_run_again_has_passed(judge: Judge) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["--co", "--fixtures", "--help", "--version"])
-def test_what_runs_nothing_tells_of_no_report(
+def test_options_that_run_nothing_mention_no_report(
     option: str, judge: Judge, pytester: pytest.Pytester
 ) -> None:
     judge("impl")
@@ -239,7 +237,7 @@ def test_what_runs_nothing_tells_of_no_report(
     assert "report: " not in result.stdout.str()
 
 
-def test_a_process_that_is_lost_in_any_check_fails_it() -> None:
+def test_losing_the_process_fails_any_check() -> None:
     def lose(*_: object) -> Outcome:
         raise Breakdown("rope() was ended by signal 9")
 

@@ -1,4 +1,4 @@
-"""The plugin, as a user types it: names, paths, ids, options, exit codes, and bad adapters."""
+"""The plugin on the command line: names, paths, ids, options, exit codes, and bad adapters."""
 
 import json
 import os
@@ -43,7 +43,7 @@ Judge = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def judge(pytester: pytest.Pytester) -> Judge:
-    """Write an adapter to mine.py and judge it in a folder of its own."""
+    """Return a function that writes an adapter to mine.py and judges it in a folder of its own."""
 
     def run(source: str, *options: str, impl: str = "mine.py") -> pytest.RunResult:
         Path(pytester.path, "mine.py").write_text(source, encoding="utf-8")
@@ -53,7 +53,7 @@ def judge(pytester: pytest.Pytester) -> Judge:
 
 
 @pytest.mark.slow
-def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge: Judge) -> None:
+def test_a_right_adapter_passes_and_unclaimed_calls_are_listed(judge: Judge) -> None:
     result = judge(adapter())
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
@@ -106,7 +106,7 @@ def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_several_processes_find_the_same(judge: Judge) -> None:
+def test_several_processes_give_the_same_verdicts(judge: Judge) -> None:
     one, two = judge(adapter()), judge(adapter(), "-n", "2")
     assert one.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
     two.stdout.fnmatch_lines(["*scorecard*", "rope*half*"])
@@ -132,7 +132,7 @@ def test_the_report_obeys_its_schema_and_adds_up(judge: Judge, pytester: pytest.
 
 @pytest.mark.slow
 def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.Pytester) -> None:
-    """Of a scheme of which something was selected, as by its path."""
+    """Selecting some checks of a scheme, as by its path, counts all of them."""
     counts = []
     for options in (("rope.yaml",), ("-k", "smoke"), ("-x", "rope.yaml"), ("-m", "rope")):
         judge(adapter(), "-q", "--posenc-report=r.json", *options)
@@ -152,7 +152,7 @@ def pytest_sessionfinish(session):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("body", [RIGHT, "return -x"])
-def test_nothing_is_kept_of_a_scheme_that_is_through(
+def test_nothing_is_kept_of_a_finished_scheme(
     body: str, judge: Judge, pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(KEPT)
@@ -256,9 +256,7 @@ def test_bad_options_are_refused_before_work_starts(
 
 
 @pytest.mark.slow
-def test_silence_on_bad_input_is_a_level_of_its_own(
-    judge: Judge, pytester: pytest.Pytester
-) -> None:
+def test_silence_on_bad_input_has_its_own_level(judge: Judge, pytester: pytest.Pytester) -> None:
     careless = adapter(
         RIGHT.replace(
             "half = x", "x = np.append(x, x, -1) if x.shape[-1] % 2 else x\n        half = x"
@@ -434,7 +432,7 @@ def test_other_tests_and_yaml_files_are_left_alone(judge: Judge, pytester: pytes
 
 
 @pytest.mark.slow
-def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
+def test_a_check_without_a_claimed_call_does_not_pass(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
     only_8 = (
@@ -451,8 +449,8 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
 
 
 @pytest.mark.slow
-def test_what_the_memory_of_a_call_leaves_out_is_said(judge: Judge) -> None:
-    """Here of code that is wrong from 65,536 numbers on, which nothing else would tell."""
+def test_calls_left_out_for_their_memory_are_reported(judge: Judge) -> None:
+    """Such as those of code that is wrong from 65,536 numbers on."""
     wrong = "x = x if x.size < 2**16 else 2 * x\n        " + RIGHT.strip()
     assert judge(adapter(wrong)).ret == pytest.ExitCode.TESTS_FAILED
     result = judge(adapter(wrong), "--posenc-largest=1")

@@ -1,4 +1,4 @@
-"""The scorecard of a report: what its columns say."""
+"""The scorecard of a report: the contents of its columns."""
 
 import re
 from itertools import takewhile
@@ -16,7 +16,7 @@ def card(*rows: dict[str, Any], detailed: bool = False, **more: Any) -> list[str
 
 
 def cells(*rows: dict[str, Any], detailed: bool = False) -> list[dict[str, str]]:
-    """The table, by the names of its columns, of which none is empty in any row."""
+    """Return the rows of the table, by the names of its columns; no cell is empty."""
     table = takewhile(bool, card(*rows, detailed=detailed))
     heads, *found = (re.split(" {2,}", line.strip()) for line in table)
     return [dict(zip(heads, each, strict=True)) for each in found]
@@ -56,7 +56,7 @@ def test_a_claim_that_ends_farther_out_says_nothing_of_the_horizon() -> None:
     assert found["horizon"] == "2^10+"
 
 
-def test_who_is_never_precise_has_no_horizon_and_who_was_not_asked_no_column() -> None:
+def test_a_horizon_of_0_is_shown_and_without_sweeps_there_is_no_column() -> None:
     (found,) = cells(sweep(0), sweep(2**10, dtype="float64"))
     assert found["horizon"] == "0"
     assert "horizon" not in cells(row(passed=1))[0]
@@ -76,7 +76,7 @@ def test_counts_are_added_and_the_worst_error_is_the_largest() -> None:
     assert found["worst"] == "inf"
 
 
-def test_detail_has_a_row_for_each_and_says_how_good_its_angles_are() -> None:
+def test_details_have_a_row_for_each_dtype_with_the_precision_of_angles() -> None:
     exact = sweep(2**10, exact_angles=True, dtype="float64")
     found = cells(exact, sweep(2**12, exact_angles=False), detailed=True)
     assert [each["angles"] for each in found] == ["exact", "float32"]
@@ -89,7 +89,7 @@ def test_a_run_in_which_nothing_was_claimed_has_a_count_and_no_table() -> None:
     assert line.startswith("0 checks")
 
 
-def test_verdicts_that_never_came_have_no_column() -> None:
+def test_verdicts_that_do_not_occur_have_no_column() -> None:
     (found,) = cells(row(passed=1, blocked=2))
     assert found["blocked"] == "2"
     assert found["failed"] == "0"
@@ -128,7 +128,7 @@ def test_few_reasons_are_shown_and_the_rest_is_counted() -> None:
     assert len([line for line in shown(5, detailed=True) if "was answered" in line]) == 5
 
 
-def test_what_no_name_explains_is_counted_beside_what_one_does() -> None:
+def test_failures_with_and_without_a_name_are_counted() -> None:
     found = {
         "scheme": "rope",
         "combination": "half",

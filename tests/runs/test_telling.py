@@ -1,4 +1,4 @@
-"""What a run tells: before it begins, while it is slow, and at its end."""
+"""Output of a run: before it begins, while it is slow, and at its end."""
 
 import subprocess
 import sys
@@ -120,6 +120,6 @@ def test_a_slow_run_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> N
     assert watch.due(100, seconds) == ""  # it is over
 
 
-def test_costs_are_told_of_long_runs_alone() -> None:
+def test_costs_are_reported_for_long_runs_only() -> None:
     assert list(announcement.costs({("rope", "rope"): 0.5})) == []
     assert "rope()" in next(iter(announcement.costs({("rope", "rope"): 60.0})))

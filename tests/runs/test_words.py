@@ -1,4 +1,4 @@
-"""Words from outside are shown escaped and cut, wherever they come from and wherever they go."""
+"""Text from outside is shown escaped and cut, whatever its source and destination."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ def test_a_word_stays_within_its_line(text: object, shown: str) -> None:
     assert in_line(text) == shown
 
 
-def test_what_is_long_is_cut_and_says_so() -> None:
+def test_a_long_word_is_visibly_cut() -> None:
     assert in_line("x" * LONGEST_WORD) == "x" * LONGEST_WORD
     assert in_line("x" * 10**6) == "x" * LONGEST_WORD + "… (1,000,000 characters)"
     assert len(str(UserError(ODD, ODD))) < 30_000
@@ -72,9 +72,7 @@ def report(path: Path, *checks: dict[str, Any], **changed: Any) -> str:
     return str(path)
 
 
-def test_reports_that_somebody_changed_are_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_edited_reports_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = report(
         tmp_path / "a.json",
         check(id=ODD),
@@ -142,7 +140,7 @@ DESCRIBED = {
     [("result", DESCRIBED), ("error", {"type": ODD, "message": ODD}), ("result", {ODD: ODD})],
     ids=["a description", "an error", "no description"],
 )
-def test_what_a_program_says_does_nothing_to_the_terminal(
+def test_text_from_a_program_does_nothing_to_the_terminal(
     pytester: pytest.Pytester, how: str, said: Any
 ) -> None:
     program = pytester.path / "odd.py"

@@ -1,6 +1,6 @@
-// What a page says about itself once it is shown. `look` returns one sentence for each finding.
+// Findings of a page about itself once it is shown. `look` returns one sentence for each.
 ({
-  // Whatever a reader can unfold is unfolded, and nothing is caught half-way through a transition.
+  // Unfold everything that a reader can unfold, and let no transition be caught half-way.
   async unfold() {
     const style = document.createElement("style")
     style.textContent = `
@@ -10,12 +10,12 @@
     for (const folded of document.querySelectorAll("details")) folded.open = true
     for (const image of document.images) image.loading = "eager"
     await document.fonts.ready
-    // One that cannot be had is found below.
+    // An image that cannot be decoded is found below.
     await Promise.all([...document.images].map(image => image.decode().catch(() => {})))
     await this.drawn()
   },
 
-  // Two frames: observers of sizes and of the colour scheme have answered by then.
+  // Two frames: by then, observers of sizes and of the colour scheme have run.
   drawn() {
     return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))
   },
@@ -48,7 +48,7 @@
       found.push(`the page scrolls sideways: ${scrollWidth} > ${clientWidth}: ${this.name(widest)}`)
     }
     for (const box of document.querySelectorAll("article *")) {
-      // A box of one pixel hides a text that only screen readers get.
+      // A box of one pixel hides text meant only for screen readers.
       if (box.scrollWidth <= box.clientWidth + 1 || box.clientWidth <= 1) continue
       if (["hidden", "clip"].includes(getComputedStyle(box).overflowX) && !box.closest("svg, math"))
         found.push(`cut off: ${box.scrollWidth} > ${box.clientWidth}: ${this.name(box)}`)
@@ -56,8 +56,8 @@
     return found
   },
 
-  // axe is content with a box that has a link somewhere in it, or that scrolls by a few pixels. So are
-  // we with what stands on every page; in an article such a box has text beside its links.
+  // axe accepts a box that contains a link, or that scrolls by a few pixels. Outside of articles a
+  // link is enough here, too; in an article such a box has text next to its links.
   scrolling() {
     const scrolls = box => {
       const { overflowX, overflowY } = getComputedStyle(box)
@@ -103,7 +103,7 @@
       if (!(image.complete && image.naturalWidth)) found.push(`no picture: ${this.name(image)}`)
     }
     for (const drawing of document.querySelectorAll("svg[role=img], article svg")) {
-      // An icon in a link or a button is named by what it is in.
+      // An icon in a link or a button has the name of its parent.
       if (drawing.parentElement.closest("svg, a, button, label, summary, [aria-hidden=true]"))
         continue
       if (drawing.ariaHidden === "true") continue
@@ -117,9 +117,9 @@
     return found
   },
 
-  // Contrast is nine tenths of axe's time, and the same for texts whose ancestors have the same
-  // tags, classes and styles: the first visible one of each kind is marked, for all of them. Colours
-  // must not depend on ids or on places among siblings, then; the theme's and ours do not.
+  // Contrast takes nine tenths of axe's time, and is the same for texts whose ancestors have the same
+  // tags, classes and styles: mark the first visible one of each kind, for all of them. This requires
+  // colours that do not depend on ids or on places among siblings, as is true of the theme's and ours.
   mark() {
     const kinds = new Map([[document.documentElement, ""]])
     const kind = element => {
@@ -140,8 +140,8 @@
     }
   },
 
-  // A third of a page's elements are words of code. Those that are not marked become part of the text
-  // around them, for good: they take a quarter of axe's time, and nothing else looks at them.
+  // A third of a page's elements are words of code. Merge those that are not marked into the text
+  // around them, for good: they take a quarter of axe's time, and no other check reads them.
   thin() {
     for (const word of document.querySelectorAll("pre span:not([data-first], [id], :has(*))"))
       word.replaceWith(...word.childNodes)

@@ -1,7 +1,7 @@
-"""What a real browser finds on a page, in light and dark, at phone and desktop widths.
+"""Findings of a real browser on a page, in light and dark, at phone and desktop widths.
 
-Nothing that it finds may depend on the machine: fonts, scroll bars, language, time zone and motion
-are the tests' own, and nothing waits for a time, only for what shall happen.
+No finding may depend on the machine: fonts, scroll bars, language, time zone and motion are
+fixed, and nothing waits for a time, only for events.
 """
 
 import os
@@ -32,12 +32,12 @@ from tests.site import fonts
 from tests.site.explorer import NODE
 from tests.site.fonts import Fonts
 
-# Playwright's own Node wants a library that a bare Debian lacks.
+# Playwright's own Node needs a library that a bare Debian lacks.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 PATIENCE = 120_000
-"""Milliseconds after which something that was to happen is taken for missing, on any machine."""
+"""Milliseconds after which an expected event counts as missing, on any machine."""
 NARROW, PHONE, DESK = 320, 390, 1280
 DEVICES: dict[int, dict[str, Any]] = {
     PHONE: {"viewport": {"width": PHONE, "height": 844}, "is_mobile": True, "has_touch": True},
@@ -45,10 +45,10 @@ DEVICES: dict[int, dict[str, Any]] = {
 }
 Scheme = Literal["light", "dark"]
 FIRST: dict[int, Scheme] = {PHONE: "dark", DESK: "light"}
-"""The colour scheme in which a page is loaded; it then has to follow the other one by itself."""
+"""The colour scheme in which a page is loaded, before it has to follow the other one by itself."""
 OTHER: dict[Scheme, Scheme] = {"dark": "light", "light": "dark"}
 Appearances = Mapping[int, Collection[Scheme]]
-"""Colour schemes by the width."""
+"""Colour schemes by width."""
 ALL: Appearances = {PHONE: OTHER, DESK: OTHER}
 QUARTERS: tuple[Appearances, ...] = tuple(
     {each: [scheme] if each == width else [] for each in DEVICES}
@@ -58,7 +58,7 @@ QUARTERS: tuple[Appearances, ...] = tuple(
 """axe takes over a second for a page in one appearance, and colours do not depend on the width.
 So it checks each page in one appearance, and each appearance on some page."""
 COLOURS = ["color-contrast", "link-in-text-block"]
-"""Rules of axe whose outcome depends on colours alone."""
+"""Rules of axe whose outcome depends on colours only."""
 PINNED: dict[str, Any] = {
     "device_scale_factor": 1,
     "forced_colors": "none",
@@ -77,7 +77,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address below which a folder is served, on this machine alone."""
+    """Serve a folder on this machine only, and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -90,7 +90,7 @@ def served(folder: Path) -> Iterator[str]:
 def chromium(
     playwright: Playwright, letters: Fonts = "ordinary", *, scroll_bars: bool = False
 ) -> Iterator[Browser]:
-    """The Chromium of the system, which finds no font but ours and no host but this machine.
+    """Yield the system's Chromium, which finds no font but ours and no host but this machine.
 
     Scroll bars take room, as on most desktops, or none, as on a phone.
     """
@@ -120,14 +120,14 @@ def chromium(
 
 
 def context(browser: Browser, **options: Any) -> BrowserContext:
-    """A fresh profile in which nothing is left to the machine."""
+    """Return a fresh profile in which nothing depends on the machine."""
     made = browser.new_context(**PINNED, **options)
     made.set_default_timeout(PATIENCE)
     return made
 
 
 class Visitor:
-    """Looks at pages with one browser; what it finds is one sentence each."""
+    """Inspector of pages with one browser; each finding is a sentence."""
 
     def __init__(self, browser: Browser) -> None:
         self._contexts = {width: context(browser, **DEVICES[width]) for width in DEVICES}
@@ -135,9 +135,9 @@ class Visitor:
         self.version = browser.version
 
     def findings(self, address: str, by_axe: Appearances = ALL) -> list[str]:
-        """What is wrong with a page, and in which of its four appearances.
+        """Return findings on a page, and the appearances concerned, of four.
 
-        axe looks at some of them alone, the rest is looked for in all.
+        axe checks only the appearances of ``by_axe``; everything else is checked in all.
         """
         where: dict[str, list[str]] = {}
         for width in DEVICES:
@@ -157,7 +157,7 @@ class Visitor:
         return _sentences(where)
 
     def findings_at_widths(self, address: str) -> list[str]:
-        """What is wrong with a page in a window that is made narrower, by the widths of it."""
+        """Return findings on a page in a window that becomes narrower, and the widths concerned."""
         where: dict[str, list[str]] = {}
         with self._shown(address, DESK) as (page, noticed):
             for width in (DESK, PHONE, NARROW):
@@ -170,7 +170,7 @@ class Visitor:
 
     @contextmanager
     def _shown(self, address: str, width: int) -> Iterator[tuple[Page, list[str]]]:
-        """A page that is loaded and unfolded; when it is left, its requests have ended."""
+        """Yield a page that is loaded and unfolded; at the end, wait for its requests."""
         with self.page(width, FIRST[width]) as (page, noticed):
             page.goto(address)
             page.wait_for_function("!document.querySelector('[aria-busy=true]')")
@@ -180,7 +180,7 @@ class Visitor:
 
     @contextmanager
     def page(self, width: int, scheme: Scheme) -> Iterator[tuple[Page, list[str]]]:
-        """An empty page, and what will be noticed of its console and of its requests."""
+        """Yield an empty page, and a list for problems in its console and requests."""
         page = self._contexts[width].new_page()
         page.emulate_media(color_scheme=scheme)
         noticed: list[str] = []

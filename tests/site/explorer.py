@@ -1,4 +1,4 @@
-"""The explorer's JavaScript: where it is, what it offers, and what it says of pasted numbers."""
+"""The explorer's JavaScript: its files, its exports, and its answers to pasted numbers."""
 
 import json
 import re
@@ -20,7 +20,7 @@ SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 
 
 def exported() -> dict[str, set[str]]:
-    """Names of the functions that each scheme's module exports, by scheme."""
+    """Return the names of the functions that each scheme's module exports, by scheme."""
     return {
         path.stem: set(re.findall(r"^export function (\w+)", path.read_text("utf-8"), re.M))
         for path in (MODULES / "schemes").glob("*/*.js")
@@ -28,7 +28,7 @@ def exported() -> dict[str, set[str]]:
 
 
 def told(module: str) -> Any:
-    """What the build tells the page."""
+    """Return the content that a module of the build passes to the page."""
     code = f"import {module} as m; print(m.content())"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,7 +1,7 @@
 /**
- * What the explorer says of pasted texts: {"modules", "schemes", "models", "texts"} as JSON on
- * standard input, a list of {"told", "matches", "nearest", "seconds"} on standard output; of a text
- * that is refused {"refused", "seconds"}, and null for text without rows. Seconds are those of the processor.
+ * Answers of the explorer to pasted texts: {"modules", "schemes", "models", "texts"} as JSON on
+ * standard input, a list of {"told", "matches", "nearest", "seconds"} on standard output; for a text
+ * that is refused {"refused", "seconds"}, and null for text without rows. Seconds are processor time.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

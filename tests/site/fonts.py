@@ -1,7 +1,7 @@
 """Fonts for tests: a browser with this configuration sees none of the machine's.
 
 ``ordinary`` has the widths of Arial and Helvetica, which the style sheet of the site asks for.
-``wide`` is DejaVu, the only font of many a small Linux; its letters are about a tenth wider.
+``wide`` is DejaVu, the only font of many small Linux systems, which is about a tenth wider.
 """
 
 from pathlib import Path
@@ -13,13 +13,13 @@ import matplotlib
 Fonts = Literal["ordinary", "wide"]
 SANS: dict[Fonts, str] = {"ordinary": "Arimo", "wide": "DejaVu Sans"}
 MONOSPACE = "DejaVu Sans Mono"
-# Both need DejaVu: Arimo has no monospaced letters and few symbols.
+# Both need DejaVu: Arimo has no monospaced font and few symbols.
 FOLDERS = (Path(fontpkg_arimo.ROOT) / "files", Path(matplotlib.get_data_path()) / "fonts" / "ttf")
 FILES: dict[Fonts, tuple[str, ...]] = {
     "ordinary": ("Arimo*", "DejaVuSans*"),
     "wide": ("DejaVuSans*",),
 }
-# Hints fit letters to pixels, each machine by its own taste; without them, widths are the font's.
+# Hinting fits glyphs to pixels, differently on each machine; without it, widths are the font's.
 CONFIGURATION = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig>
@@ -42,7 +42,7 @@ CONFIGURATION = """<?xml version="1.0"?>
 
 
 def environment(fonts: Fonts, folder: Path) -> dict[str, str]:
-    """Variables for a process that shall see these fonts alone; the folder keeps what it needs."""
+    """Return variables for a process that sees only these fonts, with its files in a folder."""
     names = {"Arial", "Helvetica", "sans-serif", "serif", "system-ui"}
     aliases = dict.fromkeys(sorted(names), SANS[fonts]) | {"monospace": MONOSPACE}
     configuration = CONFIGURATION.format(

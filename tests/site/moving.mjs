@@ -1,5 +1,5 @@
 /**
- * What modules of figures show: `node moving.mjs FOLDER` reads lines of
+ * Output of modules of figures: `node moving.mjs FOLDER` reads lines of
  * {module, settings, frame, limits, forms} and answers each with {strokes, paths, said}.
  */
 import { resolve } from "node:path";

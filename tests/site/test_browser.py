@@ -1,4 +1,4 @@
-"""Every page of the site in a real browser: ``browsing.py`` says what is looked at."""
+"""Every page of the site in a real browser; ``browsing.py`` has the checks."""
 
 import hashlib
 import re
@@ -33,14 +33,14 @@ from tests.site.browsing import (
 )
 
 LIBRARIES = ("flashinfer", "ggml", "rotary-embedding-torch", "timm")
-"""Pages of libraries that are looked at: one function writes all, and these have every part."""
+"""Pages of libraries that are visited: one function writes all, and these have every part."""
 
 REFERENCES = ("attention", "rope", "sinusoidal")
-"""Reference pages of schemes that are looked at: one function writes all, and these are long."""
+"""Reference pages of schemes that are visited: one function writes all, and these are long."""
 
 
 def _addresses() -> list[str]:
-    """Where the pages of docs/ are found, without a build: pytest collects them often."""
+    """Return the addresses of pages from docs/ without a build: pytest collects them often."""
     docs = CHECKOUT / "docs"
     sources = {path.relative_to(docs).with_suffix("") for path in docs.rglob("*.md")}
     sources |= {
@@ -67,7 +67,7 @@ PICTURES = """async letters => {
   })
   return new Set(drawn).size
 }"""
-"""Counts how many different pictures some letters give in the fonts of formulas."""
+"""JavaScript that counts the different glyphs of some letters in the fonts of formulas."""
 ADDRESSES = [*_addresses(), ERROR_PAGE]
 
 
@@ -85,7 +85,7 @@ def visitor(playwright: Playwright) -> Iterator[Visitor]:
 
 @pytest.fixture(scope="module")
 def wide_visitor(playwright: Playwright) -> Iterator[Visitor]:
-    """Like many a desk: letters are wide, and scroll bars take room."""
+    """Yield a visitor like many desktops: fonts are wide, and scroll bars take room."""
     with chromium(playwright, "wide", scroll_bars=True) as browser:
         yield Visitor(browser)
 
@@ -98,13 +98,13 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser_key(site: Path, visitor: Visitor) -> str:
-    """Hash of what any page is shown with, and of those who look at it."""
+    """Return a hash of the assets of all pages, the browser and the code of the checks."""
     script = Path(__file__).with_name("browsing.js").read_text(encoding="utf-8")
     return digest([__name__], [], visitor.version, installed(), script, shown_by(site))
 
 
 def key_of_page(site: Path, page: str, *words: object) -> str:
-    """Hash of a page, and of how it is looked at."""
+    """Return a hash of a page, and of words for how it is checked."""
     html = (site / page / "index.html" if page != ERROR_PAGE else site / page).read_bytes()
     return hashlib.sha256(html + repr(words).encode()).hexdigest()
 
@@ -125,7 +125,7 @@ def test_page_as_a_reader_sees_it(
 
 @pytest.mark.draws
 @pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
-def test_page_with_wide_letters(
+def test_page_with_wide_fonts(
     page: str, wide_visitor: Visitor, address: str, site: Path, browser_key: str
 ) -> None:
     def look() -> None:
@@ -137,7 +137,7 @@ def test_page_with_wide_letters(
 
 @pytest.mark.remembered(site=("test-your-implementation/*", "schemes/sinusoidal/*", "assets/**/*"))
 @pytest.mark.parametrize("page", ["test-your-implementation/", "schemes/sinusoidal/"])
-def test_whatever_scrolls_does_so_with_the_keyboard(
+def test_everything_that_scrolls_does_so_with_the_keyboard(
     page: str, wide_visitor: Visitor, address: str
 ) -> None:
     with wide_visitor.page(PHONE, "light") as (opened, _):
@@ -149,8 +149,10 @@ def test_whatever_scrolls_does_so_with_the_keyboard(
 
 
 @pytest.mark.remembered(site=("learn/model/*", "assets/**/*"))
-def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, address: str) -> None:
-    """The letters of code that come after the page was laid out are wider than those before."""
+def test_boxes_that_scroll_in_a_late_typeface_can_be_focused(
+    visitor: Visitor, address: str
+) -> None:
+    """The typeface of code that arrives after the layout is wider than the first one."""
     held: list[Route] = []
     scrolls = (
         "[...document.querySelectorAll('pre > code')].filter(b => b.scrollWidth > b.clientWidth)"
@@ -171,7 +173,7 @@ def test_what_scrolls_in_a_late_typeface_can_be_focused(visitor: Visitor, addres
 
 @pytest.mark.remembered(site=("learn/sinusoid/*", "assets/**/*"))
 def test_a_late_typeface_moves_no_line(wide_visitor: Visitor, address: str) -> None:
-    """Its letters are narrower than those that are there, and a line would move up or down."""
+    """The late typeface is narrower than the first one, so that a line could move up or down."""
     held: list[Route] = []
     places = "[...document.querySelectorAll('article > *')].map(e => e.getBoundingClientRect().y)"
     with wide_visitor.page(PHONE, "light") as (opened, _):
@@ -190,7 +192,7 @@ def test_a_late_typeface_moves_no_line(wide_visitor: Visitor, address: str) -> N
 
 @pytest.mark.remembered(site=("schemes/rope/*", "assets/**/*"))
 def test_letters_of_formulas_can_be_told_apart(visitor: Visitor, address: str) -> None:
-    """Without a font of mathematics a browser may show the same box for each."""
+    """Without a font for mathematics, a browser may show the same box for each."""
     with visitor.page(DESK, "light") as (opened, _):
         opened.goto(f"{address}schemes/rope/")
         opened.locator("math").first.wait_for()
@@ -201,7 +203,7 @@ def test_letters_of_formulas_can_be_told_apart(visitor: Visitor, address: str) -
 
 
 def scrolled(opened: Page, box: Locator) -> bool:
-    """Whether a key moved a box. One that is pressed while the page is laid out anew gets lost."""
+    """Return whether a key moved a box. A key pressed during a new layout gets lost."""
     box.focus()
     opened.keyboard.press("ArrowRight")
     try:
@@ -233,7 +235,7 @@ def test_pages_of_libraries_that_are_visited_have_every_part(site: Path) -> None
 
 @pytest.fixture
 def below_a_folder(site: Path, tmp_path: Path) -> Iterator[str]:
-    """The site as project pages have it: not at the root of its host."""
+    """Yield the address of the site as project pages have it: not at the root of its host."""
     (tmp_path / "posenc").symlink_to(site, target_is_directory=True)
     with served(tmp_path) as address:
         yield f"{address}posenc/"
@@ -264,7 +266,7 @@ def test_search_finds_a_page(width: int, visitor: Visitor, below_a_folder: str) 
 
 
 def searched(page: Page, text: str, found: Locator) -> bool:
-    """Whether typing a text finds something. What is typed before the page listens gets lost."""
+    """Return whether typing a text finds something. Text typed too early gets lost."""
     query = page.locator("[data-md-component=search-query]")
     query.fill("")
     query.press_sequentially(text)
@@ -378,7 +380,7 @@ BROKEN = {
 }
 
 
-# What only those find whose letters are wide, whose scroll bars take room or whose window changes.
+# Findings only with wide fonts, with scroll bars that take room, or in a window that changes.
 NOT_FOR_ALL = {
     "tabs-that-scroll": (
         "<div style='display: flex; overflow: auto; white-space: nowrap; font: 16px sans-serif'>"
@@ -466,7 +468,7 @@ LETTERS = "".join(
 
 
 def _widths(visitor: Visitor) -> list[float]:
-    """Of letters of three families, and of what a scroll bar leaves of a window of 1280."""
+    """Return the widths of text in three families, and of a window of 1280 but its scroll bar."""
     with visitor.page(DESK, "light") as (page, _):
         page.set_content(f"{LETTERS}<p style='height: 2000px'>Text")
         letters = "all => all.map(each => each.getBoundingClientRect().width)"

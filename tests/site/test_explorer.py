@@ -16,7 +16,7 @@ from tests.site.explorer import EXPLORER, MODULES, exported
 
 
 def example() -> ModuleType:
-    """The adapter, which is no module of a package."""
+    """Import the adapter, which is no module of a package."""
     path = CHECKOUT / "docs" / "examples" / "explorer.py"
     spec = importlib.util.spec_from_file_location("posenc_explorer_example", path)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""What the explorer says of pasted numbers, asked through Node. The numbers are the reference's."""
+"""The explorer's answers, through Node, to pasted numbers of the reference."""
 
 import json
 import math
@@ -33,7 +33,7 @@ def names(answer: Any, call: str) -> set[str]:
 
 
 def same_numbers(rows: Any, place: int, decimals: int) -> set[str]:
-    """Combinations that have a row with these numbers at the same place, by the reference."""
+    """Return the combinations that have these numbers in the row at the same place."""
     found = set()
     for name, conventions in COMBINATIONS.items():
         token = place - int(conventions["first_position"])
@@ -89,7 +89,7 @@ def test_several_rows_another_base_and_an_odd_dim_are_named(page_schemes: list[A
     ]
 
 
-def test_numbers_that_were_cut_off_are_named(page_schemes: list[Any]) -> None:
+def test_truncated_numbers_are_named(page_schemes: list[Any]) -> None:
     row = posenc.sinusoidal([1], 16)
     cut = " ".join(f"{math.trunc(value * 1e4) / 1e4:.4f}" for value in row[0])
     (answer,) = identified(page_schemes, cut)
@@ -134,7 +134,7 @@ def test_other_schemes_are_named(page_schemes: list[Any]) -> None:
         assert call in {match["call"] for match in answer["matches"]}, (call, answer)
 
 
-def test_noise_is_not_named_and_the_nearest_is_told(page_schemes: list[Any]) -> None:
+def test_noise_is_not_named_and_the_nearest_is_reported(page_schemes: list[Any]) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, size=(3, 1, 64))
     for row, answer in zip(
         noise, identified(page_schemes, *(printed(row, 4) for row in noise)), strict=True
@@ -154,7 +154,7 @@ def test_one_wrong_number_is_not_overlooked(page_schemes: list[Any]) -> None:
     assert nearest["residual"] == pytest.approx(0.001, abs=0.0001)
 
 
-def test_wrong_angles_are_what_they_are(page_schemes: list[Any]) -> None:
+def test_wrong_angles_are_named_as_such(page_schemes: list[Any]) -> None:
     degrees = printed(posenc.sinusoidal(np.deg2rad([50.0]), 64), 6)
     negative = printed(posenc.sinusoidal([-50], 64), 6)
     answers = identified(page_schemes, degrees, negative)
@@ -189,7 +189,7 @@ def test_6400_numbers_take_less_than_a_second(
 
 
 @pytest.mark.parametrize("text", ["", "no numbers", "[1, 2], [1, 2, 3]", "float32"])
-def test_text_that_is_no_table_is_none(page_schemes: list[Any], text: str) -> None:
+def test_text_without_a_table_has_no_answer(page_schemes: list[Any], text: str) -> None:
     assert identified(page_schemes, text) == [None]
 
 
@@ -216,7 +216,7 @@ ODD = {
     "blank-lines": ("1 2" + " \n" * 2**17 + "3 4x", "4x"),
     "brackets": ("[" * 2**18, ""),
 }
-"""Of what is odd nothing is left out in silence: the rest would be taken for the whole."""
+"""Odd input, and words of its refusal: silently dropping a part would misname the rest."""
 READ = {
     "a-mask": "[[0, -inf], [0, 0]]",
     "a-float32-in-words": "float32: 0.5 0.25",
@@ -230,7 +230,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_is_odd_is_refused_in_words_and_soon(page_schemes: list[Any], name: str) -> None:
+def test_odd_input_is_quickly_refused_with_a_reason(page_schemes: list[Any], name: str) -> None:
     text, said = ODD[name]
     (answer,) = identified(page_schemes, text)
     if said:
@@ -239,6 +239,6 @@ def test_what_is_odd_is_refused_in_words_and_soon(page_schemes: list[Any], name:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_what_is_usual_is_not_refused(page_schemes: list[Any], name: str) -> None:
+def test_usual_input_is_not_refused(page_schemes: list[Any], name: str) -> None:
     (answer,) = identified(page_schemes, READ[name])
     assert "refused" not in answer

@@ -1,4 +1,4 @@
-"""The explorer's page in a browser: what a reader does, and what must change then."""
+"""The explorer's page in a browser: a reader's actions, and their effects."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ expect.set_options(timeout=PATIENCE)
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Where the page of the built site is served."""
+    """Serve the built site, and yield the address of the page."""
     with served(site) as address:
         yield f"{address}explorer/"
 
@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The page, opened; an error of its scripts or a request elsewhere fails the test."""
+    """Yield the opened page; an error of its scripts or a request elsewhere fails the test."""
     profile = context(browser, viewport={"width": 1280, "height": 900})
     profile.grant_permissions(["clipboard-read", "clipboard-write"])
     opened = profile.new_page()
@@ -56,13 +56,13 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 
 def visit(page: Page, address: str) -> None:
-    page.goto("about:blank")  # a new hash alone would not load the page again
+    page.goto("about:blank")  # a new hash does not load the page again
     page.goto(address)
     expect(page.locator("#explorer-tool")).to_be_visible()
 
 
 def table(page: Page, which: int = 0) -> list[list[float]]:
-    """The numbers of a shown table."""
+    """Return the numbers of a shown table."""
     rows = page.locator("#explorer-tables table").nth(which).locator("tbody tr").all()
     return [
         [float(cell.replace("−", "-").replace("∞", "inf")) for cell in cells(row)] for row in rows
@@ -85,10 +85,10 @@ def test_the_page_begins_with_the_papers_table_and_checks_itself(page: Page) -> 
         for scheme in load_all()
         for golden in scheme.goldens
     )
-    told = page.locator("#explorer-goldens")
-    expect(told).to_be_empty()  # nobody has come near
-    told.evaluate("each => each.scrollIntoView()")
-    expect(told).to_contain_text(f"reproduced all {known} goldens")
+    result = page.locator("#explorer-goldens")
+    expect(result).to_be_empty()  # not scrolled into view yet
+    result.evaluate("each => each.scrollIntoView()")
+    expect(result).to_contain_text(f"reproduced all {known} goldens")
 
 
 def test_another_scheme_changes_table_curve_numbers_and_picture(page: Page) -> None:
@@ -122,7 +122,7 @@ def test_a_combination_sets_conventions_and_a_convention_finds_its_combination(p
     expect(field(page, "Combination")).to_have_value("whisper")
 
 
-def test_bad_input_is_told_and_changes_nothing(page: Page) -> None:
+def test_bad_input_is_reported_and_changes_nothing(page: Page) -> None:
     before = table(page)
     field(page, "dim").fill("7")
     expect(page.locator("#explorer-problem")).to_contain_text("dim is 7")
@@ -170,7 +170,7 @@ def test_a_view_can_be_linked(page: Page, browser: Browser) -> None:
     other.context.close()
 
 
-def test_an_address_of_nonsense_is_the_beginning_and_says_so(page: Page, address: str) -> None:
+def test_an_invalid_address_shows_the_beginning_and_says_so(page: Page, address: str) -> None:
     visit(page, f"{address}#scheme=nothing&layout=nowhere&row=-5&column=many&b.scheme=__proto__")
     expected = posenc.sinusoidal(range(8), 64)[:, :8]
     np.testing.assert_allclose(table(page), expected, rtol=1e-5, atol=1e-6)
@@ -190,7 +190,7 @@ def test_an_address_of_nonsense_is_the_beginning_and_says_so(page: Page, address
         expect(unknown).to_be_empty()
 
 
-def test_the_selected_number_is_told_to_those_who_do_not_see_it(page: Page) -> None:
+def test_the_selected_number_is_announced_to_screen_readers(page: Page) -> None:
     page.get_by_label("Row", exact=True).fill("3")
     page.get_by_label("Column", exact=True).fill("1")
     expect(page.get_by_role("status").filter(has_text="position 3, channel 1")).to_have_text(
@@ -305,7 +305,7 @@ def test_the_picture_follows_the_colours_of_the_page(page: Page) -> None:
     assert min(ground()[:3]) > 200
 
 
-def test_a_telephone_scrolls_no_page_sideways(page: Page) -> None:
+def test_a_phone_does_not_scroll_the_page_sideways(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_label("Compare with a second setting").check()
     field(page, "Scheme", "b").select_option("t5-bias")

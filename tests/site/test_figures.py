@@ -18,7 +18,7 @@ FIGURE = re.compile(r'<figure class="drawn(?: twice)?" id="([^"]+)">(.*?)</figur
 
 
 def too_small(page: str) -> list[str]:
-    """Figures of a page whose text a phone shows too small; of two versions it shows the second."""
+    """Return the figures whose text is too small on a phone, which shows the second of two."""
     return [
         name
         for name, drawn in FIGURE.findall(page)
@@ -46,12 +46,12 @@ def drawing(width: float, letter: float, style: str = "") -> str:
         (drawing(518, 10).replace("font:", "font: italic bold"), True),
     ],
 )
-def test_what_is_too_small(drawn: str, is_too_small: bool) -> None:
+def test_text_that_is_too_small_is_found(drawn: str, is_too_small: bool) -> None:
     page = f'<figure class="drawn" id="figure-a">{drawn}<figcaption>b</figcaption></figure>'
     assert too_small(page) == ["figure-a"] * is_too_small
 
 
-def test_letters_of_all_figures_can_be_read_on_a_telephone(site: Path) -> None:
+def test_text_of_all_figures_can_be_read_on_a_phone(site: Path) -> None:
     pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
     assert any(FIGURE.search(page) for page in pages.values())
     assert {path: found for path, page in pages.items() if (found := too_small(page))} == {}
@@ -87,7 +87,7 @@ BESIDE = re.compile(r"\bOn the (?:left|right)\b|\b(?:left|right) one\b|\b(?:Left
 
 
 def sent_sideways(page: str) -> list[str]:
-    """Figures whose words name a part beside another; a phone shows it below."""
+    """Return the figures whose words name a part next to another; a phone shows it below."""
     return [
         name
         for name, drawn in FIGURE.findall(page)
@@ -106,7 +106,7 @@ def sent_sideways(page: str) -> list[str]:
         ("Three texts padded on the left.", False),
     ],
 )
-def test_what_looks_sideways(words: str, is_sent: bool) -> None:
+def test_words_that_point_sideways_are_found(words: str, is_sent: bool) -> None:
     page = (
         '<figure class="drawn twice" id="figure-a">' + drawing(358, 10) + f"<desc>{words}</desc>"
         "</svg><text>on the right</text><figcaption>b</figcaption></figure>"
@@ -114,7 +114,7 @@ def test_what_looks_sideways(words: str, is_sent: bool) -> None:
     assert sent_sideways(page) == ["figure-a"] * is_sent
 
 
-def test_no_words_look_for_a_part_beside_the_other(site: Path) -> None:
+def test_no_words_point_sideways(site: Path) -> None:
     pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
     assert {path: found for path, page in pages.items() if (found := sent_sideways(page))} == {}
 

@@ -1,4 +1,4 @@
-"""The page and ``posenc identify`` say the same of the same numbers."""
+"""The page and ``posenc identify`` give the same answers to the same numbers."""
 
 import json
 from collections.abc import Mapping
@@ -111,8 +111,7 @@ CASES = {
     for name, array in cases().items()
 }
 ALSO = {"timestep", "sinusoidal"}
-"""Encodings that are added, whose tables may be those of a cache with its cosines beside its sines;
-the page looks for more of them."""
+"""Additive encodings with tables like a cache of cosines next to sines; the page finds more."""
 
 
 def text(array: Array) -> str:
@@ -123,15 +122,15 @@ def text(array: Array) -> str:
 
 @pytest.fixture(scope="session")
 def said(page_schemes: list[Any], page_models: list[Any]) -> dict[str, Any]:
-    """What the page says of each array."""
+    """Return the page's answer to each array."""
     found = identified(page_schemes, *map(text, CASES.values()), models=page_models)
     return dict(zip(CASES, found, strict=True))
 
 
 def of_page(answer: Any) -> set[tuple[str, bool]]:
-    """Schemes, and whether a mistake is named with them."""
-    told = {(e["scheme"], bool(e["mistake"]) or "but with" in e["what"]) for e in answer["told"]}
-    return told | {(each["scheme"], bool(each["mistake"])) for each in answer["matches"]}
+    """Return the schemes in an answer, and whether a mistake is named with each."""
+    named = {(e["scheme"], bool(e["mistake"]) or "but with" in e["what"]) for e in answer["told"]}
+    return named | {(each["scheme"], bool(each["mistake"])) for each in answer["matches"]}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -178,7 +177,7 @@ def test_the_page_names_the_models_that_the_command_names(name: str, said: dict[
         ("p-rope", "base 123,456, proportion 0.25"),
     ],
 )
-def test_form_and_parameters_are_said(name: str, words: str, said: dict[str, Any]) -> None:
+def test_form_and_parameters_are_named(name: str, words: str, said: dict[str, Any]) -> None:
     assert words in said[name]["told"][0]["what"]
 
 
@@ -191,7 +190,7 @@ def printed(values: Array, form: str = ".6f") -> str:
 
 
 def elided(values: Array) -> str:
-    """As PyTorch prints a long tensor."""
+    """Return values as PyTorch prints a long tensor."""
     head, tail = printed(values[:3], ".4e")[:-1], printed(values[-3:], ".4e")[1:]
     return f"tensor({head}, ..., {tail})"
 
@@ -217,14 +216,14 @@ PARTS = {
     ),
     "row-of-4": ("0.8415, 0.5403, 0.0100, 0.9999", ("sinusoidal", "position 1", "")),
 }
-"""What people paste, and scheme, words and model that the first answer must have."""
+"""Pasted text, and the scheme, words and model that the first answer must have."""
 WHOLE = {
     "llama-2-whole": printed(USUAL, ".7g"),
     "no-usual-base": printed(plain(123456.0), ".9g"),
     "falling-noise": printed(np.sort(np.random.default_rng(0).uniform(size=8))[::-1]),
     "no-usual-base-elided": elided(plain(54321.0, 57)),
 }
-"""What is no part of anything usual."""
+"""Text that is no part of a usual list."""
 
 
 @pytest.fixture(scope="session")
@@ -240,8 +239,8 @@ def of_command(text: str) -> list[str]:
 
 
 def of_page_in_words(answer: Any) -> list[str]:
-    told = [f"{each['scheme']}: {each['what']} {each['models']}" for each in answer["told"]]
-    return told + [f"{each['scheme']}: {each['where']}" for each in answer["matches"]]
+    lines = [f"{each['scheme']}: {each['what']} {each['models']}" for each in answer["told"]]
+    return lines + [f"{each['scheme']}: {each['where']}" for each in answer["matches"]]
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -254,7 +253,7 @@ def test_a_part_of_a_usual_list_comes_first(name: str, said_of_texts: dict[str, 
 
 
 @pytest.mark.parametrize("name", ["llama-2-first-8", "llama-3-first-8", "llama-2-first-16"])
-def test_what_a_part_is_by_itself_is_told_last_and_doubted(
+def test_the_answer_for_a_part_by_itself_comes_last_and_is_doubted(
     name: str, said_of_texts: dict[str, Any]
 ) -> None:
     for found in (of_command(PARTS[name][0]), of_page_in_words(said_of_texts[name])):
@@ -263,7 +262,7 @@ def test_what_a_part_is_by_itself_is_told_last_and_doubted(
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_no_part_is_seen_where_there_is_none(name: str, said_of_texts: dict[str, Any]) -> None:
+def test_no_part_is_named_where_there_is_none(name: str, said_of_texts: dict[str, Any]) -> None:
     for found in (of_command(WHOLE[name]), of_page_in_words(said_of_texts[name])):
         assert not [each for each in found if "the first" in each]
 
@@ -272,7 +271,7 @@ def test_no_part_is_seen_where_there_is_none(name: str, said_of_texts: dict[str,
     "text",
     ["[[1, 2, ..., 4], [5, 6, ..., 8]]", "[1, ..., 3, ..., 5]", "[..., 3, 4]", "[1, 2, ...]"],
 )
-def test_what_is_left_out_elsewhere_is_refused(text: str, page_schemes: list[Any]) -> None:
+def test_other_omissions_are_refused(text: str, page_schemes: list[Any]) -> None:
     with pytest.raises(UserError, match="left out"):
         of_command(text)
     (found,) = identified(page_schemes, text)

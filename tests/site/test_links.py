@@ -1,4 +1,4 @@
-"""Every link inside the site leads somewhere, at whatever address the site is put."""
+"""Every link inside the site works, at any address of the site."""
 
 from functools import cache
 from html.parser import HTMLParser
@@ -12,7 +12,7 @@ ERROR_PAGE = "404.html"
 
 
 class Anchors(HTMLParser):
-    """Where a page links to, and where it can be linked to."""
+    """The links of a page, and the ids to which others can link."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Anchors(HTMLParser):
 
 
 def dead_links(site: Path) -> list[str]:
-    """Links to what is not there, and links that hold at one address of the site only."""
+    """Return links to missing targets, and links that work at one address of the site only."""
     anchors = cache(Anchors)
     found = []
     for page in sorted(site.rglob("*.html")):
@@ -50,7 +50,7 @@ def dead_links(site: Path) -> list[str]:
     return found
 
 
-def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
+def test_links_inside_the_site_work(site: Path) -> None:
     assert dead_links(site) == []
 
 

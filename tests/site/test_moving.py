@@ -1,4 +1,4 @@
-"""Figures with sliders: what the browser makes of them is what the reference says, everywhere."""
+"""Figures with sliders: the browser shows what the reference computes, at every setting."""
 
 import inspect
 import json
@@ -23,17 +23,17 @@ from tests.site.explorer import NODE
 ASSETS = CHECKOUT / "docs" / "assets"
 HERE = Path(__file__).parent
 SHARED = {"page", "path"}
-"""Modules that are no figure's own."""
+"""Modules that figures share."""
 
 ON_PAGES = ("**/index.html", "assets/moving/**/*", "assets/*.css")
 BEHIND = ("docs/_hooks", "docs/figures", "reference")
-"""What the pictures are made by."""
+"""Folders with the code behind the pictures."""
 
 expect.set_options(timeout=PATIENCE)
 
 
 def _figures() -> dict[str, animations.Moving]:
-    """Every figure with sliders, by the address of its page and its name."""
+    """Return every figure with sliders, by the address of its page and its name."""
     found = {}
     for page in pages_with("figures"):
         for name, make in inspect.getmembers(module_of("figures", page), inspect.isfunction):
@@ -47,7 +47,7 @@ FIGURES = _figures()
 
 
 def settings(figure: animations.Moving) -> list[dict[str, float]]:
-    """Each slider at each of its values, the others as at first; and all of them at their ends."""
+    """Return settings with one slider at each of its values, and with all sliders at their ends."""
     start = {each.name: each.start for each in figure.sliders}
     alone = [start | {each.name: value} for each in figure.sliders for value in each.values]
     ends = product(*((each.values[0], each.values[-1]) for each in figure.sliders))
@@ -55,7 +55,7 @@ def settings(figure: animations.Moving) -> list[dict[str, float]]:
 
 
 def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
-    """What the figure's module shows for some settings."""
+    """Return the output of the figure's module for some settings."""
     question = {
         "module": figure.module,
         "frame": figure.frame,
@@ -73,7 +73,7 @@ def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Pat
 
 
 def differences(figure: animations.Moving, assets: Path = ASSETS) -> list[str]:
-    """Where the module and the reference do not agree."""
+    """Return the differences between the module and the reference."""
     some = settings(figure)
     found = []
     for setting, answer in zip(some, answers(figure, some, assets), strict=True):
@@ -101,7 +101,7 @@ def near(one: list[float], other: list[float], allowed: float) -> bool:
 
 
 def same_path(one: str, other: str) -> bool:
-    """Whether two paths have the same commands and the same numbers, up to a last digit."""
+    """Return whether two paths have the same commands and, up to a last digit, the same numbers."""
     number = re.compile(r"-?\d+\.?\d*")
     places = [[float(each) for each in number.findall(path)] for path in (one, other)]
     return number.sub("", one) == number.sub("", other) and near(places[0], places[1], 0.11)
@@ -130,7 +130,7 @@ def test_everything_stays_between_the_axes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_letters_fit_and_can_be_read_on_a_telephone(name: str) -> None:
+def test_text_fits_and_can_be_read_on_a_phone(name: str) -> None:
     figure = FIGURES[name]
     assert animations.LETTER * 358 / animations.WIDTH >= 9
     left, _, right, _ = figure.frame
@@ -212,7 +212,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
 ) -> None:
     figure, id = FIGURES[name], name.partition("#")[2]
     page = opened(browser, address + name)
-    # They are shown as soon as they move something; what is hidden takes no key.
+    # Sliders appear as soon as they work; a hidden one receives no key.
     expect(page.locator(f"#{id} .moving-sliders")).to_be_visible()
     first, seen = paths(page, id), []
     for slider in figure.sliders:
@@ -239,7 +239,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
 
 @pytest.mark.remembered(site=ON_PAGES, also=BEHIND)
 @pytest.mark.parametrize("name", FIGURES)
-def test_without_scripts_the_first_picture_stands_alone(
+def test_without_scripts_only_the_first_picture_is_shown(
     name: str, browser: Browser, address: str
 ) -> None:
     figure, id = FIGURES[name], name.partition("#")[2]
@@ -250,7 +250,7 @@ def test_without_scripts_the_first_picture_stands_alone(
     page.context.close()
 
 
-def test_pages_without_such_a_figure_load_nothing_of_it(site: Path) -> None:
+def test_pages_without_such_a_figure_load_none_of_its_modules(site: Path) -> None:
     with_figure = {f"{name.partition('#')[0]}index.html".lstrip("/") for name in FIGURES}
     found = {
         path.relative_to(site).as_posix()

@@ -1,4 +1,4 @@
-"""What a reader does on the site: search, ask what numbers are, copy, print, follow a dead link."""
+"""Actions of a reader: search, identify numbers, copy, print, follow a dead link."""
 
 import gzip
 import re
@@ -51,10 +51,10 @@ QUERIES: dict[str, str] = yaml.safe_load(
 
 
 def found(page: Page, query: str) -> list[str]:
-    """The paths of the first results, once the results are those of a query."""
+    """Search for a query; return the paths of the first results."""
     box = page.locator("[data-md-component=search-query]")
     results = page.locator(".md-search-result__list > li")
-    # The worker answers in order: a word that nothing has separates what is asked from before.
+    # The worker answers in order: a word without results separates a query from earlier ones.
     for text in ("qqqq", query):
         box.fill(text)
         box.press("End")
@@ -133,7 +133,7 @@ def printed(values: object, form: str = ".6g") -> str:
 
 
 def _cache() -> str:
-    """Three rows of cosines, each value twice over the halves, as transformers keeps them."""
+    """Return three rows of cosines, each value in both halves, as in the cache of transformers."""
     cosines = posenc.sinusoidal([0, 1, 2], 64)[:, 1::2]
     return str([[round(float(x), 4) for x in (*row, *row)] for row in cosines])
 
@@ -223,7 +223,7 @@ def test_the_scoreboard_shows_what_its_address_asks_for(visitor: Visitor, addres
         assert noticed == []
 
 
-def test_what_is_folded_is_printed(visitor: Visitor, address: str) -> None:
+def test_folded_parts_are_printed(visitor: Visitor, address: str) -> None:
     with visitor.page(DESK, "light") as (page, _):
         page.goto(f"{address}schemes/rope/")
         folded = page.locator("article details:not([open])")
@@ -234,7 +234,7 @@ def test_what_is_folded_is_printed(visitor: Visitor, address: str) -> None:
         assert folded.count()
 
 
-def test_what_is_copied_of_a_console_is_what_one_types(
+def test_copying_from_a_console_copies_only_the_command(
     playwright: Playwright, address: str
 ) -> None:
     with chromium(playwright) as browser:

@@ -53,7 +53,7 @@ CSS_URL = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 
 
 class Page(HTMLParser):
-    """What a page loads, which ids it has, its text outside of code, and its formulas."""
+    """A page: the addresses that it loads, its ids, its text outside of code, and its formulas."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ def test_unknown_placeholder_fails_the_build() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
 def test_a_page_may_leave_out_sections(scheme: Scheme) -> None:
-    """Also all of them: a scheme without a page gets one made of these alone."""
+    """Even all of them: a scheme without a page gets one that consists of these."""
     page = CHECKOUT / "docs" / "schemes" / f"{scheme.id}.md"
     moved = re.findall(r"<!-- spec:([a-z-]+) -->", sections.reference(scheme))
     for text in (page.read_text(encoding="utf-8"), sections.skeleton(scheme)):
@@ -207,7 +207,7 @@ def test_a_page_may_leave_out_sections(scheme: Scheme) -> None:
         assert set(sections.SECTIONS) - set(kept) - set(moved) <= {"conventions", "published"}
 
 
-def test_what_a_page_says_of_a_moved_section_stays() -> None:
+def test_a_pages_own_words_in_a_moved_section_stay() -> None:
     scheme = SCHEMES[0]
     told = "# T\n\n## Goldens\n\nOwn words.\n\n<!-- spec:goldens -->\n\n## Calls\n\n"
     told += "<!-- spec:calls -->\n"
@@ -237,7 +237,7 @@ PAPERS = [
 
 
 def _mistold(title: str, arxiv: str) -> str:
-    """What a source's title says of its paper that the bibliography does not; nothing if all."""
+    """Return how a source's title contradicts the bibliography; empty if it does not."""
     entry = next((each for each in references().values() if each.arxiv == arxiv), None)
     if entry is None:
         return f"arXiv {arxiv} has no entry in references.yaml"
@@ -267,7 +267,7 @@ def test_a_mistold_paper_is_found(title: str, arxiv: str, found: str) -> None:
     assert found in _mistold(title, arxiv)
 
 
-def test_bibliography_leads_to_pages_of_schemes(site: Path) -> None:
+def test_bibliography_links_to_pages_of_schemes(site: Path) -> None:
     text = (site / "bibliography" / "index.html").read_text(encoding="utf-8")
     for scheme, _, arxiv in PAPERS:
         entry = next(each for each in references().values() if each.arxiv == arxiv)
@@ -275,8 +275,8 @@ def test_bibliography_leads_to_pages_of_schemes(site: Path) -> None:
         assert f"schemes/{scheme.id}/" in block, (scheme.id, arxiv)
 
 
-def test_a_scheme_that_no_library_is_judged_on_says_so(site: Path) -> None:
-    """By the pieces of the scoreboard."""
+def test_a_scheme_without_a_judged_library_says_so(site: Path) -> None:
+    """According to the pieces of the scoreboard."""
     board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
     pieces = re.findall(r'class="piece \w+" href="([\w.-]+)/#([\w-]+)"', board)
     judged = {scheme for library, scheme in pieces if not library.startswith("example-")}
@@ -290,7 +290,7 @@ def test_a_scheme_that_no_library_is_judged_on_says_so(site: Path) -> None:
 
 
 def _before_sections(folder: Path) -> str:
-    """What the article of a page says first."""
+    """Return the beginning of a page's article, before its first section."""
     article = (folder / "index.html").read_text(encoding="utf-8").partition("<article")[2]
     return article.partition("<h2")[0]
 
@@ -316,7 +316,7 @@ LINK = re.compile(r'href="\.\./schemes/([\w-]+)/#([\w-]+)"')
 
 
 def _sections_of(page: str) -> dict[str, str]:
-    """The HTML of each symptom on the page, by its id."""
+    """Return the HTML of each symptom on the page, by its id."""
     parts = re.split(r'<h[23] id="([\w-]+)"', page)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -325,7 +325,7 @@ def _sections_of(page: str) -> dict[str, str]:
 def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
     scheme: Scheme, site: Path
 ) -> None:
-    """By its own link, or among the mistakes of its scheme where it is a rare one."""
+    """By its own link, or, if it is rare, by the link to the mistakes of its scheme."""
     found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
     for deviation in scheme.deviations:
         symptoms = [each for each in SYMPTOMS if each.fits(scheme, deviation)]
@@ -449,14 +449,14 @@ def test_search_index_is_light_and_the_themes_is_empty(site: Path) -> None:
 
 
 def test_first_visit_is_light(site: Path) -> None:
-    """The page and all that it names; what scripts fetch is counted in the browser."""
+    """The page and all files that it names; files that scripts fetch are counted in the browser."""
     home = page_at(site / "index.html")
     files = [site / "index.html", *(site / name for name in home.loads)]
     assert any(each.suffix == ".js" for each in files)
     assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= FIRST_VISIT
 
 
-def test_prose_is_what_is_searched() -> None:
+def test_only_prose_is_searched() -> None:
     html = (
         '<h1 id="top">Top<a class="headerlink">¶</a></h1><p>Said <code>here</code>.</p>'
         "<pre>code</pre><table><tr><td>cell</td></tr></table>"
@@ -479,7 +479,7 @@ def test_themes_worker_is_replaced_or_the_build_fails() -> None:
         search_index.attach_worker("page.md", "{}")
 
 
-def test_what_is_for_implementers_comes_last(site: Path) -> None:
+def test_parts_for_implementers_come_last(site: Path) -> None:
     for scheme in SCHEMES:
         text = (site / "schemes" / scheme.id / "index.html").read_text(encoding="utf-8")
         before, mark, after = text.partition('<p class="reference-begins">')
@@ -493,7 +493,7 @@ def test_what_is_for_implementers_comes_last(site: Path) -> None:
 ELEMENT = re.compile(r"<[a-zA-Z]")
 
 
-def test_the_page_of_the_sinusoid_is_light_enough_for_a_telephone(site: Path) -> None:
+def test_the_page_of_the_sinusoid_is_light_enough_for_a_phone(site: Path) -> None:
     text = (site / "schemes" / "sinusoidal" / "index.html").read_text(encoding="utf-8")
     assert len(ELEMENT.findall(text)) < 2500
 
@@ -508,7 +508,7 @@ def test_the_strip_of_a_scheme_has_the_libraries_of_the_scoreboard(site: Path) -
     assert set(shown) == wanted
 
 
-def test_pages_lead_to_the_one_before_and_the_next(site: Path) -> None:
+def test_pages_link_to_the_previous_and_the_next(site: Path) -> None:
     text = (site / "schemes" / "alibi" / "index.html").read_text(encoding="utf-8")
     assert re.search(r'<link rel="prev" href="[^"]*t5-bias/"', text)
     assert re.search(r'href="[^"]*clipped-bias/"[^>]*aria-label="Next: ', text)
@@ -572,13 +572,13 @@ def test_the_colours_are_ours_without_a_script(pages: list[Page]) -> None:
         assert 'data-md-color-primary="custom"' in body, page.path
 
 
-def test_a_map_of_the_site_is_there_where_its_address_is_known(site: Path) -> None:
+def test_a_sitemap_exists_if_the_address_is_known(site: Path) -> None:
     known = bool(os.environ.get("SITE_URL"))
     for name in ("sitemap.xml", "findings.xml", "robots.txt"):
         assert (site / name).exists() == known, name
 
 
-def test_the_way_from_a_symptom_to_its_cause_is_short_to_read(site: Path) -> None:
+def test_the_page_from_symptoms_to_causes_is_short(site: Path) -> None:
     article = page_at(site / "which-mistake" / "index.html").source.partition("<article")[2]
     assert 1_000 < word_count.count(article.partition("</article>")[0]) < 6_000
 
@@ -598,19 +598,19 @@ def test_words_are_counted_as_they_are_read(page: str, words: int) -> None:
     assert word_count.count(page) == words
 
 
-def test_a_build_says_how_many_words_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_reports_the_number_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_count, "_pages", {})
     word_count.add("short/", "<p>One word</p>")
     word_count.add("long/", "<p>Some more words</p>")
     assert word_count.said() == "5 words on 2 pages; most on long/ 3, short/ 2"
 
 
-def test_letters_of_the_site_come_with_it(site: Path) -> None:
+def test_fonts_of_the_site_are_part_of_it(site: Path) -> None:
     style = (site / "assets" / "site.css").read_text(encoding="utf-8")
     faces = re.findall(r"@font-face \{(.*?)\}", style, re.S)
     fetched = {found for face in faces for found in re.findall(r'url\("(.*?)"\)', face)}
     assert fetched == {f"fonts/{path.name}" for path in (site / "assets/fonts").glob("*.woff2")}
-    shown = re.compile("font-display: (swap|optional);")  # a page never waits for its letters
+    shown = re.compile("font-display: (swap|optional);")  # a page never waits for its fonts
     assert all(shown.search(face) for face in faces if "url(" in face)
     for path in (site / "assets" / "fonts").glob("*.woff2"):
         assert path.read_bytes()[:4] == b"wOF2"

@@ -1,4 +1,4 @@
-"""Scheme files, goldens and the cache, as accidents leave them: one message, and no traceback."""
+"""Scheme files, goldens and the cache after accidents: one message, and no traceback."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def line_of(path: Path, text: str) -> int:
     "value",
     ["2020-13-45", "2020-02-30 25:61:61", "9" * 5000, "1" + "0" * 400, "!!int x", "{[1, 2]: 3}"],
 )
-def test_a_value_that_cannot_be_is_shown_with_its_line(tmp_path: Path, value: str) -> None:
+def test_an_impossible_value_is_reported_with_its_line(tmp_path: Path, value: str) -> None:
     path = scheme_file(tmp_path, "\ntitle: ", f"\nodd: {value}\ntitle: ")
     with pytest.raises(UserError, match=f"alibi.yaml:{line_of(path, 'odd: ')}:") as raised:
         load_scheme(path)
@@ -64,7 +64,7 @@ def test_an_alias_bomb_in_a_goldens_arguments_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00\x01", b"id: \x07"])
-def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "alibi.yaml"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"alibi\.yaml"):
@@ -90,7 +90,7 @@ def test_a_wrong_file_in_the_cache_is_not_taken_for_a_scheme(
     assert len(kept.read_text(encoding="utf-8")) > len(content)
 
 
-def test_a_true_entry_of_another_name_is_not_taken_either(tmp_path: Path, cache: Path) -> None:
+def test_a_valid_entry_under_another_name_is_not_taken_either(tmp_path: Path, cache: Path) -> None:
     kept.keep("0" * 64, {"id": "other"})
     kept.keep("1" * 64, {"id": "mine"})
     os.replace(cache / ("0" * 64), cache / ("1" * 64))

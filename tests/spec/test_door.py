@@ -1,6 +1,6 @@
 """Files from outside: one message that names the file, whatever its content and its reader.
 
-Beside each file that must be refused stands one that is right, and is read.
+Next to files that must be refused there are similar ones that are right, and are read.
 """
 
 import gzip
@@ -70,7 +70,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 
 def refusal(read: Callable[[Path], Any], path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a reader says of a file that it refuses."""
+    """Return the message of a reader that refuses a file."""
     try:
         code = read(path)
         text = capsys.readouterr().err
@@ -84,7 +84,7 @@ def refusal(read: Callable[[Path], Any], path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "missing", "binary"])
-def test_what_is_no_file_of_its_kind_is_refused(
+def test_a_file_of_another_kind_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: str, kind: str
 ) -> None:
     name, read = READERS[reader]
@@ -100,7 +100,7 @@ def test_what_is_no_file_of_its_kind_is_refused(
     assert name in refusal(read, path, capsys)
 
 
-def test_what_is_larger_than_is_read_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"[1, 2, 3]")
     assert read_bytes(path, 9, "hint") == b"[1, 2, 3]"
@@ -144,10 +144,8 @@ def test_documents_of_too_many_or_too_deep_values_are_refused() -> None:
 @pytest.mark.parametrize(
     "text", [",[{" * 9, '"' + ",[" * 9, "\\", '\\"', "\n" + "\\" * 3 + '"' + "," * 9, "\x00,\u20ac"]
 )
-def test_what_stands_in_texts_counts_as_no_value(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Messages of a report have more commas than it has values."""
+def test_characters_in_texts_count_as_no_values(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The messages of a report have more commas than the report has values."""
     monkeypatch.setattr(door, "MOST_VALUES", 9)
     monkeypatch.setattr(door, "BYTES_OF_A_VALUE", 2**20)
     for size in (1, 2, 3, 2**14):
@@ -159,7 +157,7 @@ def test_what_stands_in_texts_counts_as_no_value(
 
 
 def test_a_report_has_room_for_its_values_however_long_it_is(tmp_path: Path) -> None:
-    """Messages, which a value need not have, would make more room."""
+    """Messages, which are optional, would only make more room."""
     (report,) = reports()
     check = {**report["checks"][0], "message": "", "explanations": []}
     long = {**report, "checks": [{**check, "id": f"a::b::{number}"} for number in range(500)]}
@@ -283,7 +281,7 @@ def test_a_file_that_hurts_a_reader_is_refused(
 
 
 @pytest.mark.parametrize(("name", "content"), READ.values(), ids=READ)
-def test_the_right_file_beside_it_is_read(
+def test_a_similar_right_file_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes
 ) -> None:
     path = tmp_path / name
@@ -292,7 +290,7 @@ def test_the_right_file_beside_it_is_read(
     assert "sinusoidal, paper" in capsys.readouterr().out
 
 
-def test_of_one_file_no_more_is_read_than_is_allowed() -> None:
+def test_no_more_of_a_file_is_read_than_its_allowance() -> None:
     allowance = Allowance(1000)
     size = TABLE[:5].nbytes + 128
     content = npy(TABLE[:5])
@@ -315,16 +313,16 @@ def test_an_archive_that_lists_too_much_is_refused(
             assert "a.npz" in refusal(READERS["identify"][1], path, capsys)
 
 
-def test_a_slow_command_tells_how_far_it_is(
+def test_a_slow_command_reports_its_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(zipped({f"freq{n}.npy": PLAIN for n in range(30)}))
-    for patience, told in ((math.inf, 0), (-1.0, 30)):
+    for patience, lines in ((math.inf, 0), (-1.0, 30)):
         monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
         assert main(["identify", str(path)]) == 0
         captured = capsys.readouterr()
-        assert len(captured.err.splitlines()) == told
+        assert len(captured.err.splitlines()) == lines
         assert "of 30" not in captured.out
     assert "array 7 of 30" in captured.err
 
@@ -341,7 +339,7 @@ ANGLES = np.outer(np.arange(900), 1e4 ** -(np.arange(8) / 8))
         (np.stack([np.cos(ANGLES), np.sin(ANGLES)]), "base 10000"),
     ],
 )
-def test_of_a_large_array_a_part_is_looked_at(
+def test_a_part_of_a_large_array_is_identified(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -358,14 +356,14 @@ def test_of_a_large_array_a_part_is_looked_at(
         assert ("looked at: the first" in out) == said
 
 
-def test_parts_are_no_larger_than_is_looked_at() -> None:
+def test_parts_are_no_larger_than_their_limit() -> None:
     for shape in [(2**23,), (2**12, 2**12), (2, 2**22), (3, 5, 2**20), (2**20, 2, 8), (1, 2**24)]:
         array = np.broadcast_to(np.float32(1), shape)
         for part in parts_of(array):
             assert 0 < part.array.size <= parts.LOOKED_AT
 
 
-def test_numbers_below_what_is_measured_say_nothing(
+def test_the_smallest_numbers_are_not_identified(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.npy"
@@ -441,7 +439,7 @@ def test_known_failures_that_hurt_are_refused(tmp_path: Path, text: str) -> None
         read_known(path, lambda _: [])
 
 
-# Nine lists of nine, nine deep: 600 bytes that are four hundred million values.
+# Nine lists of nine, nine deep: 600 bytes that expand to four hundred million values.
 TENFOLD_TEXT = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{of}'] * 9)}]\n"
     for of, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -522,7 +520,7 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_golden_that_nobody_could_compute_is_refused(tmp_path: Path) -> None:
+def test_a_golden_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
     path = tmp_path / "zz-top.yaml"
     require_small(load_scheme(path))
@@ -535,11 +533,11 @@ def test_a_golden_that_nobody_could_compute_is_refused(tmp_path: Path) -> None:
         require_small(load_scheme(path))
 
 
-# What is written, and names of files.
+# Written files, and names of files.
 
 
 @pytest.mark.slow
-def test_a_folder_that_nobody_may_write_into_is_told(
+def test_a_read_only_folder_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir("/proc")
@@ -588,7 +586,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command))
-def test_names_that_no_file_can_have_are_refused_in_a_few_words(
+def test_impossible_names_of_files_are_refused_briefly(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -605,7 +603,7 @@ def test_names_that_no_file_can_have_are_refused_in_a_few_words(
 
 
 @pytest.mark.slow
-def test_a_golden_of_an_own_scheme_that_describes_no_call_is_told(tmp_path: Path) -> None:
+def test_a_golden_of_an_own_scheme_that_describes_no_call_is_reported(tmp_path: Path) -> None:
     assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
     path = tmp_path / "zz-top.yaml"
     text = path.read_text(encoding="utf-8")
@@ -620,7 +618,7 @@ def test_a_golden_of_an_own_scheme_that_describes_no_call_is_told(tmp_path: Path
             require_small(load_scheme(path))
 
 
-def test_a_file_may_begin_with_the_mark_of_utf_8(tmp_path: Path) -> None:
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "rope.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + paths_by_name()["rope"].read_bytes())
     assert is_scheme_file(path)

@@ -45,7 +45,7 @@ def test_functions(
             assert abs(got - true) <= CLOSE * scale, x
 
 
-def test_functions_look_at_the_low_part() -> None:
+def test_functions_use_the_low_part() -> None:
     high, low = np.array([0.7, 1.0, 5.3]), np.array([3e-17, -4e-17, 2e-16])
     with mpmath.workdps(60):
         for function, exact in (
@@ -83,7 +83,7 @@ def test_sums_of_products(count: int) -> None:
 @pytest.mark.parametrize("spread", [0, 8, 60, 400], ids=lambda bits: f"{bits} bits")
 @pytest.mark.parametrize("width", [3, 64, 1025])
 def test_many_sums_of_products(spread: int, width: int) -> None:
-    """So many that factors are cut into slices, unless those of a row differ too much in size."""
+    """Enough for factors to be cut into slices, unless those of a row differ too much in size."""
     rng = np.random.default_rng(width + spread)
     rows, columns = 5, BLOCK // (4 * width) + 2
 
@@ -103,7 +103,7 @@ def test_many_sums_of_products(spread: int, width: int) -> None:
                 assert abs(found - mpmath.fsum(true)) <= 2.0**-73 * mpmath.fsum(map(abs, true))
 
 
-def test_what_is_infinite_or_no_number_stays_so() -> None:
+def test_infinity_and_nan_stay_so() -> None:
     a, b = np.ones((200, 1, 16)), np.ones((4, 16))
     a[0, 0, 0], a[1, 0, 0] = np.inf, np.nan
     with np.errstate(invalid="ignore"):
@@ -115,7 +115,7 @@ def test_what_is_infinite_or_no_number_stays_so() -> None:
 @pytest.mark.parametrize("largest", [2**10, 2**26, 2**26 + 1, 2**53], ids=lambda n: f"{n:,}")
 @pytest.mark.parametrize("fastest", [1.0, 6.2, 6.3, 1e6], ids=lambda w: f"{w:g} radians")
 def test_waves_of_whole_positions(largest: int, fastest: float) -> None:
-    """Those of few bits, and of frequencies below a turn, are multiplied in fewer steps."""
+    """Positions of few bits, and frequencies below a turn, are multiplied in fewer steps."""
     rng = np.random.default_rng(largest)
     positions = np.append(rng.integers(-largest, largest, 20), [0, 1, -largest, largest])
     frequencies = [Decimal(fastest) / Decimal(3) ** t for t in range(8)]
@@ -129,7 +129,7 @@ def test_waves_of_whole_positions(largest: int, fastest: float) -> None:
                     assert abs(got - true) <= 2.0**-59
 
 
-def test_softmax_of_what_is_shown() -> None:
+def test_softmax_of_visible_logits() -> None:
     logits = np.array([[3.0, -1.0, -np.inf], [-1e4, -1e4, -np.inf], [0.0, 1000.0, -1000.0]])
     got = elementary.total(elementary.softmax(pair(logits)))
     assert np.array_equal(got[np.isinf(logits)], [0.0, 0.0])

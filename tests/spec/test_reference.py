@@ -26,7 +26,7 @@ SUBJECTS = subjects(Reference(), all_schemes())
 
 
 def near_multiples_of_pi(frequency: mpmath.mpf) -> list[int]:
-    """Positions whose angle is as near to a multiple of π as any position below it.
+    """Return positions whose angle is as near to a multiple of π as that of any smaller one.
 
     There the sine is smallest and a rounded angle does the most harm.
     """
@@ -78,7 +78,7 @@ def cases() -> Iterator[Any]:
 
 
 def worst_error(scheme: KnownScheme, call: str, name: str, arguments: dict[str, Any]) -> float:
-    """Largest error in units in the last place, over a sample of elements."""
+    """Return the largest error in units in the last place, over a sample of elements."""
     definition = scheme.calls[call]
     conventions = dict(definition.combinations[name].conventions)
     if "odd_dim" in conventions:
@@ -143,7 +143,7 @@ def test_buckets_are_exact(direction: str, buckets: int, distance: int) -> None:
         assert got.tolist() == [int(exact((i,))) for i in range(len(relative))]
 
 
-def test_everything_that_a_scheme_offers_is_offered_by_posenc() -> None:
+def test_every_call_of_a_scheme_is_exported_by_posenc() -> None:
     for scheme in all_schemes():
         for call in scheme.calls:
             assert callable(getattr(posenc, call)), call
@@ -180,7 +180,7 @@ def test_bad_arguments_are_named(call: Any, error: type[Exception], word: str) -
         call()
 
 
-def test_unknown_name_is_an_attribute_error_that_lists_what_there_is() -> None:
+def test_unknown_name_is_an_attribute_error_that_lists_the_known_ones() -> None:
     with pytest.raises(AttributeError, match="sinusoidal"):
         operator.attrgetter("sinusiodal")(posenc)
 
@@ -216,7 +216,7 @@ def test_minus_infinity_in_a_bias_hides_a_key() -> None:
 
 @pytest.mark.parametrize(("buckets", "limit"), [(20, 81), (46, 804)])
 def test_deberta_buckets_at_whole_logarithms(buckets: int, limit: int) -> None:
-    """At distance 20 a whole number of steps; at 1532 one and 2e-9, which float64 cannot tell."""
+    """A whole number of steps at 20; at 1532 that plus 2e-9, which float64 cannot resolve."""
     distance = np.arange(buckets // 2 + 1, 2 * limit + 10)
     middle = mpmath.mpf(buckets) / 2
     with mpmath.workdps(50):

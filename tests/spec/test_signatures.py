@@ -23,13 +23,13 @@ posenc_conformance.nonsense
 """
 
 
-def test_the_stub_names_what_the_schemes_offer() -> None:
+def test_the_stub_is_up_to_date() -> None:
     assert STUB.read_text(encoding="utf-8") == stub(), "run make records"
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
-    """What mypy says of each line of the snippet."""
+    """Run mypy on the snippet; return its messages by line."""
     path: Path = tmp_path_factory.mktemp("typing") / "snippet.py"
     path.write_text(SNIPPET, encoding="utf-8")
     run = subprocess.run(
@@ -55,10 +55,10 @@ def test_parameters_have_their_names_and_types(said: dict[int, str]) -> None:
     assert "max_position: int | None =" in claims
 
 
-def test_what_is_not_a_parameter_is_an_error(said: dict[int, str]) -> None:
+def test_an_unknown_parameter_is_an_error(said: dict[int, str]) -> None:
     assert "Too many positional arguments" in said[7]
     assert 'Unexpected keyword argument "nonsense"' in said[7]
 
 
-def test_what_is_not_there_is_an_error(said: dict[int, str]) -> None:
+def test_an_unknown_attribute_is_an_error(said: dict[int, str]) -> None:
     assert all("has no attribute" in said[line] for line in (8, 9))

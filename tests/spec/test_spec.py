@@ -1,4 +1,4 @@
-"""KnownScheme files: the schema, errors that say where, and drift."""
+"""Scheme files: the schema, errors with their place, and drift."""
 
 import json
 import math
@@ -42,8 +42,8 @@ def test_scheme_files_obey_the_published_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: KnownScheme) -> None:
-    """The largest relative error of rounding any number to a dtype that the words may mean."""
+def test_effects_of_narrow_dtypes_state_their_unit_roundoff(scheme: KnownScheme) -> None:
+    """The largest relative error of rounding to any dtype that the description may mean."""
     numbers = np.linspace(1, 2, 2**14 + 1)
     largest = {
         round(math.log2(np.abs(numbers.astype(dtype).astype(np.float64) / numbers - 1).max()))
@@ -60,8 +60,8 @@ WORDS_FOR_HIDDEN = ("after the query", "anything where", "causal")
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_a_caller_must_know_is_said_before_anything_is_written(scheme: KnownScheme) -> None:
-    """Which keys do not count, and what an odd number of channels ends in."""
+def test_descriptions_state_the_facts_that_a_caller_needs(scheme: KnownScheme) -> None:
+    """Which keys do not count, and the last channel of an odd number of them."""
     said = " ".join(" ".join(details(scheme)).split())
     for golden in scheme.goldens:
         call = scheme.calls[golden.call]
@@ -74,17 +74,17 @@ def test_what_a_caller_must_know_is_said_before_anything_is_written(scheme: Know
 
 
 ANY_DIM = ("binary", "integer", "normalized")
-"""Schemes whose channels are no pairs, so that an odd number of them is nothing special."""
+"""Schemes whose channels form no pairs, so that an odd number of them is nothing special."""
 
 
-def test_the_schema_has_the_kinds_that_the_kit_has() -> None:
+def test_the_schema_has_the_kinds_of_the_kit() -> None:
     schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
     call = schema["properties"]["calls"]["additionalProperties"]
     assert call["properties"]["kind"]["enum"] == list(KINDS)
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_the_spec_names_the_kit_can_check(scheme: KnownScheme) -> None:
+def test_the_kit_can_check_everything_that_the_spec_names(scheme: KnownScheme) -> None:
     known = scheme.knowledge
     assert known.keys() == scheme.calls.keys()
     for call in scheme.calls:
@@ -95,14 +95,14 @@ def test_what_the_spec_names_the_kit_can_check(scheme: KnownScheme) -> None:
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_every_combination_has_a_golden_of_its_own(scheme: KnownScheme) -> None:
+def test_every_combination_has_a_golden(scheme: KnownScheme) -> None:
     have = {(golden.call, golden.combination) for golden in scheme.goldens}
     want = {(call.name, name) for call in scheme.calls.values() for name in call.combinations}
     assert have == want
 
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
-    """A copy of a scheme file with its first occurrence of a text replaced."""
+    """Copy a scheme file, with the first occurrence of a text replaced."""
     text = paths_by_name()[name].read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / f"{name}.yaml"
@@ -165,7 +165,7 @@ def test_check_finds_a_published_value_that_does_not_hold(
     assert "dot-product-10-apart" in capsys.readouterr().out
 
 
-def test_check_knows_truncated_from_rounded(tmp_path: Path) -> None:
+def test_check_tells_truncated_and_rounded_apart(tmp_path: Path) -> None:
     path = broken(tmp_path, "rounding: truncated", "rounding: rounded", "sinusoidal")
     assert main(["goldens", "--check", str(path)]) == 1
 
@@ -216,7 +216,7 @@ published:
 @pytest.mark.slow
 @pytest.mark.always
 @pytest.mark.parametrize("name", NAMES)
-def test_goldens_stand_as_they_are_written(name: str) -> None:
+def test_goldens_are_formatted_as_they_are_written(name: str) -> None:
     path = paths_by_name()[name]
     text = path.read_text(encoding="utf-8")
     assert golden_text.rewrite(text, results_of(text), goldens.PROVENANCE) == text
@@ -273,7 +273,7 @@ published: []
 """
 
 
-def test_goldens_of_people_are_written_in_flow_style_and_keep_their_comments() -> None:
+def test_goldens_in_block_style_become_flow_style_and_keep_their_comments() -> None:
     results = {
         0: golden_text.write_result({"values": [[1.0, 2]]}, "0"),
         1: golden_text.write_result({"probes": []}, "1"),
@@ -306,7 +306,7 @@ def test_a_golden_that_would_mean_something_else_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("kills", ["-x ?y", "a #b", 'it\'s "so"', "x:y", "a, b [c]", "1", "yes"])
 @pytest.mark.parametrize("is_quoted", [True, False])
-def test_a_value_of_a_block_is_quoted_where_it_must_be(kills: str, is_quoted: bool) -> None:
+def test_a_value_of_a_block_is_quoted_if_necessary(kills: str, is_quoted: bool) -> None:
     value = json.dumps(kills) if is_quoted else kills
     text = f"goldens:\n  - id: a\n    kills: {value}\n    arguments: {{x: 1}}\n"
     found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
@@ -315,7 +315,7 @@ def test_a_value_of_a_block_is_quoted_where_it_must_be(kills: str, is_quoted: bo
     assert golden_text.rewrite(found, {0: "sha256: 1"}, goldens.PROVENANCE) == found
 
 
-def test_lines_end_as_they_did() -> None:
+def test_line_endings_are_kept() -> None:
     text = "goldens:\n  - {id: a, arguments: {x: 1}}\n".replace("\n", "\r\n")
     found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
     assert found.count("\r\n") == found.count("\n") > 2
@@ -324,7 +324,7 @@ def test_lines_end_as_they_did() -> None:
             golden_text.rewrite(mixed, {0: "sha256: 1"}, goldens.PROVENANCE)
 
 
-def test_what_only_some_readers_take_is_refused() -> None:
+def test_yaml_that_only_some_readers_accept_is_refused() -> None:
     with pytest.raises(UserError, match="cannot be written"):
         golden_text.rewrite(
             "goldens:\n  - {id:\ta,\tb: 1,\n\tc: 2}\n", {0: "sha256: 1"}, goldens.PROVENANCE

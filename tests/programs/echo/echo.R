@@ -1,4 +1,4 @@
-# Gives back what it is given, through the harness.
+# Returns its arguments through the harness.
 
 here = dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
 source(file.path(here, "posenc_harness.R"))

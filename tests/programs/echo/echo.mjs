@@ -1,4 +1,4 @@
-// Gives back what it is given, through the harness.
+// Returns its arguments through the harness.
 
 import { NotImplementedError, serve } from './posenc_harness.mjs'
 
