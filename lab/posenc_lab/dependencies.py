@@ -1,8 +1,9 @@
 """The dependencies of a verdict: the code that computes it, found through imports, and versions.
 
-The digest of a file covers only what the file does: not comments, docstrings or the layout of a
-scheme file. A module depends on the modules that it imports, also inside functions, and on the
-homes of names that it takes from ``posenc``, which loads its schemes lazily.
+The digest of a file covers only what the file does: not comments, docstrings, names of local
+variables or the layout of a scheme file. A module depends on the modules that it imports, also
+inside functions, and on the homes of names that it takes from ``posenc``, which loads its schemes
+lazily.
 """
 
 import ast
@@ -42,7 +43,7 @@ class Source:
     """The relevant content of a Python file."""
 
     digest: str
-    """Hash of the code without comments and docstrings."""
+    """Hash of the code without comments, docstrings and names of local variables."""
     imports: tuple[str, ...]
     """Imported modules and names, and names taken from ``posenc``."""
     offers: tuple[str, ...]
@@ -65,7 +66,7 @@ def source(module: str) -> Source:
     """Return a module's source; cached by its bytes, since parsing all modules takes seconds."""
     data = files()[module].read_bytes()
     key = hashlib.sha256(
-        b"what its code does, wherever that is: " + module.encode() + data
+        b"what its code does, whatever its variables are called: " + module.encode() + data
     ).hexdigest()
     if known := STORE.text(key):
         digest, imports, offers = json.loads(known)
@@ -84,12 +85,13 @@ def _parsed(module: str, data: bytes) -> Source:
 
 def _digest_of_tree(tree: ast.Module) -> str:
     tree.body = _sorted_imports(tree.body)
+    Scopes().visit(tree)
     return hashlib.sha256("".join(shape(tree)).encode()).hexdigest()
 
 
 def digest_of_code(data: bytes) -> str:
-    """Return the digest of a Python file's code, without comments and docstrings."""
-    key = hashlib.sha256(b"digest of code: " + data).hexdigest()
+    """Return the digest of a Python file's code; comments, docstrings and locals don't count."""
+    key = hashlib.sha256(b"digest of code without names of variables: " + data).hexdigest()
     if known := STORE.text(key):
         return known
     digest = _digest_of_tree(ast.parse(data))
@@ -102,6 +104,71 @@ def _sorted_imports(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
     rest = [each for each in body if each not in imports]
     return [*sorted(imports, key=lambda each: "".join(shape(each))), *rest]
+
+
+SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+
+class Scopes(ast.NodeVisitor):
+    """Number the local variables of each outermost function, lambda and comprehension."""
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, SCOPES):
+            _number_locals(node)
+        else:
+            self.generic_visit(node)
+
+
+def _number_locals(scope: ast.AST) -> None:
+    """Replace names that a scope or a scope within it binds by numbers; parameters stay.
+
+    A caller may pass a function's parameter by its name; here nobody does so with a lambda's.
+    """
+    names = [each for node in ast.walk(scope) for each in _bound(node)]
+    stay = {each for node in ast.walk(scope) for each in _fixed(node)}
+    numbers = {name: f"{at}" for at, name in enumerate(dict.fromkeys(names)) if name not in stay}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name):
+            node.id = numbers.get(node.id, node.id)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            node.name = numbers.get(node.name, node.name)
+        elif isinstance(node, ast.Lambda):
+            for parameter in _parameters(node):
+                parameter.arg = numbers.get(parameter.arg, parameter.arg)
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds as variables."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        yield node.name
+    elif isinstance(node, ast.Lambda):
+        yield from (parameter.arg for parameter in _parameters(node))
+
+
+def _fixed(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds, or refers to, elsewhere than in its own function."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from (node.name, *(parameter.arg for parameter in _parameters(node)))
+    elif isinstance(node, ast.Global):
+        yield from node.names
+
+
+def _parameters(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> list[ast.arg]:
+    listed = function.args
+    several = [each for each in (listed.vararg, listed.kwarg) if each]
+    return [*listed.posonlyargs, *listed.args, *listed.kwonlyargs, *several]
 
 
 def shape(node: object) -> Iterator[str]:

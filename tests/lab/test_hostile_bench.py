@@ -1,5 +1,6 @@
 """The bench of odd files and programs: its ratings, and a sample of its cases."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,9 +80,12 @@ def test_the_outcome_of_a_program_is_rated(
 
 
 def test_processes_left_by_a_stage_are_counted(tmp_path: Path) -> None:
-    other = Stage(tmp_path, PROGRAM)
+    other = Stage(tmp_path, PROGRAM, seconds=60)
     code = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nanswer(right())"
     assert other.of_program(Program("planted", "planted", code, None)).rating is Rating.GOOD
+    until = time.monotonic() + 60  # a process that has just begun has no environment for a moment
+    while other.running() < 2 and time.monotonic() < until:
+        time.sleep(0.01)
     assert other.running() == 2
     assert other.end() == 0
 

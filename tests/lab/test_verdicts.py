@@ -1,5 +1,6 @@
 """A verdict is cached exactly as long as nothing changes that it depends on."""
 
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -114,13 +115,50 @@ def test_a_remembered_test_of_a_scheme_depends_on_its_oracle(
     assert (remembered._key(item) != before) == matters
 
 
-def test_comments_and_docstrings_change_nothing() -> None:
-    def parsed(text: str) -> str:
-        return dependencies._parsed("posenc.exact", text.encode()).digest
+def digest_of(text: str) -> str:
+    return dependencies._parsed("posenc.exact", text.encode()).digest
 
-    plain = parsed("def f(x):\n    return x\n")
-    assert parsed('"""Text."""\ndef f(x):\n    """Text."""\n    return x  # why\n') == plain
-    assert parsed("def f(x):\n    return -x\n") != plain
+
+def test_comments_and_docstrings_change_nothing() -> None:
+    plain = digest_of("def f(x):\n    return x\n")
+    assert digest_of('"""Text."""\ndef f(x):\n    """Text."""\n    return x  # why\n') == plain
+    assert digest_of("def f(x):\n    return -x\n") != plain
+
+
+LOCALS = """
+def f(x, *rest, scale=1):
+    a = [b * scale for b in rest if b != x]
+    try:
+        match a:
+            case [c, *d]:
+                return sorted(d, key=lambda e: e - c)
+    except ValueError as g:
+        raise h from g
+"""
+
+
+@pytest.mark.parametrize("name", "abcdeg")
+def test_names_of_local_variables_change_nothing(name: str) -> None:
+    assert digest_of(re.sub(rf"\b{name}\b", "other", LOCALS)) == digest_of(LOCALS)
+
+
+@pytest.mark.parametrize("name", ["f", "x", "rest", "scale", "h", "sorted", "ValueError"])
+def test_other_names_do(name: str) -> None:
+    assert digest_of(re.sub(rf"\b{name}\b", "other", LOCALS)) != digest_of(LOCALS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("def f():\n    a = b = 1\n    return a", "def f():\n    a = b = 1\n    return b"),
+        ("def f():\n    a = 1\n    return a", "def f():\n    b = 1\n    return a"),
+        ("def f():\n    global a\n    a = 1", "def f():\n    global b\n    b = 1"),
+        ("x = [a for b in c for a in b]", "x = [b for b in c for a in b]"),
+        ("f = lambda a, b: a", "f = lambda a, b: b"),
+    ],
+)
+def test_variables_that_change_places_are_other_code(one: str, other: str) -> None:
+    assert digest_of(one) != digest_of(other)
 
 
 def test_a_damaged_store_is_replaced(tmp_path: Path) -> None:

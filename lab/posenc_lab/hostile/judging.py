@@ -208,10 +208,11 @@ def _peak() -> int:
 class Stage:
     """A running program that does mischief on demand."""
 
-    def __init__(self, folder: Path, command: str) -> None:
+    def __init__(self, folder: Path, command: str, *, seconds: int = 2) -> None:
+        """Start the program, and end it when a call takes more than ``seconds``."""
         self.folder = folder
         manifest = folder / "odd.toml"
-        limits = "limits = {seconds = 2, starting = 60, memory = '120MB'}"
+        limits = f"limits = {{seconds = {seconds}, starting = 60, memory = '120MB'}}"
         self.mark = secrets.token_hex(8)
         own = f"environment = {{{NAME} = '{self.mark}'}}"
         manifest.write_text(f"posenc-program = 1\ncommand = '{command}'\n{limits}\n{own}\n")
