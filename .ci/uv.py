@@ -1,6 +1,6 @@
-"""Runs uv with the settings of pip, so that where packages come from is said once, to pip.
+"""Run uv with pip's settings, so that package indexes are configured only once, for pip.
 
-``.venv/bin/python .ci/uv pip install …``: uv itself reads neither pip.conf nor PIP_INDEX_URL.
+``.venv/bin/python .ci/uv.py pip install …``: uv itself reads neither pip.conf nor PIP_INDEX_URL.
 """
 
 import ast
@@ -25,7 +25,7 @@ def settings() -> dict[str, str]:
     """Return pip's settings as environment variables of uv."""
     listed = [sys.executable, "-m", "pip", "config", "list"]
     lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
-    found = {}
+    variables = {}
     for section in SECTIONS:
         for line in lines:
             key, _, value = line.partition("=")
@@ -33,12 +33,12 @@ def settings() -> dict[str, str]:
             if name != key and name in CALLED:
                 words = ast.literal_eval(value).split()
                 between = "," if name == "find-links" else " "
-                found[CALLED[name]] = between.join(words)
-    return found
+                variables[CALLED[name]] = between.join(words)
+    return variables
 
 
-# pip takes the best version that any index has, and so the build of torch for CPUs. What is pinned
-# is known by its hash, so that no index can slip in another file.
+# pip takes the best version that any index has, and so the build of torch for CPUs. Pins have
+# hashes, so that no index can substitute another file.
 chosen = {"UV_INDEX_STRATEGY": "unsafe-best-match", **settings(), **os.environ}
 command = [sys.executable, "-m", "uv", *sys.argv[1:]]
 os.execve(sys.executable, command, chosen)

@@ -78,7 +78,7 @@ def lines(paths: list[Path]) -> int:
 
 
 def addition(id: str) -> tuple[str, str, int]:
-    """Return the time, the minutes and the older files of the commit that added a scheme."""
+    """Return the time, the minutes and the number of older files of a scheme's first commit."""
     file = f":(glob)spec/**/{id}.yaml"
     (line,) = git("log", "--diff-filter=A", "--format=%H %P", "--reverse", "--", file)[:1]
     commit, parent = line.split()[:2]

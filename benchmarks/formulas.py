@@ -19,7 +19,7 @@ def ratio(function: Callable[[], object], other: Callable[[], object]) -> float:
     They are called alternately: memory freed by one may make the other faster.
     """
     seconds = [(_seconds(function), _seconds(other)) for _ in range(TIMES)]
-    return min(one for one, _ in seconds) / min(another for _, another in seconds)
+    return min(own for own, _ in seconds) / min(others for _, others in seconds)
 
 
 def _seconds(function: Callable[[], object]) -> float:
@@ -37,7 +37,7 @@ def sinusoidal(positions: npt.NDArray[np.int64], dim: int) -> Floats:
 
 
 def rope(x: Floats, positions: npt.NDArray[np.int64]) -> Floats:
-    """Compute rotary embedding of halves by its formula, in the dtype of x."""
+    """Compute rotary embedding in the half layout by its formula, in the dtype of x."""
     half = x.shape[-1] // 2
     angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
     cos, sin = (np.tile(wave(angles), 2).astype(x.dtype) for wave in (np.cos, np.sin))
@@ -47,7 +47,7 @@ def rope(x: Floats, positions: npt.NDArray[np.int64]) -> Floats:
 
 
 def ratios() -> Iterator[tuple[str, float]]:
-    """Yield what was computed, and the reference's time in units of the formula's."""
+    """Yield a description of each call, and the reference's time in units of the formula's."""
     positions: Any = np.arange(4096)
     yield (
         "posenc.sinusoidal / formula, 4096 x 1024",

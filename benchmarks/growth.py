@@ -1,4 +1,4 @@
-"""Whether the cost of a run grows no faster than the number of claims.
+"""Measure whether the cost of a run grows faster than the number of claims.
 
     python -m benchmarks.growth
 
@@ -24,10 +24,10 @@ CLAIMS = tuple(2**n for n in range(8))
 def judge(count: int) -> tuple[int, float]:
     """Judge ``count`` methods under one combination each; return number of checks and seconds."""
     schemes = load_readable()
-    some = subjects(Reference(), schemes)
-    Random(0).shuffle(some)
+    claimed = subjects(Reference(), schemes)
+    Random(0).shuffle(claimed)
     start = time.process_time()
-    executions = [execute(check, OPTIONS) for check in checks(some[:count], schemes)]
+    executions = [execute(check, OPTIONS) for check in checks(claimed[:count], schemes)]
     return len(executions), time.process_time() - start
 
 

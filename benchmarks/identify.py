@@ -16,7 +16,7 @@ from posenc_lab.models.saved_arrays import SAVED, saved
 
 
 def row(name: str, folder: Path) -> tuple[str, float]:
-    """Return the answer to an array up to its first difference, and the seconds of all of it."""
+    """Return the answer for an array up to its worst difference, and the seconds it took."""
     path = saved(name, folder)
     start = time.perf_counter()
     lines = [line for line, _ in told_of_file(path, [])]

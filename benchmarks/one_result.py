@@ -30,7 +30,7 @@ IMPORTS = {
 
 
 def rope(x: Any, positions: Any) -> Any:
-    """Rotate halves, with angles in float64 and products in float32."""
+    """Rotate x in the half layout, with angles in float64 and products in float32."""
     half = x.shape[-1] // 2
     angles = np.outer(positions, BASE ** (-np.arange(half) / half))
     c, s = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
@@ -52,14 +52,14 @@ def times(shape: tuple[int, ...]) -> tuple[list[float], list[float], list[float]
         check(result, "rope", x=x, positions=positions, base=BASE, layout="half")
         marks.append(perf_counter())
         if seed:
-            for some, (start, end) in zip(taken, pairwise(marks), strict=True):
-                some.append(end - start)
+            for column, (start, end) in zip(taken, pairwise(marks), strict=True):
+                column.append(end - start)
     return taken
 
 
 def ratio(some: list[float], calls: list[float]) -> str:
     """Format the median ratio of ``some`` times to those of the call."""
-    return f"{median(one / own for one, own in zip(some, calls, strict=True)):.1f}"
+    return f"{median(taken / own for taken, own in zip(some, calls, strict=True)):.1f}"
 
 
 def seconds(code: str) -> float:

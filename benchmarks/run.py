@@ -72,7 +72,7 @@ def unit() -> float:
 
 
 def cost(command: list[str], folder: Path) -> Cost:
-    """Measure what a command costs in ``folder``, whatever its output; bytecode is kept."""
+    """Measure the cost of a command run in ``folder``; its output and exit status are ignored."""
     start = time.perf_counter()
     process = subprocess.Popen(
         command,
@@ -94,15 +94,15 @@ def _kept() -> dict[str, str]:
 
 def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Measure the cost of isolation; both kinds of runs alternate, so a busy machine slows both."""
-    here, there = list[float](), list[float]()
+    here, isolated = list[float](), list[float]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "mine.py").write_text(ONE, encoding="utf-8")
         for judged in ([*HERE, impl, *paths], [*HERE, "--impl=mine.py", "rope.yaml"]):
             for _ in range(2):
                 here.append(cost([*judged, "--posenc-here"], folder).processor)
-                there.append(cost([*judged, "--posenc-apart"], folder).processor)
-    whole, mine = (sum(there[at : at + 2]) / sum(here[at : at + 2]) for at in (0, 2))
+                isolated.append(cost([*judged, "--posenc-apart"], folder).processor)
+    whole, mine = (sum(isolated[at : at + 2]) / sum(here[at : at + 2]) for at in (0, 2))
     return [
         ("run in a process of its own / in the judge's", f"{whole:.2f}"),
         ("the same of one's own scheme", f"{mine:.2f}"),
@@ -117,7 +117,7 @@ def _checks(impl: str, folder: Path) -> int:
 
 
 def main() -> None:
-    names = [each for each in sys.argv[1:] if each != "--apart"]
+    names = [argument for argument in sys.argv[1:] if argument != "--apart"]
     impl = f"--impl={names[0] if names else 'reference'}"
     if "--apart" in sys.argv[1:]:
         print(table(["what", "ratio"], apart(impl, names[1:])))
@@ -129,9 +129,9 @@ def main() -> None:
         mine = [*HERE, "--impl=mine.py"]
 
         def measured(what: str, command: list[str]) -> Cost:
-            found = cost(command, folder)
-            rows.append((what, f"{found.processor / unit():.2f} units"))
-            return found
+            measurement = cost(command, folder)
+            rows.append((what, f"{measurement.processor / unit():.2f} units"))
+            return measurement
 
         checks = _checks(impl, folder)
         (folder / "test_nothing.py").write_text(NOTHING.format(checks), encoding="utf-8")

@@ -82,19 +82,19 @@ class Calls:
     digest: int = 0
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        given = [*arguments, *keywords.values()]
-        arrays = [each for each in given if isinstance(each, np.ndarray)]
-        for each in given:
-            self.digest = crc32(_bytes(each), self.digest)
-        shown = " ".join(map(_shown, given))
-        self.largest = max(self.largest, (sum(each.size for each in arrays), shown))
+        values = [*arguments, *keywords.values()]
+        arrays = [value for value in values if isinstance(value, np.ndarray)]
+        for value in values:
+            self.digest = crc32(_bytes(value), self.digest)
+        shown = " ".join(map(_shown, values))
+        self.largest = max(self.largest, (sum(value.size for value in arrays), shown))
         self.count += 1
         return self.method(*arguments, **keywords)
 
     def told(self) -> dict[str, Any]:
-        found = {"calls": self.count, "values": self.digest, "largest": self.largest[1]}
+        record = {"calls": self.count, "values": self.digest, "largest": self.largest[1]}
         self.largest, self.count, self.digest = (0, ""), 0, 0
-        return found
+        return record
 
 
 def _bytes(value: Any) -> bytes:
@@ -113,24 +113,24 @@ def _shown(value: Any) -> str:
 
 
 def subject_of(call: str, combination: str) -> tuple[Subject, Calls]:
-    scheme = next(each for each in schemes() if call in each.calls)
-    found = subjects(reference_for([scheme])(), [scheme])
-    (subject,) = (s for s in found if (s.call.name, s.label) == (call, combination))
+    scheme = next(candidate for candidate in schemes() if call in candidate.calls)
+    claimed = subjects(reference_for([scheme])(), [scheme])
+    (subject,) = (s for s in claimed if (s.call.name, s.label) == (call, combination))
     calls = Calls(subject.method)
-    wanted = {NARROWEST} if call in NARROW else {WIDEST, NARROWEST}
-    others = set(subject.dtypes) - wanted if WIDEST in subject.dtypes else ()
+    recorded = {NARROWEST} if call in NARROW else {WIDEST, NARROWEST}
+    others = set(subject.dtypes) - recorded if WIDEST in subject.dtypes else ()
     return replace(subject.without(others), method=calls, history=History()), calls
 
 
 def asked(call: str, combination: str) -> dict[str, Any]:
     """Return by check the verdict, and the number, digest and largest of its calls."""
     subject, calls = subject_of(call, combination)
-    found = {}
+    record = {}
     for level in LEVELS:
         for check in checks_of(subject.scheme, level, [subject]):
             verdict = execute(check, Options(examples=3)).verdict
-            found[f"{level}::{check.id}"] = {"verdict": str(verdict), **calls.told()}
-    return found
+            record[f"{level}::{check.id}"] = {"verdict": str(verdict), **calls.told()}
+    return record
 
 
 def lines_of(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -151,17 +151,17 @@ def demand_passed(call: str, found: Mapping[str, Mapping[str, Any]]) -> None:
 
 def kept() -> dict[str, str]:
     """Return the stored digests, by call."""
-    found: dict[str, str] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
-    return found
+    digests: dict[str, str] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
+    return digests
 
 
 def write() -> None:
     """Store the digests of all calls. Raises AssertionError if a check does not pass."""
     lines = [f"# Written by {COMMAND}"]
     for call, combination in CALLS:
-        found = asked(call, combination)
-        demand_passed(call, found)
-        lines.append(f'{call}: "{digest_of(found)}"')
+        record = asked(call, combination)
+        demand_passed(call, record)
+        lines.append(f'{call}: "{digest_of(record)}"')
     KEPT.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

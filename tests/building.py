@@ -60,16 +60,16 @@ def planned(*words: str) -> str:
 
 def shown_by(site: Path) -> str:
     """Return a hash of a site's styles, scripts, images and fonts, without its search index."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(site.rglob("*")):
         if path.is_file() and path.suffix in SHOWING:
-            found.update(path.relative_to(site).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()
+            digest.update(path.relative_to(site).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def with_torch(items: Iterable[Any], text: Callable[[Any], str]) -> list[Any]:
     """Make parameters of the items, marked torch where ``text(item)`` imports PyTorch."""
     return [
-        pytest.param(each, marks=[pytest.mark.torch] if "import torch" in text(each) else [])
-        for each in items
+        pytest.param(item, marks=[pytest.mark.torch] if "import torch" in text(item) else [])
+        for item in items
     ]

@@ -25,9 +25,9 @@ ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 @pytest.fixture(scope="session", autouse=True)
 def usual_process() -> Iterator[None]:
     """Shield tests from what the run inherits from nohup, a script, a terminal or a login."""
-    for each in ENDING:
-        if signal.getsignal(each) is signal.SIG_IGN:
-            signal.signal(each, _usual(each))
+    for signum in ENDING:
+        if signal.getsignal(signum) is signal.SIG_IGN:
+            signal.signal(signum, _usual(signum))
     umask = os.umask(0o022)
     with pytest.MonkeyPatch.context() as patch:
         for name in (*TERMINAL, "LANGUAGE", "PYTEST_ADDOPTS"):
@@ -46,12 +46,12 @@ def _usual(number: signal.Signals) -> Any:
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that need PyTorch; let one worker build the site while the others run tests."""
-    for each in items:
-        if PYTORCH in each.path.parents or "torch" in getattr(each, "fixturenames", ()):
-            each.add_marker("torch")
-    with_site = [each for each in items if _needs_site(each)]
-    rest = [each for each in items if not _needs_site(each)]
-    items[:] = [*with_site[:1], *rest, *with_site[1:]]
+    for item in items:
+        if PYTORCH in item.path.parents or "torch" in getattr(item, "fixturenames", ()):
+            item.add_marker("torch")
+    with_site = [item for item in items if _needs_site(item)]
+    others = [item for item in items if not _needs_site(item)]
+    items[:] = [*with_site[:1], *others, *with_site[1:]]
 
 
 def _needs_site(item: pytest.Item) -> bool:
@@ -64,8 +64,8 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
     ``POSENC_SITE`` names a folder with a site that was just built.
     """
-    there = os.environ.get("POSENC_SITE")
-    folder = Path(there) if there else _shared_site(tmp_path_factory)
+    name = os.environ.get("POSENC_SITE")
+    folder = Path(name) if name else _shared_site(tmp_path_factory)
     request.config.stash[SITE] = folder
     return folder
 
@@ -90,15 +90,15 @@ def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def page_schemes() -> list[Any]:
     """Return the schemes as the build passes them to the explorer's page."""
-    found: list[Any] = _content("explorer_data")["schemes"]
-    return found
+    content: list[Any] = _content("explorer_data")["schemes"]
+    return content
 
 
 @pytest.fixture(scope="session")
 def page_models() -> list[Any]:
     """Return the models as the build passes them to the explorer's page."""
-    found: list[Any] = _content("model_data")
-    return found
+    content: list[Any] = _content("model_data")
+    return content
 
 
 def _content(module: str) -> Any:

@@ -35,7 +35,7 @@ COST = "posenc cost"
 def spent() -> float:
     """Return seconds of processor time, of this process and of children that it has waited for."""
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in both)
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,7 +55,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def _must_be_quick(item: pytest.Item) -> bool:
-    is_beside = any(each in item.path.parents for each in BESIDE)
+    is_beside = any(folder in item.path.parents for folder in BESIDE)
     return not is_beside and not any(map(item.get_closest_marker, EXEMPT))
 
 
@@ -97,9 +97,9 @@ def main(file: str) -> None:
     for name, cost in json.loads(Path(file).read_text(encoding="utf-8")).items():
         costs[name.partition("[")[0]].append(cost)
     print(f"{sum(map(sum, costs.values())):9.1f} s in all\n      sum    mean     max   times")
-    for name, each in sorted(costs.items(), key=lambda found: -sum(found[1]))[:60]:
-        mean = sum(each) / len(each)
-        print(f"{sum(each):9.2f} {mean:7.2f} {max(each):7.2f} {len(each):7d}  {name}")
+    for name, times in sorted(costs.items(), key=lambda item: -sum(item[1]))[:60]:
+        mean = sum(times) / len(times)
+        print(f"{sum(times):9.2f} {mean:7.2f} {max(times):7.2f} {len(times):7d}  {name}")
 
 
 if __name__ == "__main__":

@@ -27,4 +27,4 @@ def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
 
 def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
     """Return the outcomes that have not passed, by id."""
-    return [each for each in judged(adapter, *names) if each[1].verdict != "passed"]
+    return [outcome for outcome in judged(adapter, *names) if outcome[1].verdict != "passed"]

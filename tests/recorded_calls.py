@@ -11,9 +11,9 @@ LEVELS = ("smoke", "golden", "behaviour")
 
 def told(adapter: object) -> list[str]:
     """Return the texts of the failed checks of rope_offsets."""
-    found = judge(adapter, levels=LEVELS)
-    assert any(each.verdict == "passed" for each in found)
-    return [each.text for each in failed(found)]
+    verdicts = judge(adapter, levels=LEVELS)
+    assert any(verdict.verdict == "passed" for verdict in verdicts)
+    return [verdict.text for verdict in failed(verdicts)]
 
 
 def turned(library: Any, x: Any, offsets: Any, base: float) -> Any:
@@ -34,7 +34,7 @@ def recording(reads_each_time: bool) -> object:
     from posenc_conformance.adapters.torch import captured
 
     def numbers(offsets: list[int]) -> Any:
-        return torch.stack([torch.full((), each) for each in offsets])
+        return torch.stack([torch.full((), offset) for offset in offsets])
 
     class Engine:
         """Engine whose offsets are inputs of the recording, or constants in it."""

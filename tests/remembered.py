@@ -43,15 +43,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Make the key; fail a test that reads a file of the repository outside of its key."""
+    """Compute a test's key; unless it is a scheme's, fail on files read that it does not cover."""
     mark = item.get_closest_marker("remembered")
     if mark is None or not isinstance(item, pytest.Function):
         return (yield)
     item.stash[KEY] = _key(item, **mark.kwargs)
-    with files_read() as found:
+    with files_read() as files:
         result = yield
     if {"shipped", "site", "tools"} & mark.kwargs.keys():
-        unknown = sorted(found - known(item.module.__name__, found, mark.kwargs))
+        unknown = sorted(files - known(item.module.__name__, files, mark.kwargs))
         assert not unknown, f"name them in also=(…): {', '.join(unknown)}"
     return result
 
@@ -81,19 +81,19 @@ def _is_read_for_constants(path: str) -> bool:
 
 @contextmanager
 def files_read() -> Iterator[set[str]]:
-    """Collect the files of the repository that this process reads, by their names in it."""
+    """Collect the repository-relative paths of the repository's files that this process reads."""
     if not HOOKED:
         sys.addaudithook(_note)  # for good: a hook cannot be removed
         HOOKED.append(True)
     opened: set[str] = set()
     READERS.append(opened)
-    found: set[str] = set()
+    files: set[str] = set()
     try:
-        yield found
+        yield files
     finally:
         READERS.remove(opened)
-        paths = (Path(each).absolute() for each in opened)
-        found |= {
+        paths = (Path(name).absolute() for name in opened)
+        files |= {
             path.relative_to(CHECKOUT).as_posix()
             for path in paths
             if path.is_relative_to(CHECKOUT)
@@ -105,7 +105,7 @@ def files_read() -> Iterator[set[str]]:
 def _is_told(path: Path) -> bool:
     built = path.parts[0] == "site"
     return not built and not any(
-        each in OURS or each.startswith(".venv") for each in path.parts[:-1]
+        part in OURS or part.startswith(".venv") for part in path.parts[:-1]
     )
 
 
@@ -116,13 +116,13 @@ def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[s
     kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if "shipped" in kwargs else ()
     folders = (*kit, *kwargs.get("also", ()))
     modules = {
-        dependencies.files()[each].relative_to(CHECKOUT).as_posix()
-        for each in dependencies.closure([module])
+        dependencies.files()[name].relative_to(CHECKOUT).as_posix()
+        for name in dependencies.closure([module])
     }
     return {
         file
         for file in found
-        if file in modules or any(Path(file).is_relative_to(each) for each in folders)
+        if file in modules or any(Path(file).is_relative_to(name) for name in folders)
     }
 
 
@@ -154,9 +154,9 @@ def _key(
     module = item.module.__name__
     if shipped or tools or site:
         kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if shipped else ()
-        there = (dependencies.installed(), dependencies.digest_of_files((*kit, *also)))
+        inputs = (dependencies.installed(), dependencies.digest_of_files((*kit, *also)))
         shown = dependencies.digest_of_site(item.config.stash[SITE], site) if site else ""
-        return dependencies.digest([module], [], item.nodeid, *there, shown)
+        return dependencies.digest([module], [], item.nodeid, *inputs, shown)
     scheme = _scheme(item.callspec.params)
     beside = (dependencies.digest_of_files(also),) if also else ()
     oracle = f"posenc_conformance.oracle.{scheme.package_name}.{scheme.module_name}"
@@ -171,4 +171,4 @@ def _scheme(parameters: Mapping[str, Any]) -> "Scheme":
         return parameters["subject"].scheme  # type: ignore[no-any-return]
     if "scheme" in parameters:
         return parameters["scheme"]  # type: ignore[no-any-return]
-    return next(each for each in schemes() if parameters["call"] in each.calls)
+    return next(scheme for scheme in schemes() if parameters["call"] in scheme.calls)

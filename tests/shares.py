@@ -1,10 +1,10 @@
 """Run a share of the long lists of tests, drawn by the commit, and all that a change touched.
 
-With ``POSENC_SHARE=n``, every n-th runs of the tests marked ``draws`` and of the lists that go
-through ``drawn``, and every 2n-th of the tests marked ``slow``; none of a scheme whose file says
-that it has no known use. Everything runs of a scheme, or a door of the kit, whose files differ
-from the digests in ``tests/judged.json``. ``POSENC_DRAW`` repeats the draw of another commit.
-Without ``POSENC_SHARE`` everything runs.
+With ``POSENC_SHARE=n``, one in n of the tests marked ``draws`` and of the items passed to ``drawn``
+runs, and one in 2n of the tests marked ``slow``; none for a scheme whose file says that it has no
+known use. All tests run for a scheme, or for a door of the kit, whose files differ from the digests
+in ``tests/judged.json``. ``POSENC_DRAW`` repeats the draw of another commit. Without
+``POSENC_SHARE`` everything runs.
 
 ``python -m tests.shares`` runs all tests of what has changed, and then writes the digests.
 """
@@ -30,10 +30,10 @@ def _whole_number(variable: str) -> int:
 
     Raises UsageError, which pytest shows without a traceback.
     """
-    given = os.environ.get(variable) or "1"
-    if not given.isdecimal() or int(given) == 0:
-        raise pytest.UsageError(f"{variable}={given} is no whole number above zero")
-    return int(given)
+    text = os.environ.get(variable) or "1"
+    if not text.isdecimal() or int(text) == 0:
+        raise pytest.UsageError(f"{variable}={text} is no whole number above zero")
+    return int(text)
 
 
 Item = TypeVar("Item")
@@ -75,10 +75,10 @@ DOORS = {
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are not drawn."""
-    left_out = [each for each in items if not _runs(each)]
+    left_out = [item for item in items if not _runs(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [each for each in items if _runs(each)]
+        items[:] = [item for item in items if _runs(item)]
 
 
 def pytest_report_header() -> str | None:
@@ -97,11 +97,11 @@ def drawn(
     whole = scheme is not None and scheme in changed()
     if LISTED > 1 and scheme in without_use() and not whole:
         return []
-    return [each for each in items if whole or is_drawn(name(each), LISTED)]
+    return [item for item in items if whole or is_drawn(name(item), LISTED)]
 
 
 def is_drawn(name: str, share: int, draw_by: str | None = None) -> bool:
-    """Return whether a name is among the one in ``share`` that is drawn."""
+    """Return whether ``name`` is drawn, which happens to one name in ``share``."""
     text = f"{draw() if draw_by is None else draw_by} {name}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % share == 0
 
@@ -145,8 +145,8 @@ def digests() -> dict[str, str]:
 
 
 def _scheme_files() -> list[Path]:
-    found = (CHECKOUT / "spec").glob("*/*.yaml")
-    return sorted(path for path in found if path.parent.name != "models")
+    paths = (CHECKOUT / "spec").glob("*/*.yaml")
+    return sorted(path for path in paths if path.parent.name != "models")
 
 
 def _files_of_scheme(path: Path) -> list[Path]:
@@ -157,11 +157,11 @@ def _files_of_scheme(path: Path) -> list[Path]:
 def _files_of_door(door: str) -> list[Path]:
     """Return the files of a door, without those of the doors within it."""
     place = CHECKOUT / KIT / door
-    within = [CHECKOUT / KIT / each for each in DOORS if each.startswith(f"{door}/")]
-    found = sorted(place.rglob("*")) if place.is_dir() else [place]
+    within = [CHECKOUT / KIT / other for other in DOORS if other.startswith(f"{door}/")]
+    paths = sorted(place.rglob("*")) if place.is_dir() else [place]
     return [
         path
-        for path in found
+        for path in paths
         if path.suffix in (".py", ".json", ".txt") and not {*within} & {*path.parents}
     ]
 
@@ -189,10 +189,10 @@ def _runs(item: pytest.Item) -> bool:
 
 
 def _has_changed(item: pytest.Item) -> bool:
-    """Return whether a test is of a changed scheme, or tries a changed door."""
+    """Return whether a test belongs to a changed scheme or tests a changed door."""
     file = item.path.stem.removeprefix("test_")
     return _scheme_of(item) in changed() or any(
-        file in DOORS[each].split() for each in changed() & DOORS.keys()
+        file in DOORS[door].split() for door in changed() & DOORS.keys()
     )
 
 
@@ -213,33 +213,33 @@ def _share_of(item: pytest.Item) -> int:
 def _scheme_of(item: pytest.Item) -> str | None:
     """Return the scheme of a test, by its parameters."""
     parameters: Mapping[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
-    found = parameters.get("scheme")
+    scheme = parameters.get("scheme")
     if "subject" in parameters:
-        found = parameters["subject"].scheme
+        scheme = parameters["subject"].scheme
     elif isinstance(parameters.get("call"), str):
-        found = _scheme_of_call(parameters["call"])
-    if found is None:
+        scheme = _scheme_of_call(parameters["call"])
+    if scheme is None:
         return None
-    return str(found if isinstance(found, str) else found.module_name).replace("-", "_")
+    return str(scheme if isinstance(scheme, str) else scheme.module_name).replace("-", "_")
 
 
 @cache
 def _scheme_of_call(call: str) -> str | None:
     from posenc_lab.judging import schemes  # not for `pytest --impl=…` in the checkout
 
-    return next((each.module_name for each in schemes() if call in each.calls), None)
+    return next((scheme.module_name for scheme in schemes() if call in scheme.calls), None)
 
 
 def main() -> int:
     """Run all tests of what has changed; if they pass, write the digests."""
-    found = digests()
+    current = digests()
     print(f"changed: {', '.join(sorted(changed())) or 'nothing'}")
     if changed():
         # With this share, hardly anything runs but what has changed.
         done = subprocess.run(["make", "test", f"SHARE={2**62}"], cwd=CHECKOUT, check=False)
         if done.returncode:
             return done.returncode
-    JUDGED.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    JUDGED.write_text(json.dumps(current, indent=0, sort_keys=True) + "\n", encoding="utf-8")
     return 0
 
 

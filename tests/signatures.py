@@ -16,11 +16,11 @@ STUB = CHECKOUT / "reference" / "posenc" / "__init__.pyi"
 def stub() -> str:
     """Return the stub as it should be."""
     lines = ["# Written by `make records`: every name that a module of posenc.schemes offers.", ""]
-    for found in walk_packages(schemes.__path__, f"{schemes.__name__}."):
-        if found.ispkg:
+    for module in walk_packages(schemes.__path__, f"{schemes.__name__}."):
+        if module.ispkg:
             continue
-        names = sorted(import_module(found.name).__all__)
-        lines += [f"from {found.name} import (", *(f"    {name}," for name in names), ")"]
+        names = sorted(import_module(module.name).__all__)
+        lines += [f"from {module.name} import (", *(f"    {name}," for name in names), ")"]
     lines += ["", "__version__: str", "__all__ = ["]
     lines += [*(f'    "{name}",' for name in sorted(posenc.__all__)), "]"]
     return "\n".join(lines) + "\n"

@@ -20,4 +20,4 @@ def halves(x: Array, angles: Array) -> Array:
 
 
 def first_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    return [each.text.splitlines()[0] for each in failed(verdicts)]
+    return [verdict.text.splitlines()[0] for verdict in failed(verdicts)]

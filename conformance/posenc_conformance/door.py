@@ -1,7 +1,7 @@
-"""The one door for outside files: regular ones, opened once and read no further than a limit.
+"""Read external files: only regular ones, opened once and read no further than a limit.
 
-A reader passes its limits on packed and unpacked bytes. Any exception that it raises becomes one
-message that names the file.
+A reader passes its limits on packed and unpacked bytes. Any exception that it raises becomes a
+UserError that names the file.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ LARGEST_DOCUMENT = 2**27
 LARGEST_CONFIGURATION = 2**24
 """Limit on the bytes of a configuration, manifest, scheme or list of known failures."""
 MOST_VALUES = 2**22
-"""Limit on the values of a document, which take up to a hundred bytes of memory each. A larger
-document may have one per ``BYTES_OF_A_VALUE``."""
+"""Limit on the number of values in a document: each takes up to a hundred bytes of memory. A large
+document may have one value per ``BYTES_OF_A_VALUE`` bytes."""
 BYTES_OF_A_VALUE = 16
-"""Bytes of file per value. In reports that the kit writes, a value takes 22 bytes and more."""
+"""Bytes of file per value. In the kit's own reports, a value takes at least 22 bytes."""
 GZIP = b"\x1f\x8b"
 GZIP_STREAM = 31
 """The ``wbits`` of zlib for its largest window and a gzip header."""
@@ -36,7 +36,7 @@ MOST_MEMBERS = 2**13
 """Limit on the members of a packed file. bgzip, which makes the most, makes one per 64 KiB: 2,048
 for the largest document."""
 PADDING = re.compile(rb"\0*")
-"""Padding that may follow a member: tapes pad their contents."""
+"""Zero bytes that may follow a gzip member, as on tapes."""
 NO_FILES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -48,7 +48,7 @@ NO_FILES = {
 
 @contextmanager
 def opened(path: Path, hint: str, what: str = "cannot be read") -> Iterator[BinaryIO]:
-    """Open a regular file to read its bytes; turn exceptions of the block into a UserError.
+    """Open a regular file to read its bytes; turn exceptions in the block into a UserError.
 
     Raises UserError for anything but a regular file: reading a pipe would wait, and a device has no
     end.
@@ -84,7 +84,7 @@ def named(where: object, hint: str, what: str = "cannot be read") -> Iterator[No
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for an exception, in the exception's own words."""
+    """Describe an exception in a short phrase."""
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 text ({error.reason} at byte {error.start:,})"
     if isinstance(error, OSError) and error.strerror:
@@ -101,7 +101,7 @@ def size_of(stream: BinaryIO) -> int:
 
 
 def digest_of(stream: BinaryIO) -> str:
-    """Compute the SHA-256 digest of the rest of an open file."""
+    """Compute the SHA-256 digest of an open file, from the current position on."""
     digest = hashlib.sha256()
     while piece := stream.read(PIECE):
         digest.update(piece)
@@ -193,7 +193,7 @@ def parse_json(content: bytes) -> Any:
     that is nested too deeply.
     """
     most = max(MOST_VALUES, len(content) // BYTES_OF_A_VALUE)
-    marks = sum(content.count(each) for each in (b",", b"[", b"{"))
+    marks = sum(content.count(mark) for mark in (b",", b"[", b"{"))
     if marks > most and _count_values(content) > most:
         raise ValueError(f"it has more than {most:,} values")
     if not content.strip():
@@ -207,7 +207,7 @@ NO_MARKS = bytes(set(range(256)) - {*b',[{"'})
 
 
 def _count_values(content: bytes) -> int:
-    """Count commas, brackets and braces outside of strings: no document has more values."""
+    """Count commas, brackets and braces outside of strings, to bound the number of values."""
     marks = content.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, NO_MARKS)
     count = inside = 0
     for start in range(0, len(marks), PIECE):
@@ -218,7 +218,7 @@ def _count_values(content: bytes) -> int:
 
 
 POINTER = b"version https://git-lfs"
-"""First bytes of a Git LFS pointer, which stands in for a file that was not fetched."""
+"""First bytes of a Git LFS pointer, which replaces a file that was not fetched."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Mistakes that the user can fix, and words for external exceptions and functions."""
+"""Errors that the user can fix, and descriptions of external exceptions and functions."""
 
 import inspect
 import re
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 PLACE = "__posenc_place__"
-"""Attribute of a function in another process: its file and line."""
+"""Attribute that stores the file and line of a function in another process."""
 
 FRAMES = 8
-"""Most lines shown of a traceback."""
+"""Most frames shown of a traceback."""
 
 LONGEST_TEXT = 2000
 """Most characters shown of an external text."""
@@ -22,7 +22,7 @@ MOST_LINES = 30
 """Most lines shown of an external text."""
 
 LONGEST_ERROR = 10_000
-"""Most characters of an error message; the external texts in it are cut long before."""
+"""Most characters of an error message; external texts in it have lower limits."""
 
 UNSHOWN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
@@ -33,7 +33,7 @@ XML."""
 
 
 class UserError(Exception):
-    """An error with its cause and a hint at what to do; shown without a traceback."""
+    """An error that the user can fix: a cause and a hint, shown without a traceback."""
 
     def __init__(self, cause: str, hint: str = "") -> None:
         self.cause = printable(cause, LONGEST_ERROR)
@@ -63,7 +63,7 @@ def in_line(text: object, longest: int = LONGEST_WORD) -> str:
 
 
 def indented(text: str) -> str:
-    """Cut, escape and indent an external text, so that none of its lines looks like ours."""
+    """Cut, escape and indent an external text, so that no line looks like one of the kit."""
     lines = text.split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:
         lines[-1] = f"… ({text.count(chr(10)) + 1:,} lines)"
@@ -91,7 +91,7 @@ def location_of(function: Any) -> str:
 def is_refusal(error: BaseException) -> bool:
     """Return whether an exception is an ordinary one, not meant to end the run.
 
-    The exception of ``pytest.exit`` is no refusal, although its class is an ordinary one.
+    The exception of ``pytest.exit`` is no refusal, although its class derives from Exception.
     """
     return isinstance(error, Exception) and type(error).__module__ != "_pytest.outcomes"
 

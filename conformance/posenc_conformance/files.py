@@ -1,6 +1,6 @@
-"""Writing files whole, over nothing but the kit's own files; running files as modules.
+"""Write files atomically, replacing only the kit's own files; import files as modules.
 
-Nothing else in the kit writes files. Writing destroys an existing file of that name, so each
+No other module of the kit writes files. Writing destroys an existing file of that name, so each
 command recognises its own files by their content; any other file stays, unless the user passes
 --force.
 """
@@ -20,9 +20,9 @@ from types import ModuleType
 from posenc_conformance.errors import LONGEST_TEXT, UserError, in_line
 
 DRAFT = ".{}.{}.part"
-"""Name of a file that is not complete yet: the beginning of its final name, and a number."""
+"""Name of an incomplete file: the beginning of its final name, and a random number."""
 BEGINNING = 16
-"""Characters of the final name in that of its draft, so that the draft's name is never too long."""
+"""Most characters of the final name in the draft's name, so that this is never too long."""
 FORCE = "give another name, move it away, or have it overwritten by --force"
 
 
@@ -33,14 +33,14 @@ def no_file(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Writer:
-    """The files that a command may overwrite."""
+    """A writer for a command's files, with the rules on which files it may overwrite."""
 
     is_ours: Callable[[Path], bool] = no_file
-    """Whether a regular file may be lost; an unreadable one is not the kit's."""
+    """Whether a regular file may be overwritten; an unreadable one may not."""
     foreign: str = "exists"
     """Message about a file that is not the kit's."""
     force: bool = False
-    """Whether the user accepts losing such files."""
+    """Whether the user allows overwriting such files."""
     hint: str = FORCE
     streams: bool = False
     """Whether to write into devices and pipes, where nothing is lost."""
@@ -83,7 +83,7 @@ class Writer:
             return False
 
     def write(self, contents: Mapping[Path, str | bytes]) -> None:
-        """Write files, each whole, and none before all are known to fit on the disk.
+        """Write files atomically, replacing none before all are known to fit on the disk.
 
         Raises UserError for what ``demand`` refuses, and for files that cannot be written.
         """
@@ -101,7 +101,7 @@ class Writer:
             _replace(files, lambda: self.demand(files))
 
     def remove(self, paths: Iterable[Path]) -> None:
-        """Remove those files that are the kit's own, even with ``force``."""
+        """Remove only the kit's own files, even with ``force``."""
         for path in paths:
             with _naming(shown(path)):
                 mode = _mode(path)
@@ -110,7 +110,7 @@ class Writer:
 
 
 def demand_no_links(paths: Iterable[Path]) -> None:
-    """Raise UserError for the first link: its target may be anywhere."""
+    """Raise UserError for the first symbolic link: its target may be anywhere."""
     for path in paths:
         with _naming(shown(path)):
             _demand_no_link(shown(path), _mode(path) or 0)
@@ -140,18 +140,18 @@ def make_folder(path: Path) -> None:
 
 
 def try_folder(path: Path) -> None:
-    """Raise OSError if a folder accepts no files: its permissions alone do not tell."""
+    """Raise OSError if a folder accepts no files, which its permissions alone do not show."""
     with NamedTemporaryFile(dir=path, prefix=".posenc."):
         pass
 
 
 def is_draft(name: str) -> bool:
-    """Return whether a name is that of a draft, of a killed run or one still writing."""
+    """Return whether a file name is that of a draft, from a killed run or one still writing."""
     return name.startswith(".") and name.endswith(".part")
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a text or bytes to a file, whole or not at all, replacing any file there.
+    """Write text or bytes to a file atomically, replacing any existing file.
 
     A link is replaced, not followed. On OSError the old file is unchanged.
     """
@@ -166,7 +166,7 @@ def _replace(contents: Mapping[Path, str | bytes], demand: Callable[[], None]) -
             name = DRAFT.format(path.name[:BEGINNING], secrets.token_hex(4))
             drafts[path] = path.with_name(name)
             _write_draft(drafts[path], _bytes(content), path)
-        demand()  # again: writing may have taken long
+        demand()  # check again: writing may have taken long
         for path, draft in drafts.items():
             os.replace(draft, path)
         for folder in {path.parent for path in contents}:
@@ -177,7 +177,7 @@ def _replace(contents: Mapping[Path, str | bytes], demand: Callable[[], None]) -
 
 
 def _write_draft(draft: Path, content: bytes, path: Path) -> None:
-    """Write a draft through to the disk, with the permissions of the file that it will replace."""
+    """Write a draft and flush it to the disk, with the permissions of the file it will replace."""
     with draft.open("xb") as stream:
         stream.write(content)
         stream.flush()

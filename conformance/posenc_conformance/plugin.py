@@ -164,7 +164,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Remove an old report that the settings name, before a conftest.py can fail."""
+    """Remove an old report named in the settings, before a conftest.py can fail."""
     _remove_old_report(args)
 
 
@@ -174,7 +174,7 @@ def _remove_old_report(args: Sequence[str]) -> None:
     The arguments of a pytest-xdist worker name no report.
     """
     after = dict(pairwise(args))
-    reports = [each.partition("=")[2] for each in args if each.startswith(f"{REPORT}=")]
+    reports = [argument.partition("=")[2] for argument in args if argument.startswith(f"{REPORT}=")]
     reports += [after[REPORT]] if REPORT in after else []
     if reports and not ONLY_TELLING & {*args}:
         from posenc_conformance.report import document
@@ -226,8 +226,8 @@ def _set_up(config: pytest.Config) -> str:
     It does not apply if the command line names tests but no scheme or model.
     """
     name: str = config.getini("posenc_impl")
-    given = config.args_source is pytest.Config.ArgsSource.ARGS
-    if not name or (given and not any(".yaml" in each for each in config.args)):
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if not name or (named and not any(".yaml" in argument for argument in config.args)):
         return ""
     file, suffix, attribute = name.partition(".py")
     home = config.inipath.parent if config.inipath else config.rootpath
@@ -243,7 +243,7 @@ class InTests:
     def pytest_pycollect_makeitem(
         self, collector: pytest.Module | pytest.Class, name: str, obj: object
     ) -> pytest.Collector | None:
-        """Make tests of a ``conformance(...)`` object whose name is that of a test."""
+        """Make tests from a ``conformance(...)`` object whose name pytest collects as a test."""
         # Look at the type: reading an attribute of an external object may run any code.
         if type(obj).__module__ != CONFORMANCE or not collector.funcnamefilter(name):
             return None
@@ -252,7 +252,7 @@ class InTests:
         return collect(self.config, collector, name, obj)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the results that pytest-xdist workers report."""
+        """Record the results that pytest-xdist workers report."""
         if self.config.pluginmanager.hasplugin(RUN):
             return
         if any(name == "posenc" for name, _ in report.user_properties):

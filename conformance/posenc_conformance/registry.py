@@ -1,7 +1,7 @@
-"""Schemes together with the kit's knowledge of them; every run begins here.
+"""Load schemes together with the kit's knowledge of them.
 
-The modules of a scheme that ships with the kit lie in three packages, under the names of its family
-and of the scheme. The modules of any other scheme file lie next to it, as ``NAME_kit.py``,
+The modules of a scheme that ships with the kit are in three packages, under the names of its family
+and of the scheme. The modules of any other scheme file are next to it, as ``NAME_kit.py``,
 ``NAME_reference.py`` and ``NAME_oracle.py``.
 """
 
@@ -28,7 +28,7 @@ class Part:
     name: str
     package: str
     home: str
-    """Its folder in the repository."""
+    """The package's folder in the repository."""
 
 
 KIT = Part("kit", "posenc_conformance.schemes", "conformance/posenc_conformance/schemes")
@@ -47,12 +47,12 @@ def load_scheme(path: Path) -> KnownScheme:
 
 def with_knowledge(scheme: Scheme) -> KnownScheme:
     """Add the kit's knowledge to a scheme."""
-    values = {each.name: getattr(scheme, each.name) for each in fields(Scheme)}
+    values = {field.name: getattr(scheme, field.name) for field in fields(Scheme)}
     return KnownScheme(**values, find_knowledge=knowledge_of, find_reference=reference_of)
 
 
 def load_all(folders: Sequence[str] = ()) -> list[KnownScheme]:
-    """Read every scheme of the installed spec, of packages that provide some, and of ``folders``.
+    """Read every scheme of the installed spec, of other installed packages, and in ``folders``.
 
     Raises UserError for the first invalid file.
     """
@@ -74,11 +74,11 @@ def knowledge_of(scheme: Scheme) -> Knowledge:
     Raises UserError if the scheme has no module in the kit, or if importing its own file fails.
     """
     module = module_of(scheme, KIT)
-    known = vars(module).get("KNOWLEDGE", {})
-    if isinstance(known, Mapping) and all(
-        isinstance(each, CallKnowledge) for each in known.values()
+    knowledge = vars(module).get("KNOWLEDGE", {})
+    if isinstance(knowledge, Mapping) and all(
+        isinstance(entry, CallKnowledge) for entry in knowledge.values()
     ):
-        return known
+        return knowledge
     raise UserError(
         f"{module.__file__}: KNOWLEDGE holds something that is no CallKnowledge",
         "map the name of each call to a posenc_conformance.judge.knowledge.CallKnowledge",
@@ -99,7 +99,7 @@ def reference_of(scheme: Scheme, call: Call) -> Reference:
 
 @lru_cache(maxsize=512)
 def module_of(scheme: Scheme, part: Part) -> ModuleType:
-    """Import a module of a scheme: the file next to the scheme's own, or the installed one.
+    """Import a module of a scheme: the file next to the scheme file, or the installed module.
 
     Raises UserError if it is missing, or if importing the file fails.
     """
@@ -116,7 +116,7 @@ def module_of(scheme: Scheme, part: Part) -> ModuleType:
 
 
 def own_file(scheme: Scheme, part: Part) -> Path:
-    """Return the path of a module of a scheme that does not ship with the kit."""
+    """Return the path of a scheme's module if the scheme does not ship with the kit."""
     return scheme.path.with_name(f"{scheme.module_name}_{part.name}.py")
 
 
@@ -141,16 +141,16 @@ def require_complete(scheme: KnownScheme) -> None:
         reference_of(scheme, call)
         if name not in scheme.knowledge:
             raise missing(scheme, KIT, f"the kit has no KNOWLEDGE[{name!r}]")
-        known = scheme.knowledge[name]
-        invariants = [each.id for each in scheme.invariants if each.call == name]
-        deviations = [each.id for each in scheme.deviations if name in each.calls]
+        knowledge = scheme.knowledge[name]
+        invariants = [entry.id for entry in scheme.invariants if entry.call == name]
+        deviations = [entry.id for entry in scheme.deviations if name in entry.calls]
         lacking = [
-            *(("invariants", id) for id in invariants if id not in known.invariants),
-            *(("deviations", id) for id in deviations if id not in known.deviations),
+            *(("invariants", id) for id in invariants if id not in knowledge.invariants),
+            *(("deviations", id) for id in deviations if id not in knowledge.deviations),
         ]
         for table, id in lacking:
-            what = f"the kit has no KNOWLEDGE[{name!r}].{table}[{id!r}]"
-            raise missing(scheme, KIT, what)
+            problem = f"the kit has no KNOWLEDGE[{name!r}].{table}[{id!r}]"
+            raise missing(scheme, KIT, problem)
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -158,6 +158,6 @@ def _from_file(path: Path) -> ModuleType:
         return import_file(path, f"posenc_own_{path.stem}")
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        own = [each for each in frames if each.filename == str(path)]
+        own = [frame for frame in frames if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else 1
         raise UserError(f"{path}:{line}: {describe_exception(error)}") from error

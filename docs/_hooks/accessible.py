@@ -28,7 +28,7 @@ def label_navigation(page: str, output: str) -> str:
             "of its own now, and change or remove docs/_hooks/accessible.py"
         )
     named_sections = SECTION.sub(r'\1 aria-label="Pages: \3"\2\3\4', output)
-    nameless = [each for each in NAVIGATION.findall(named_sections) if "aria-label=" not in each]
+    nameless = [item for item in NAVIGATION.findall(named_sections) if "aria-label=" not in item]
     if nameless:
         raise PluginError(
             f"{page}: {nameless[0]} is a part of the theme's navigation without a name: see how it "

@@ -15,13 +15,13 @@ Arrows = Mapping[tuple[str, str], int]
 def arrows() -> Arrows:
     """Count the imports from each room to each other room."""
     graph = grimp.build_graph(KIT, exclude_type_checking_imports=True, cache_dir=None)
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for module in graph.modules - {KIT}:
         for other in graph.find_modules_directly_imported_by(module) - {KIT}:
             pair = module.split(".")[1], other.split(".")[1]
             if pair[0] != pair[1]:
-                found[pair] += 1
-    return dict(sorted(found.items()))
+                counts[pair] += 1
+    return dict(sorted(counts.items()))
 
 
 def rows(known: Arrows) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """Claims: sentences of a page that are executed, each by the function that it names.
 
 ``<!-- claim:first-rise -->`` at the end of a sentence stands for the function ``first_rise`` in the
-page's module under ``docs/claims``. Its docstring says what it verifies. It fails by an exception;
-the texts that it returns must be in the paragraph, so that no printed number can drift.
+page's module under ``docs/claims``. Its docstring says what it verifies. It fails by raising an
+exception; the paragraph must contain the texts that it returns, so that no printed number drifts.
 """
 
 import ast
@@ -47,9 +47,9 @@ class Claim:
     def verify(self) -> None:
         """Run the check; raises AssertionError if it fails or the text prints other values."""
         printed = self.check() or ()
-        said = " ".join(MARK.sub("", self.text).split())
-        for wanted in (printed,) if isinstance(printed, str) else printed:
-            assert wanted in said, f"{self.page} must print {wanted!r} where it says: {said}"
+        words = " ".join(MARK.sub("", self.text).split())
+        for expected in (printed,) if isinstance(printed, str) else printed:
+            assert expected in words, f"{self.page} must print {expected!r} where it says: {words}"
 
 
 def claims_of(page: str, markdown: str) -> list[Claim]:
@@ -78,10 +78,10 @@ def claims_of(page: str, markdown: str) -> list[Claim]:
 
 def _checks(module: ModuleType | None) -> dict[str, Check]:
     return {
-        name.replace("_", "-"): found
-        for name, found in vars(module or object).items()
-        if inspect.isfunction(found)
-        and found.__module__ == getattr(module, "__name__", None)
+        name.replace("_", "-"): function
+        for name, function in vars(module or object).items()
+        if inspect.isfunction(function)
+        and function.__module__ == getattr(module, "__name__", None)
         and not name.startswith("_")
     }
 
@@ -118,25 +118,25 @@ def source_of(claim: Claim) -> str:
     source = inspect.getsource(claim.check)
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef), f"{claim.test} is no function"
-    said, *rest = function.body
-    if not rest or _summary(claim) != " ".join((inspect.getdoc(claim.check) or "").split()):
+    docstring, *statements = function.body
+    if not statements or _summary(claim) != " ".join((inspect.getdoc(claim.check) or "").split()):
         return source
     lines = source.splitlines(keepends=True)
-    return "".join([*lines[: said.lineno - 1], *lines[said.end_lineno :]])
+    return "".join([*lines[: docstring.lineno - 1], *lines[docstring.end_lineno :]])
 
 
 def badge(claim: Claim) -> str:
     """Make the small number after the sentence, which links to its check."""
-    said = html.escape(_summary(claim), quote=True)
+    summary = html.escape(_summary(claim), quote=True)
     return (
         f'<a class="claim" id="claim-{claim.id}" href="{_elsewhere(claim)}#check-{claim.id}" '
-        f'title="{said}" '
+        f'title="{summary}" '
         f'aria-label="executed claim {claim.number}">{claim.number}</a>'
     )
 
 
 def _elsewhere(claim: Claim) -> str:
-    """Return the address of the checks of a page, "" if they are on the page itself."""
+    """Return the address of the page with a claim's check, "" for the claim's own page."""
     folder, _, file = claim.page.rpartition("/")
     return f"../{file.removesuffix('.md')}{REFERENCE}/" if folder == "schemes" else ""
 
@@ -160,15 +160,15 @@ def appendix(claims: list[Claim]) -> str:
     """Make the end of the page: every check with its code and a link back."""
     if not claims:
         return ""
-    some = claims[0].test.partition("::")[0]
+    module = claims[0].test.partition("::")[0]
     page = claims[0].page.removesuffix(".md")
     text = heading(2, "What is executed", "executed")
-    text += paragraph(f"Run them with {code(f'pytest {some} -k {page}::')}.")
+    text += paragraph(f"Run them with {code(f'pytest {module} -k {page}::')}.")
     for claim in claims:
-        said = html.escape(_summary(claim), quote=False)
+        summary = html.escape(_summary(claim), quote=False)
         text += (
             f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
-            f"<summary>{claim.number}. {said}</summary>\n\n"
+            f"<summary>{claim.number}. {summary}</summary>\n\n"
             f"[Back to the statement]({_statement(claim)}).\n"
             f"{fenced(source_of(claim), 'python')}</details>\n\n"
         )
@@ -177,15 +177,15 @@ def appendix(claims: list[Claim]) -> str:
 
 def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
     """Make the badges of a page, by the ids of its claims, and its appendix."""
-    found = claims_of(page, markdown)
-    return {claim.id: badge(claim) for claim in found}, appendix(found)
+    listed = claims_of(page, markdown)
+    return {claim.id: badge(claim) for claim in listed}, appendix(listed)
 
 
 def overview() -> str:
     """Tabulate the number of claims on each page, with links to the checks."""
     rows = [
-        [f"[{page.removesuffix('.md')}]({_checks_page(page)}#executed)", str(len(list(some)))]
-        for page, some in groupby(all_claims(), lambda claim: claim.page)
+        [f"[{page.removesuffix('.md')}]({_checks_page(page)}#executed)", str(len(list(group)))]
+        for page, group in groupby(all_claims(), lambda claim: claim.page)
     ]
     listed = "\n".join(f"| {page} | {count} |" for page, count in rows)
     count = sum(int(count) for _, count in rows)
@@ -197,5 +197,5 @@ def rounded(function: Callable[..., Any], *values: npt.ArrayLike) -> Any:
 
     NumPy's own float32 functions differ between kinds of processors.
     """
-    exact = [np.asarray(each, np.float32).astype(np.float64) for each in values]
+    exact = [np.asarray(array, np.float32).astype(np.float64) for array in values]
     return np.asarray(function(*exact)).astype(np.float32)

@@ -15,11 +15,11 @@ TAG = re.compile("<[^>]*>")
 
 def add(page: Page, found: list[Section], scheme: Scheme | None) -> None:
     """Set a page's description: its own, its scheme's, or its first sentences; escaped for HTML."""
-    said = page.meta.get("description")
-    if said is None:
+    description = page.meta.get("description")
+    if description is None:
         text = html.unescape(TAG.sub("", prose(scheme.summary))) if scheme else _first_text(found)
-        said = shortened(f"{page.title}: {text}" if scheme else text)
-    page.meta["description"] = html.escape(said)
+        description = shortened(f"{page.title}: {text}" if scheme else text)
+    page.meta["description"] = html.escape(description)
 
 
 def _first_text(found: list[Section]) -> str:

@@ -23,14 +23,14 @@ EXPORTED = re.compile(r"^export function (\w+)", re.MULTILINE)
 
 def content() -> str:
     """Return the explorer's data as JSON, for the calls that have a JavaScript implementation."""
-    found = [_scheme(scheme) for scheme in _explored()]
-    return json.dumps({"schemes": found}, separators=(",", ":"))
+    data = [_scheme(scheme) for scheme in _explored()]
+    return json.dumps({"schemes": data}, separators=(",", ":"))
 
 
 def module_list() -> str:
-    """List links to the JavaScript modules, for reading."""
+    """List links to the source of each scheme's JavaScript module."""
     links = [
-        f"[`{each.id}.js`]({FOLDER}/schemes/{each.family}/{each.id}.js)" for each in _explored()
+        f"[`{item.id}.js`]({FOLDER}/schemes/{item.family}/{item.id}.js)" for item in _explored()
     ]
     return ", ".join(links) + ".\n"
 
@@ -40,13 +40,13 @@ def preloads() -> str:
 
     Without them, a browser discovers each module only after loading the one that imports it.
     """
-    found, new = set[Path](), [DOCS / FOLDER / "page.js"]
+    paths, new = set[Path](), [DOCS / FOLDER / "page.js"]
     while new:
         path = new.pop().resolve()
-        if path not in found:
-            found.add(path)
+        if path not in paths:
+            paths.add(path)
             new += [path.parent / name for name in IMPORTED.findall(path.read_text("utf-8"))]
-    names = sorted(path.relative_to(DOCS.resolve()).as_posix() for path in found)
+    names = sorted(path.relative_to(DOCS.resolve()).as_posix() for path in paths)
     return "\n".join(f'<link rel="modulepreload" href="../{name}">' for name in names)
 
 
@@ -118,8 +118,8 @@ def _initial(scheme: Scheme, call: Call, parameter: Parameter) -> Any:
     default = signature(getattr(posenc, call.name)).parameters.get(parameter.name)
     if default is not None and isinstance(default.default, int | float):
         return default.default
-    given = (g.arguments for g in scheme.goldens if g.call == call.name)
-    return next((each[parameter.name] for each in given if parameter.name in each), None)
+    arguments = (g.arguments for g in scheme.goldens if g.call == call.name)
+    return next((values[parameter.name] for values in arguments if parameter.name in values), None)
 
 
 def _golden(golden: Golden) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def _percent(way: str) -> Fact:
     """Make a fact: the share of the wrong miniatures it judges that a way of checking rejects."""
 
     def percent() -> str:
-        rejected, asked = totals(read_results("today")["wrong"], way)
-        return f"{100 * rejected / asked:.0f} %"
+        rejected, judged = totals(read_results("today")["wrong"], way)
+        return f"{100 * rejected / judged:.0f} %"
 
     return percent
 
@@ -59,7 +59,7 @@ def _alarms(place: int) -> Fact:
 
 def vector_cases() -> int:
     """Count the cases of the test vectors in the first dtype of the page."""
-    return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
+    return sum(len(file.cases) for file in vectors.exported(vectors.DTYPES[0]))
 
 
 def measured_with_this_code() -> int:
@@ -71,8 +71,8 @@ def measured_with_this_code() -> int:
 def positions_searched() -> int:
     """Read the last position at which the explorer searches for pasted numbers."""
     text = (DOCS / "assets" / "explorer" / "searches.js").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^const POSITIONS = ([\d_]+);$", text, re.M)
-    return int(found) - 1
+    (number,) = re.findall(r"^const POSITIONS = ([\d_]+);$", text, re.M)
+    return int(number) - 1
 
 
 def libraries() -> int:
@@ -125,5 +125,5 @@ CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.S |
 
 def typed(markdown: str) -> Iterator[str]:
     """Yield typed numbers in a page's sentences that must come from the data."""
-    for found in TYPED.finditer(CODE.sub("", markdown)):
-        yield " ".join(found[0].split())
+    for match in TYPED.finditer(CODE.sub("", markdown)):
+        yield " ".join(match[0].split())

@@ -17,18 +17,18 @@ ATOM = "http://www.w3.org/2005/Atom"
 def content(site: str) -> str:
     """Write the feed of a site as Atom: an entry for each finding, with the day it was judged."""
     feed = ElementTree.Element("feed", xmlns=ATOM)
-    dated = [(day, each) for each in findings() if (day := judged(each))]
+    dated = [(day, candidate) for candidate in findings() if (day := judged(candidate))]
     _fields(feed, id=f"{site}{ADDRESS}", title="posenc: findings in released libraries")
     _fields(feed, updated=max(day for day, _ in dated))
     ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "posenc"
     ElementTree.SubElement(feed, "link", rel="self", href=f"{site}{ADDRESS}")
-    for day, found in sorted(dated, key=lambda each: each[0], reverse=True):
-        library = libraries_of(found)[0]
-        address = f"{site}scoreboard/{library.name}/#finding-{found.id}"
+    for day, finding in sorted(dated, key=lambda candidate: candidate[0], reverse=True):
+        library = libraries_of(finding)[0]
+        address = f"{site}scoreboard/{library.name}/#finding-{finding.id}"
         entry = ElementTree.SubElement(feed, "entry")
-        _fields(entry, id=address, title=f"{library.title}: {found.title}", updated=day)
+        _fields(entry, id=address, title=f"{library.title}: {finding.title}", updated=day)
         ElementTree.SubElement(entry, "link", href=address)
-        _fields(entry, summary=found.means)
+        _fields(entry, summary=finding.means)
     return ElementTree.tostring(feed, encoding="unicode", xml_declaration=True)
 
 
@@ -39,8 +39,8 @@ def _fields(parent: ElementTree.Element, **texts: str) -> None:
 
 def judged(found: Finding) -> str:
     """Return when the library of a finding was judged; empty if none of its reports is shown."""
-    some = by_library().get(libraries_of(found)[0].name, [])
-    return str(some[0].content["measured"]["date"]) if some else ""
+    reports = by_library().get(libraries_of(found)[0].name, [])
+    return str(reports[0].content["measured"]["date"]) if reports else ""
 
 
 def write(site: Path, address: str) -> None:

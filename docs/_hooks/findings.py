@@ -54,7 +54,7 @@ class Judged:
     @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
         """Failing checks by reason."""
-        return {found.reason: found.checks for found in self.findings}
+        return {finding.reason: finding.checks for finding in self.findings}
 
 
 def read_known(path: Path) -> Judged:
@@ -93,31 +93,31 @@ def all_judged() -> list[Judged]:
 
 def count() -> int:
     """Count the reasons why checks fail, over all libraries."""
-    return sum(len({found.reason for found in each.findings}) for each in all_judged())
+    return sum(len({finding.reason for finding in file.findings}) for file in all_judged())
 
 
 def listed(some: Iterable[Judged]) -> str:
     """List the findings in the known-failure files of one library, each reason once."""
     judged = list(some)
-    reasons = dict.fromkeys(found.reason for each in judged for found in each.findings)
+    reasons = dict.fromkeys(finding.reason for file in judged for finding in file.findings)
     text = ""
-    for each in judged:
-        mine = [found for found in each.findings if found.reason in reasons]
-        text += paragraph(_typed(each.remark)) if each.remark else ""
-        for found in sorted(mine, key=lambda found: (*LEVELS, MODEL).index(found.levels[0])):
-            del reasons[found.reason]
-            text += _render(found, [a for a in judged if found.reason in a.reasons])
+    for file in judged:
+        mine = [finding for finding in file.findings if finding.reason in reasons]
+        text += paragraph(_typed(file.remark)) if file.remark else ""
+        for finding in sorted(mine, key=lambda finding: (*LEVELS, MODEL).index(finding.levels[0])):
+            del reasons[finding.reason]
+            text += _render(finding, [a for a in judged if finding.reason in a.reasons])
     return text
 
 
 def _render(found: Finding, where: Iterable[Judged]) -> str:
     """Show a finding with the adapters that show it and their checks."""
     text, count = "", 0
-    for each in where:
-        checks = each.reasons[found.reason]
+    for file in where:
+        checks = file.reasons[found.reason]
         count += len(checks)
         items = "".join(f"<li>{code(check)}</li>" for check in checks)
-        text += paragraph(f"Reproduce: {code(f'make conformance IMPL={each.adapter}')}")
+        text += paragraph(f"Reproduce: {code(f'make conformance IMPL={file.adapter}')}")
         text += f"<ul>{items}</ul>"
     seen = paragraph(f"Discussed in {thread(found.link)}.") if found.link else ""
     number = f"{count} checks" if count > 1 else "1 check"

@@ -85,7 +85,7 @@ ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Replace patterns in the navigation by the pages of the folder."""
+    """Replace patterns in the navigation by the pages that match them."""
     search_index.clear()
     word_count.clear()
     if config.repo_url:
@@ -107,18 +107,18 @@ def _expanded(docs: Path, entry: Any) -> Any:
 
 def _by_family(pages: list[str]) -> list[Any]:
     """Group the pages of schemes by family, after all other pages."""
-    found = scheme_families.by_family()
+    families = scheme_families.by_family()
     pages_of = {
-        family: [page for page in (f"schemes/{scheme.id}.md" for scheme in some) if page in pages]
-        for family, some in found.items()
+        family: [page for page in (f"schemes/{scheme.id}.md" for scheme in group) if page in pages]
+        for family, group in families.items()
     }
-    grouped = {page for some in pages_of.values() for page in some}
-    groups = [{scheme_families.FAMILIES[name]: some} for name, some in pages_of.items() if some]
+    grouped = {page for group in pages_of.values() for page in group}
+    groups = [{scheme_families.FAMILIES[name]: group} for name, group in pages_of.items() if group]
     return [page for page in pages if page not in grouped] + groups
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks, and pages for libraries and for schemes without a page."""
+    """Publish spec, data and notebooks, and generated pages for libraries and schemes."""
     for path in (
         *read.spec_folder().glob("*.json"),
         *read.scheme_paths(),
@@ -147,7 +147,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Fill the placeholders; any other comment is a misspelt placeholder."""
+    """Fill the placeholders; refuse any other comment as a misspelt placeholder."""
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
         if name != f"schemes/{scheme.id}.md":
@@ -180,14 +180,14 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
         if scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return sections.folded(block, scheme_blocks.BLOCKS[block](scheme))
-    known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
-    known += [
+    names = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
+    names += [
         "claim:‹name›",
         "figure:‹name›",
         "used:‹scheme›",
         *(f"fact:{name}" for name in facts.FACTS),
     ]
-    raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
+    raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(names)}")
 
 
 def _scheme_of(page: str) -> Scheme | None:
@@ -198,11 +198,11 @@ def _scheme_of(page: str) -> Scheme | None:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Convert formulas to MathML and draw the figures."""
+    """Convert formulas, draw the figures, and record the page for search, cards and word count."""
     name = page.file.src_uri
-    found = search_index.sections(html)
-    search_index.add(page, found)
-    described.add(page, found, _scheme_of(name))
+    page_sections = search_index.sections(html)
+    search_index.add(page, page_sections)
+    described.add(page, page_sections, _scheme_of(name))
     cards.add(page)
     html = PLAIN_CODE.sub(r"\1", ROLE.sub("", html))
     drawn = figures.rendered(name, formulas.rendered(name, accessible.headed(html)))

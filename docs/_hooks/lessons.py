@@ -37,7 +37,7 @@ SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3"
 """Schemes that a reader of the lessons knows as RoPE with a scaling."""
 ROTARY = ("rope", "p-rope", "m-rope")
 NAMED = 6
-"""Number of models that are named of those that use a scheme."""
+"""Largest number of model types that are named for a scheme."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Lesson:
     @property
     def minutes(self) -> int:
         """Estimate the time to read its words and its lines of code, including answers."""
-        lines = sum(len(found[0].splitlines()) - 2 for found in FENCE.finditer(self.text))
+        lines = sum(len(match[0].splitlines()) - 2 for match in FENCE.finditer(self.text))
         words = len(QUIET.sub("", FENCE.sub("", self.text)).split())
         return math.ceil(words / WORDS_PER_MINUTE + lines / LINES_PER_MINUTE)
 
@@ -109,19 +109,19 @@ def unexplained(some: Sequence[Lesson], known: dict[str, str]) -> Iterator[tuple
             for longer in known.values():
                 if len(longer) > len(title) and _forms(title).search(longer):
                     before = _forms(longer).sub(_silence, before)
-            for found in _forms(title).finditer(before):
-                yield lesson.page, title, _around(text, found.start())
+            for match in _forms(title).finditer(before):
+                yield lesson.page, title, _around(text, match.start())
         explained |= places.keys()
 
 
 def _readable(text: str) -> str:
     """Remove everything that is not prose, except the links of explanations."""
     text = re.sub(r"<!--.*?-->", "", FENCE.sub("", text), flags=re.S)
-    return QUIET.sub(lambda found: found[0] if "glossary.md#" in found[0] else " ", text)
+    return QUIET.sub(lambda match: match[0] if "glossary.md#" in match[0] else " ", text)
 
 
 def _explanations(text: str) -> list[tuple[int, str]]:
-    return [(found.start(), found["anchor"]) for found in EXPLAINED.finditer(text)]
+    return [(match.start(), match["anchor"]) for match in EXPLAINED.finditer(text)]
 
 
 def _silence(found: re.Match[str]) -> str:
@@ -179,17 +179,17 @@ def users(name: str) -> str:
     ``scaled`` stands for every scaling of RoPE. Each ``model_type`` is shown by its model with the
     shortest name, the types with most models first. Raises PluginError if no model has the scheme.
     """
-    found = _models_of(SCALED if name == "scaled" else (name,))
-    if not found:
+    using = _models_of(SCALED if name == "scaled" else (name,))
+    if not using:
         raise PluginError(f"used:{name}: no model file has this scheme")
     by_type: dict[str, list[Model]] = {}
-    for model in sorted(found, key=lambda each: len(each.title)):
+    for model in sorted(using, key=lambda entry: len(entry.title)):
         by_type.setdefault(model.configuration.type, []).append(model)
     kinds = sorted(by_type.values(), key=len, reverse=True)[:NAMED]
     links = ", ".join(
-        f'<a href="../../models/#{each.id}">{html.escape(each.title)}</a>' for each, *_ in kinds
+        f'<a href="../../models/#{entry.id}">{html.escape(entry.title)}</a>' for entry, *_ in kinds
     )
-    more = len(found) - len(kinds)
+    more = len(using) - len(kinds)
     return f"{links} and {more} more" if more else links
 
 
@@ -202,11 +202,11 @@ def types() -> str:
         "ALiBi": ("alibi",),
         "RoPE": (*ROTARY, *SCALED),
     }
-    found = {
-        name: sorted({model.configuration.type for model in _models_of(some)})
-        for name, some in rows.items()
+    types_of = {
+        name: sorted({model.configuration.type for model in _models_of(names)})
+        for name, names in rows.items()
     }
-    shown = [[name, ", ".join(map(code, some))] for name, some in found.items()]
+    shown = [[name, ", ".join(map(code, names))] for name, names in types_of.items()]
     return table(["encoding", code("model_type")], shown)
 
 

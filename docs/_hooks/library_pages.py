@@ -19,7 +19,7 @@ FOLDER = "scoreboard"
 
 def pages() -> dict[str, str]:
     """Return the Markdown of every library's page, by address in the documentation."""
-    return {f"{FOLDER}/{name}.md": _page(some) for name, some in by_library().items()}
+    return {f"{FOLDER}/{name}.md": _page(reports) for name, reports in by_library().items()}
 
 
 def _page(some: list[Kept]) -> str:
@@ -54,11 +54,11 @@ def _judged(some: list[Kept]) -> str:
 
 def _schemes(some: list[Kept]) -> str:
     """Make a row for each scheme, with the summed counts of all adapters."""
-    known = board_findings()
-    found = {each.adapter.name: cells(each, known) for each in some}
+    listed = board_findings()
+    cells_of = {report.adapter.name: cells(report, listed) for report in some}
     rows = []
     for scheme, total in sorted(counted()[some[0].library.name].items()):
-        of = {name: each[scheme] for name, each in found.items() if scheme in each}
+        of = {name: report[scheme] for name, report in cells_of.items() if scheme in report}
         rows.append(_row(scheme, total, of))
     columns = ("scheme", "checks", "dtypes", "adapter")
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
@@ -74,7 +74,7 @@ def _schemes(some: list[Kept]) -> str:
 
 
 def _row(scheme: str, total: dict[str, Counts], of: dict[str, dict[str, Counts]]) -> str:
-    verdict = worst(state(each[ALL]) for each in of.values())
+    verdict = worst(state(counts[ALL]) for counts in of.values())
     dtypes = ", ".join(code(name) for name in sorted(total) if name != ALL)
     adapters = ", ".join(map(code, of))
     return (
@@ -86,7 +86,7 @@ def _row(scheme: str, total: dict[str, Counts], of: dict[str, dict[str, Counts]]
 
 
 def _found(library: Library) -> str:
-    mine = [each for each in board_findings() if library in libraries_of(each)]
+    mine = [finding for finding in board_findings() if library in libraries_of(finding)]
     if not mine:
         return ""
     return heading(2, "What is wrong", "findings") + "".join(map(_finding, mine))
@@ -99,7 +99,7 @@ def _finding(found: Finding) -> str:
         ("expected", prose(found.expected)),
         ("got", prose(found.got)),
         ("reference", prose(found.reference)),
-        ("seen by", ", ".join(code(each) for each in found.checks)),
+        ("seen by", ", ".join(code(check) for check in found.checks)),
     ]
     if found.disputed:
         rows.insert(0, ("disputed", prose(found.disputed)))
@@ -116,9 +116,9 @@ def _finding(found: Finding) -> str:
 def _known(library: Library) -> str:
     """Show the file of known failures of each adapter, including adapters without a row."""
     judged = [
-        findings.read_known(each.known)
-        for each in (*library.adapters, *library.beside)
-        if each.known is not None
+        findings.read_known(adapter.known)
+        for adapter in (*library.adapters, *library.beside)
+        if adapter.known is not None
     ]
     if not judged:
         return ""
@@ -127,13 +127,13 @@ def _known(library: Library) -> str:
 
 def _reproduce(library: Library, some: list[Kept]) -> str:
     steps = [f"$ make scoreboard ONLY={library.name}"]
-    registered = [each.adapter for each in some if each.adapter.name == each.adapter.impl]
+    registered = [row.adapter for row in some if row.adapter.name == row.adapter.impl]
     text = paragraph("In a clone of posenc, with the same pinned versions:") + fenced(
         "\n".join(steps), "console"
     )
     if registered and library.packages:
         text += paragraph("Or where you have the library and posenc installed:")
-        text += fenced("\n".join(f"$ pytest --impl={each.name}" for each in registered), "console")
+        text += fenced("\n".join(f"$ pytest --impl={row.name}" for row in registered), "console")
     if library.pinned:
         text += paragraph("Installed was:", ", ".join(map(code, library.pinned)) + ".")
     text += paragraph("The adapters:", ", ".join(code(place) for place in _code(some)) + ".")
@@ -141,7 +141,7 @@ def _reproduce(library: Library, some: list[Kept]) -> str:
 
 
 def _code(some: list[Kept]) -> list[str]:
-    return list(dict.fromkeys(place for each in some for place in _places(each.adapter)))
+    return list(dict.fromkeys(place for report in some for place in _places(report.adapter)))
 
 
 def _places(adapter: Adapter) -> Iterable[str]:
@@ -151,7 +151,7 @@ def _places(adapter: Adapter) -> Iterable[str]:
 
 def _history(some: list[Kept]) -> str:
     """Show the changes since an earlier judged release, if there is one."""
-    changes = [_changes(each, before) for each in some if (before := earlier(each))]
+    changes = [_changes(report, before) for report in some if (before := earlier(report))]
     told = "".join(changes) or paragraph(
         f"{html.escape(some[0].version)} is the first release that was judged."
     )
@@ -159,15 +159,15 @@ def _history(some: list[Kept]) -> str:
 
 
 def _changes(now: Kept, before: Kept) -> str:
-    found = difference(before.report, now.report)
+    changes = difference(before.report, now.report)
     sums = [
-        (len(found.worse), "worse"),
-        (len(found.better), "better"),
-        (len(found.other), "changed"),
+        (len(changes.worse), "worse"),
+        (len(changes.better), "better"),
+        (len(changes.other), "changed"),
     ]
-    said = ", ".join(f"{number} {word}" for number, word in sums if number) or "no difference"
-    title = f"{code(now.adapter.name)} {before.version} to {now.version}: {said}"
-    lines = fenced("\n".join(found.lines()), title="posenc diff", kind="result")
+    summary = ", ".join(f"{number} {word}" for number, word in sums if number) or "no difference"
+    title = f"{code(now.adapter.name)} {before.version} to {now.version}: {summary}"
+    lines = fenced("\n".join(changes.lines()), title="posenc diff", kind="result")
     return (
         f'\n<details class="golden" markdown="1"><summary>{title}</summary>\n{lines}</details>\n\n'
     )
@@ -176,9 +176,9 @@ def _changes(now: Kept, before: Kept) -> str:
 def where_known() -> str:
     """List the libraries with known failures, each with a link to its page."""
     items = "".join(
-        f'<li><a href="../{FOLDER}/{name}/#known">{html.escape(some[0].library.title)}</a></li>'
-        for name, some in by_library().items()
-        if _known(some[0].library)
+        f'<li><a href="../{FOLDER}/{name}/#known">{html.escape(reports[0].library.title)}</a></li>'
+        for name, reports in by_library().items()
+        if _known(reports[0].library)
     )
     head = f"{findings.count()} reasons are written down, in these libraries:"
     return f"{paragraph(head)}<ul>{items}</ul>\n"

@@ -32,12 +32,12 @@ SIZES = {"q_len": 1, "k_len": MANY, "length": MANY, "height": SIDE, "width": SID
 
 def told_apart(scheme: KnownScheme) -> bool | None:
     """Return whether all positions have different results; None for masks and position ids."""
-    found = [
+    distinct = [
         _distinct(_codes(scheme, golden, zero))
         for golden in _goldens(scheme)
         for zero in (False, True)
     ]
-    return all(found) if found else None
+    return all(distinct) if distinct else None
 
 
 def _goldens(scheme: KnownScheme) -> list[Golden]:
@@ -62,11 +62,11 @@ def _encodes(call: Call) -> bool:
 def _codes(scheme: KnownScheme, golden: Golden, zero: bool) -> Array:
     """Compute the reference's result for each position: [positions, …]."""
     call = scheme.calls[golden.call]
-    given = _spread(materialise(golden.arguments), coordinates=scheme.family == "absolute")
+    arguments = _spread(materialise(golden.arguments), coordinates=scheme.family == "absolute")
     if zero:
-        given |= {name: 0 * value for name, value in given.items() if name in LEARNED}
+        arguments |= {name: 0 * value for name, value in arguments.items() if name in LEARNED}
     conventions = {**call.combinations[golden.combination].conventions, **golden.options}
-    got: Array = Case(scheme, call, conventions, given, "float64").truth
+    got: Array = Case(scheme, call, conventions, arguments, "float64").truth
     parts = got.reshape(-1, *got.shape[-2:])
     return np.moveaxis(parts[:, -1], -1, 0) if call.kind in ("bias", "scores") else parts[0]
 

@@ -63,12 +63,12 @@ def fenced(text: str, language: str = "text", title: str = "", kind: str = "") -
 
 
 def link(url: str, text: str) -> str:
-    """Make a link to another site."""
+    """Make a link; ``text`` is HTML."""
     return f'<a href="{html.escape(url)}">{text}</a>'
 
 
 def thread(url: str) -> str:
     """Make a link named after the thread or page that it leads to."""
-    found = re.match(r"https://github\.com/([^/]+/[^/]+)/(?:pull|issues)/(\d+)$", url)
-    name = f"{found[1]}#{found[2]}" if found else url.removeprefix("https://")
+    match = re.match(r"https://github\.com/([^/]+/[^/]+)/(?:pull|issues)/(\d+)$", url)
+    name = f"{match[1]}#{match[2]}" if match else url.removeprefix("https://")
     return link(url, html.escape(name))

@@ -12,7 +12,7 @@ ADDRESS = "assets/explorer/models.json"
 
 
 def content() -> str:
-    """Return as JSON each progression once, with the models that have it."""
+    """Return each progression of frequencies once, with the models that use it, as JSON."""
     progressions: dict[tuple[str, tuple[float, ...]], dict[str, Any]] = {}
     for model in load_all():
         for group in model.meaning.groups:

@@ -45,7 +45,7 @@ def breaches(page: str, markdown: str) -> Iterator[str]:
     for letter in sorted(letter for letter in own if letter.startswith("\\")):
         if letter not in used:
             yield f"{letter} is said to be of this page, which does not use it"
-    for letter in [each for each in rules if each not in own]:
+    for letter in [other for other in rules if other not in own]:
         for formula in text:
             yield from _against(letter, rules[letter], formula)
 
@@ -56,15 +56,15 @@ def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str
     An equation with a number is an example, not a meaning.
     """
     for never in rule.get("never", ()):
-        if found := re.search(never, formula):
-            yield f"{found[0]} is used for something else: {rule['meaning']}"
+        if match := re.search(never, formula):
+            yield f"{match[0]} is used for something else: {rule['meaning']}"
     if "is" not in rule:
         return
     start = re.compile(rf"(?<![\w}}\\^/,|-]){re.escape(letter)}{INDEX}\s*=\s*(?P<said>[^=]*)")
-    for found in start.finditer(formula):
-        said = re.sub(r"(?:\\[,;!]|\s)+", " ", found["said"]).strip(" .,")
-        if not said[:1].isdigit() and not any(re.match(allowed, said) for allowed in rule["is"]):
-            yield f"{found[0].strip()} gives {letter} another meaning: {rule['meaning']}"
+    for match in start.finditer(formula):
+        text = re.sub(r"(?:\\[,;!]|\s)+", " ", match["said"]).strip(" .,")
+        if not text[:1].isdigit() and not any(re.match(allowed, text) for allowed in rule["is"]):
+            yield f"{match[0].strip()} gives {letter} another meaning: {rule['meaning']}"
 
 
 def checked(page: str, markdown: str) -> str:
@@ -93,8 +93,8 @@ def local() -> str:
     for page, own in read_notation()["local"].items():
         title = re.search(r"^title: (.*)$", (DOCS / page).read_text(encoding="utf-8"), re.M)
         name = title[1] if title else page
-        said = "; ".join(f"\\({letter}\\): {meaning}" for letter, meaning in own.items())
-        rows.append(f"| [{name}]({page}) | {said} |")
+        meanings = "; ".join(f"\\({letter}\\): {meaning}" for letter, meaning in own.items())
+        rows.append(f"| [{name}]({page}) | {meanings} |")
     return "\n".join(["", "| page | letters |", "|---|---|", *rows, "", ""])
 
 

@@ -55,12 +55,12 @@ def offered(page: str, markdown: str) -> str:
 def _cells(lesson: lessons.Lesson) -> Iterator[dict[str, Any]]:
     """Cut a lesson into cells of text and of code, code with its output."""
     end, code = 0, None
-    for found in FENCE.finditer(lesson.text):
-        kind, text = found["kind"], dedent(found["text"]).rstrip("\n")
+    for match in FENCE.finditer(lesson.text):
+        kind, text = match["kind"], dedent(match["text"]).rstrip("\n")
         if kind not in ("python", "text"):
             continue
-        words = lesson.text[end : found.start()]
-        end = found.end()
+        words = lesson.text[end : match.start()]
+        end = match.end()
         if kind == "text" and code is not None and not words.strip():
             code["outputs"] = [{"name": "stdout", "output_type": "stream", "text": f"{text}\n"}]
             continue
@@ -89,12 +89,12 @@ def _words(lesson: lessons.Lesson, markdown: str) -> Iterator[dict[str, Any]]:
 def _plain(lesson: lessons.Lesson, markdown: str) -> str:
     """Convert a part of a page to Markdown that any notebook renders."""
     text = references.cited(lesson.page, markdown)
-    text = USED.sub(lambda found: TAG.sub("", lessons.users(found["name"])), text)
+    text = USED.sub(lambda match: TAG.sub("", lessons.users(match["name"])), text)
     text = text.replace(TYPES, "The table of types is on the site.")
     text = re.sub(r" ?<!--.*?-->", "", text, flags=re.S)
-    text = ADMONITION.sub(lambda found: f"**{found['title']}**", text)
+    text = ADMONITION.sub(lambda match: f"**{match['title']}**", text)
     text = re.sub(r"</?div[^>]*>", "", text)
-    text = LINK.sub(lambda found: found["words"], text)
+    text = LINK.sub(lambda match: match["words"], text)
     text = re.sub(r"\\[()]", "$", re.sub(r"\\[\[\]]", "$$$$", text))
     lines = [re.sub(r"^ {4,8}(?! )", "", line) for line in text.splitlines()]
     return html.unescape(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip())

@@ -26,12 +26,12 @@ def changed() -> dict[str, str]:
 
 def newest(log: str) -> dict[str, str]:
     """Read a log of days, each after a zero byte and followed by the paths changed on that day."""
-    found: dict[str, str] = {}
+    days: dict[str, str] = {}
     for entry in log.split("\0")[1:]:
         day, *paths = entry.split()
         for path in paths:
-            found.setdefault(path, day)
-    return found
+            days.setdefault(path, day)
+    return days
 
 
 def _git(*arguments: str) -> str:

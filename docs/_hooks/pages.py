@@ -39,19 +39,19 @@ def module_of(kind: str, page: str) -> ModuleType | None:
 
 def pages_with(kind: str) -> list[str]:
     """Return the pages with a module of this kind; raises PluginError for one without a page."""
-    found = []
+    result = []
     for path in sorted((DOCS / kind).rglob("*.py")):
         if path.stem == "__init__":
             continue
         parts = path.relative_to(DOCS / kind).with_suffix("").parts
         stem = "/".join(parts if parts[0] != "schemes" else (parts[0], parts[-1]))
         names = [f"{stem}.md", f"{stem.replace('_', '-')}.md"]
-        there = (name for name in names if (DOCS / name).is_file())
-        page = next((name for name in there if path_of(kind, name) == path), None)
+        existing = (name for name in names if (DOCS / name).is_file())
+        page = next((name for name in existing if path_of(kind, name) == path), None)
         if page is None:
             raise PluginError(f"docs/{kind}/{stem}.py belongs to no page: there is no {names[-1]}")
-        found.append(page)
-    return found
+        result.append(page)
+    return result
 
 
 def figures_of(page: str) -> ModuleType:
@@ -59,7 +59,7 @@ def figures_of(page: str) -> ModuleType:
 
     Raises PluginError if the page has none.
     """
-    found = module_of("figures", page)
-    if found is None:
+    module = module_of("figures", page)
+    if module is None:
         raise PluginError(f"{page} has no figures that another page could show")
-    return found
+    return module

@@ -39,30 +39,30 @@ class Reference:
 
     @property
     def arxiv(self) -> str | None:
-        """Its arXiv number, if it has one."""
+        """The arXiv number, if there is one."""
         return arxiv_id(self.url)
 
 
 def arxiv_id(url: str) -> str | None:
     """Return the number of the arXiv paper at an address, without version; None for other sites."""
-    found = ARXIV.search(url)
-    return found[1] if found else None
+    match = ARXIV.search(url)
+    return match[1] if match else None
 
 
 @lru_cache(maxsize=1)
 def references() -> dict[str, Reference]:
     """Return all references by key; raises PluginError for an invalid or repeated entry."""
-    found = {}
+    result = {}
     text = FILE.read_text(encoding="utf-8")
     twice = [key for key, count in Counter(KEY.findall(text)).items() if count > 1]
     if twice:
         raise PluginError(f"{FILE.name} has {', '.join(twice)} more than once")
     for key, raw in yaml.safe_load(text).items():
         try:
-            found[key] = Reference(key, **raw)
+            result[key] = Reference(key, **raw)
         except TypeError as error:
             raise PluginError(f"{FILE.name}: {key}: {error}") from error
-    return found
+    return result
 
 
 def cited(page: str, markdown: str) -> str:
@@ -70,11 +70,11 @@ def cited(page: str, markdown: str) -> str:
     up = "../" * page.count("/")
 
     def replaced(match: re.Match[str]) -> str:
-        known = references()
-        if match["key"] not in known:
+        entries = references()
+        if match["key"] not in entries:
             raise PluginError(f"{page}: [@{match['key']}] is no key of {FILE.name}")
         where = f", {match['where']}" if match["where"] else ""
-        return f"[{known[match['key']].short}{where}]({up}{PAGE}#{match['key']})"
+        return f"[{entries[match['key']].short}{where}]({up}{PAGE}#{match['key']})"
 
     parts = [
         part if n % 2 else CITED.sub(replaced, part) for n, part in enumerate(CODE.split(markdown))
@@ -88,7 +88,7 @@ def cited(page: str, markdown: str) -> str:
 def citing() -> dict[str, list[str]]:
     """Return for each key the pages that cite it, or whose scheme has the paper as a source."""
     pages: dict[str, list[str]] = {}
-    papers = {each.arxiv: each.key for each in references().values() if each.arxiv}
+    papers = {entry.arxiv: entry.key for entry in references().values() if entry.arxiv}
     for path in sorted(DOCS.rglob("*.md")):
         page = path.relative_to(DOCS).as_posix()
         text = CODE.sub("", path.read_text(encoding="utf-8"))
@@ -109,12 +109,12 @@ def bibliography() -> str:
     if unused:
         raise PluginError(f"{FILE.name}: no page cites {', '.join(unused)}")
     text = ""
-    for each in sorted(references().values(), key=lambda each: (each.authors.lower(), each.year)):
-        title = link(each.url, html.escape(each.title, quote=False))
-        pages = ", ".join(f"[{page.removesuffix('.md')}]({page})" for page in where[each.key])
-        place = f" {html.escape(each.where, quote=False)}." if each.where else ""
+    for work in sorted(references().values(), key=lambda work: (work.authors.lower(), work.year)):
+        title = link(work.url, html.escape(work.title, quote=False))
+        pages = ", ".join(f"[{page.removesuffix('.md')}]({page})" for page in where[work.key])
+        place = f" {html.escape(work.where, quote=False)}." if work.where else ""
         text += (
-            f'<span id="{each.key}"></span>{html.escape(each.authors, quote=False)} ({each.year}): '
+            f'<span id="{work.key}"></span>{html.escape(work.authors, quote=False)} ({work.year}): '
             f"{title}.{place} Cited on {pages}.\n\n"
         )
     return text

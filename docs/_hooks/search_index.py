@@ -24,7 +24,7 @@ HEADINGS = ("h1", "h2", "h3")
 LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscript", "textarea")
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
-"""Pages of which only headings are indexed: interfaces, and the sources of schemes' pages."""
+"""Pages of which only headings are indexed: the API reference and the bibliography."""
 REFERENCES = f"{REFERENCE}.md"
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
@@ -44,15 +44,15 @@ class Prose(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a section, or an element that is left out."""
-        given = {name: value or "" for name, value in attrs}
-        if tag in HEADINGS and "id" in given:
+        attributes = {name: value or "" for name, value in attrs}
+        if tag in HEADINGS and "id" in attributes:
             self._heading = tag
             if tag != "h1":
-                self.sections.append([given["id"], "", ""])
+                self.sections.append([attributes["id"], "", ""])
         if tag in NEVER_CLOSED:
             self.sections[-1][2] += " "
         else:
-            classes = set(given.get("class", "").split())
+            classes = set(attributes.get("class", "").split())
             self._silent.append(tag in LEFT_OUT or bool(classes & CLASSES_LEFT_OUT))
 
     def handle_endtag(self, tag: str) -> None:
@@ -90,7 +90,8 @@ def clear() -> None:
 def add(page: Page, found: list[Section]) -> None:
     """Add a page to the index.
 
-    Some pages are indexed only by their headings. The page of models gets a section per model.
+    Schemes' reference pages are left out; the pages in NAMES_ALONE are indexed by their headings
+    only. The page of models gets a section per model.
     """
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
@@ -98,11 +99,11 @@ def add(page: Page, found: list[Section]) -> None:
         return  # its scheme's page links to it
     if page.file.src_uri.startswith(NAMES_ALONE):
         found = [(anchor, title, "") for anchor, title, _ in found]
-    (_, title, text), *rest = found
+    (_, title, text), *others = found
     _pages[page.url] = {
         "location": page.url,
         "keywords": [str(word) for word in page.meta.get("keywords", [])],
-        "sections": [("", title or str(page.title), text), *rest],
+        "sections": [("", title or str(page.title), text), *others],
     }
 
 

@@ -22,7 +22,7 @@ DTYPES = ("float32", "bfloat16")
 @lru_cache
 def exported(dtype: str) -> tuple[Vectors, ...]:
     """Make the vectors of all schemes in one dtype, and of calls that have no floating dtype."""
-    return tuple(each for scheme in schemes().values() for each in vectors_of(scheme, [dtype]))
+    return tuple(file for scheme in schemes().values() for file in vectors_of(scheme, [dtype]))
 
 
 @lru_cache
@@ -62,7 +62,7 @@ def archives() -> str:
     """Tabulate the archives with their numbers of cases and sizes."""
     rows = []
     for dtype in DTYPES:
-        count = sum(len(each.cases) for each in exported(dtype))
+        count = sum(len(vectors.cases) for vectors in exported(dtype))
         size = f"{len(archive(dtype)) / 1e6:.1f} MB"
         rows.append([_link(_archive_name(dtype)), code(dtype), f"{count:,}", size])
     return table(["archive", "dtype", "cases", "size"], rows)
@@ -74,10 +74,10 @@ def downloads() -> str:
     for vectors in exported(DTYPES[0]):
         names = [f"{vectors.name}.{form.ending}" for form in FORMS.values()]
         cells = [f"{_link(name, form)}" for name, form in zip(names, FORMS, strict=True)]
-        known = {id for case in vectors.cases for id in (*case.kills, *case.kills_some)}
+        noted = {id for case in vectors.cases for id in (*case.kills, *case.kills_some)}
         size = f"{len(files(DTYPES[0])[names[0]]) / 1e3:.0f} kB"
         cells = [cells[0] + f" ({size})", *cells[1:]]
-        rows.append([code(vectors.name), str(len(vectors.cases)), str(len(known)), *cells])
+        rows.append([code(vectors.name), str(len(vectors.cases)), str(len(noted)), *cells])
     head = ["scheme and dtype", "cases", "known mistakes that they reject"]
     return table([*head, *FORMS], rows)
 
@@ -85,9 +85,9 @@ def downloads() -> str:
 def sample() -> str:
     """Show one case in the text format."""
     text = files(DTYPES[0])[f"rope.{DTYPES[0]}.txt"].decode()
-    found = re.search(r"^case interleaved-d2\n.*?^end$", text, re.M | re.S)
-    assert found is not None
-    return fenced(found[0], title=f"rope.{DTYPES[0]}.txt")
+    match = re.search(r"^case interleaved-d2\n.*?^end$", text, re.M | re.S)
+    assert match is not None
+    return fenced(match[0], title=f"rope.{DTYPES[0]}.txt")
 
 
 def _link(name: str, words: str = "") -> str:

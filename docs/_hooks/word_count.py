@@ -7,7 +7,7 @@ HIDDEN = re.compile(r"<(script|style|svg|math|template)\b.*?</\1>", re.S)
 TAG = re.compile(r"<[^>]+>")
 WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
 NAMED = 5
-"""Number of pages that are named, those with the most words."""
+"""Number of pages with the most words that the report names."""
 
 _pages: dict[str, int] = {}
 

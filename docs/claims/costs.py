@@ -6,7 +6,7 @@ MIB = 2**20
 
 
 def _llama() -> tuple[Model, dict[str, Any]]:
-    model = next(each for each in load_all() if each.id == "llama-3.1-8b")
+    model = next(candidate for candidate in load_all() if candidate.id == "llama-3.1-8b")
     return model, dict(model.config)
 
 

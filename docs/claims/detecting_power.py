@@ -12,9 +12,9 @@ from claims import rounded
 def every_miniature() -> None:
     """The recorded matrix: wrong ones all rejected, nameable ones named first, no false alarm."""
     data = read_results("matrix")
-    found, right = data["all"], data["right"]
-    assert found["rejected"] == found["wrong"]
-    assert found["named_first"] == found["nameable"]
+    counts, right = data["all"], data["right"]
+    assert counts["rejected"] == counts["wrong"]
+    assert counts["named_first"] == counts["nameable"]
     assert right["rejected"] == 0
 
 
@@ -29,12 +29,12 @@ def what_people_write() -> None:
 def others() -> None:
     """The recorded comparison: only the kit rejects all wrong miniatures, and no right one."""
     data = read_results("today")
-    rejected, asked = totals(data["wrong"], KIT)
-    assert rejected == asked
+    rejected, judged = totals(data["wrong"], KIT)
+    assert rejected == judged
     assert totals(data["right"], KIT)[0] == 0
     for way in data["ways"]:
-        found, some = totals(data["wrong"], way)
-        assert found < some, way
+        caught, tried = totals(data["wrong"], way)
+        assert caught < tried, way
 
 
 def near_zero() -> tuple[str, ...]:

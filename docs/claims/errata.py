@@ -161,13 +161,13 @@ def e11() -> tuple[str, ...]:
                 turns = period * mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / dim) / (2 * mpmath.pi)
                 assert abs(turns - mpmath.nint(turns)) < mpmath.mpf("1e-40")
             periods.append(int(mpmath.nint(period / mpmath.pi)))
-    kept = [
+    distinct = [
         len(np.unique(posenc.sinusoidal(np.arange(20_000), 2, dtype=dtype), axis=0))
         for dtype in (np.float32, np.float16)
     ]
-    assert kept[0] == 20_000
+    assert distinct[0] == 20_000
     assert periods == [2, 200, 2000]
-    return r"\(200\pi\)", r"\(2000\pi\)", f"only {kept[1]:,}"
+    return r"\(200\pi\)", r"\(2000\pi\)", f"only {distinct[1]:,}"
 
 
 def e13() -> None:
@@ -177,8 +177,8 @@ def e13() -> None:
     pair = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
     assert sympy.simplify(pair.diff(p) - generator * pair) == sympy.zeros(2, 1)
     sine, cosine = sympy.sin(k * w), sympy.cos(k * w)
-    rest = (k * generator).exp() - sympy.Matrix([[cosine, sine], [-sine, cosine]])
-    assert rest.applyfunc(lambda x: sympy.simplify(x.rewrite(sympy.exp))) == sympy.zeros(2)
+    residual = (k * generator).exp() - sympy.Matrix([[cosine, sine], [-sine, cosine]])
+    assert residual.applyfunc(lambda x: sympy.simplify(x.rewrite(sympy.exp))) == sympy.zeros(2)
 
 
 def e14() -> None:
@@ -297,17 +297,17 @@ def e40() -> None:
     assert posenc.t5_bucket(np.array([1]))[0] == 17
     assert posenc.t5_bucket(np.array([-1]))[0] == 1
     table = np.arange(5.0)[:, None]
-    there = posenc.clipped_bias(table, 3, 3)[0]
-    assert there[0, 2] == 4
-    assert (posenc.clipped_bias(table[::-1], 3, 3)[0] == there.T).all()
+    bias = posenc.clipped_bias(table, 3, 3)[0]
+    assert bias[0, 2] == 4
+    assert (posenc.clipped_bias(table[::-1], 3, 3)[0] == bias.T).all()
 
 
 def e41() -> tuple[str, str]:
     """The reference's rotation, and the same stored as integers."""
     right = posenc.rope(np.array([[1.0, 2.0, 3.0, 4.0]]), [1])[0]
-    kept = np.empty(4, dtype=int)
-    kept[:] = right
-    shown = ", ".join(str(n).replace("-", "−") for n in kept.tolist())
+    stored = np.empty(4, dtype=int)
+    stored[:] = right
+    shown = ", ".join(str(n).replace("-", "−") for n in stored.tolist())
     return f"({shown})", "(" + ", ".join(f"{y:.3f}".replace("-", "−") for y in right) + ")"
 
 
@@ -351,12 +351,12 @@ def e54() -> tuple[str, ...]:
 def e55() -> tuple[str, ...]:
     """Largest error of a row with float32 angles, at three positions."""
     frequencies = (10000.0 ** -(np.arange(32) / 32)).astype(np.float32)
-    said = []
+    texts = []
     for position, digits in ((1000, 6), (100_000, 4), (16_777_217, 2)):
         row = np.sin(np.float32(position) * frequencies).astype(np.float64)
         error = np.abs(row - posenc.sinusoidal([position], 64)[0, 0::2]).max()
-        said.append(f"{error:.{digits}f}")
-    return tuple(said)
+        texts.append(f"{error:.{digits}f}")
+    return tuple(texts)
 
 
 def e56() -> None:

@@ -8,13 +8,13 @@ import posenc
 
 def short_counting() -> tuple[str, ...]:
     """The first integer that each dtype cannot represent, found by counting."""
-    said = []
+    texts = []
     for dtype in (ml_dtypes.bfloat16, np.float16):
         whole = np.arange(4096)
         held = whole.astype(dtype).astype(np.int64)
         first = int(np.argmax(held != whole))
-        said.append(f"{first:,} for {held[first]:,}")
-    return tuple(said)
+        texts.append(f"{first:,} for {held[first]:,}")
+    return tuple(texts)
 
 
 def floor_of_a_product() -> tuple[str, ...]:

@@ -31,15 +31,15 @@ def frequency() -> tuple[str, str]:
 
 def slopes() -> str:
     """The slopes of eight heads."""
-    found = posenc.alibi_slopes(8)
-    assert np.array_equal(found, 2.0 ** -np.arange(1, 9))
-    return f"1/{1 / found[0]:.0f} to 1/{1 / found[-1]:.0f}"
+    values = posenc.alibi_slopes(8)
+    assert np.array_equal(values, 2.0 ** -np.arange(1, 9))
+    return f"1/{1 / values[0]:.0f} to 1/{1 / values[-1]:.0f}"
 
 
 def toeplitz() -> None:
     """RoPE's scores of equal tokens are constant along diagonals, a table's are not."""
     turned = posenc.rope(np.ones((5, 8)), np.arange(5))
     rows = np.arange(10.0).reshape(5, 2) ** 2
-    for scores, wanted in ((turned @ turned.T, True), (rows @ rows.T, False)):
-        found = all(np.ptp(np.diag(scores, k)) < 1e-12 for k in range(-4, 5))
-        assert found is wanted
+    for scores, expected in ((turned @ turned.T, True), (rows @ rows.T, False)):
+        constant = all(np.ptp(np.diag(scores, k)) < 1e-12 for k in range(-4, 5))
+        assert constant is expected

@@ -38,11 +38,11 @@ def fixed_tolerance() -> tuple[str, str]:
         assert (_error(positions, angles) <= 4 * v + 4 * v * positions).all()
     for narrow in (np.float16, ml_dtypes.bfloat16):
         assert not (_error(positions, narrow) <= 4 * U + 4 * U * positions)[1:].any()
-    said = []
+    firsts = []
     for dtype in (np.float16, np.float32):
         within = _error(positions, dtype) <= 1e-3
-        said.append(int(np.argmin(within)))
-    return f"up to position {positions[said[0] - 1]}", f"{positions[said[1]]:,}"
+        firsts.append(int(np.argmin(within)))
+    return f"up to position {positions[firsts[0] - 1]}", f"{positions[firsts[1]]:,}"
 
 
 def first_collision() -> None:
@@ -58,8 +58,8 @@ def _collisions(dtype: Any, bits: int) -> tuple[str, ...]:
     lost = around[around.astype(dtype).astype(np.int64) != around][0]
     below = np.arange(min(2**bits, 2**16))
     assert (below.astype(dtype) == below).all()
-    kept = len(np.unique(np.arange(2000).astype(dtype).astype(np.float64)))
-    return f"| {bits} |", f"{lost:,}", f"| {kept:,}"
+    distinct = len(np.unique(np.arange(2000).astype(dtype).astype(np.float64)))
+    return f"| {bits} |", f"{lost:,}", f"| {distinct:,}"
 
 
 def collisions_bfloat16() -> tuple[str, ...]:
@@ -81,8 +81,8 @@ def cauchy_schwarz() -> None:
     """SymPy: s^2 minus the squared sum is the stated square, for magnitudes a and b."""
     a, b, t = sympy.symbols("a b t", real=True)
     sine, cosine = sympy.sin(t), sympy.cos(t)
-    rest = a**2 + b**2 - (a * cosine + b * sine) ** 2 - (a * sine - b * cosine) ** 2
-    assert sympy.simplify(sympy.expand(rest)) == 0
+    residual = a**2 + b**2 - (a * cosine + b * sine) ** 2 - (a * sine - b * cosine) ** 2
+    assert sympy.simplify(sympy.expand(residual)) == 0
 
 
 def turned_in_bfloat16() -> str:
@@ -116,10 +116,10 @@ def rounded_truth() -> tuple[str, str]:
 
 def polar_grant() -> str:
     """The error model's allowance for a rotation at position 0, where angles have no error."""
-    scheme = next(each for each in load_all() if each.id == "rope")
-    given = {"x": np.array([[3.0, 4.0]]), "positions": np.array([0]), "base": 1e4}
+    scheme = next(candidate for candidate in load_all() if candidate.id == "rope")
+    arguments = {"x": np.array([[3.0, 4.0]]), "positions": np.array([0]), "base": 1e4}
     conventions = {"layout": "half"}
-    case = Case(scheme, scheme.calls["rope"], conventions, given, "float32")
+    case = Case(scheme, scheme.calls["rope"], conventions, arguments, "float32")
     more = float(case.bound.max()) / (5 * U) - scheme.accuracy.rounding
     assert abs(more - (3 * np.pi + 1)) < 1e-9
     return f"{more:.1f}"
@@ -201,7 +201,7 @@ def softmax() -> None:
         for small in (mpmath.mpf("1e-2"), mpmath.mpf("1e-6"), mpmath.mpf("1e-12")):
             up, down = small * mpmath.exp(delta), (1 - small) * mpmath.exp(-delta)
             grown.append((up / (up + down)) / small - 1)
-        assert all(each < limit for each in grown)
+        assert all(error < limit for error in grown)
         assert limit - grown[-1] < 1e-12
 
 

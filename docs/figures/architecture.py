@@ -33,5 +33,5 @@ def _direct(known: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
     return [
         (above, below)
         for above, below in known
-        if not any((above, each) in known and (each, below) in known for each, _ in known)
+        if not any((above, middle) in known and (middle, below) in known for middle, _ in known)
     ]

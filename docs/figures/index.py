@@ -32,13 +32,13 @@ def misread() -> Moving:
 
     def shown(base: int) -> Shown:
         read = scores(base)
-        said = "; ".join(
+        words = "; ".join(
             f"{distance:,} tokens apart, {right[distance]:.2f} and {read[distance]:.2f}"
             for distance in READ
         )
         return Shown(
             {"trained": curve(right), "read": curve(read)},
-            f"Score as trained and in your code: {said}.".replace("-", "−"),
+            f"Score as trained and in your code: {words}.".replace("-", "−"),
         )
 
     return Moving(

@@ -21,13 +21,13 @@ def scores() -> Moving:
         )
         bound = (ROUNDINGS_OF_A_SCORE + ROUNDINGS_OF_A_READING / WANTED_SCORE) * 2.0**-bits
         lines = {"right": right, "other": other}
-        strokes = {name: [list(enumerate(each.tolist()))] for name, each in lines.items()}
+        strokes = {name: [list(enumerate(values.tolist()))] for name, values in lines.items()}
         edges = [list(enumerate((right + sign * bound).tolist())) for sign in (-1, 1)]
         apart = np.flatnonzero(np.abs(right - other) > bound).tolist()
-        said = f"from distance {apart[0]} on" if apart else f"at no distance up to {FARTHEST}"
+        words = f"from distance {apart[0]} on" if apart else f"at no distance up to {FARTHEST}"
         return Shown(
             {**strokes, "bound": edges},
-            f"A right engine may be off by {bound:.1e}. The other base is told apart {said}.",
+            f"A right engine may be off by {bound:.1e}. The other base is told apart {words}.",
         )
 
     return Moving(

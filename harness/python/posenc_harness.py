@@ -1,4 +1,4 @@
-"""Speaks posenc protocol 1 for a program in Python: copy this file beside yours.
+"""Speak posenc protocol 1 for a program in Python: copy this file beside yours.
 
 It needs NumPy, and ml-dtypes where bfloat16 is claimed. A whole program:
 
@@ -11,8 +11,8 @@ It needs NumPy, and ml-dtypes where bfloat16 is claimed. A whole program:
 
     serve("mylib", "1.0")
 
-Functions are named as the calls of the specification. They are given the arguments, parameters and
-conventions that they have a name for, and return an array, a number or a list of these.
+Functions have the names of the specification's calls. They receive the arguments, parameters and
+conventions that their signature names, and return an array, a number or a list of these.
 """
 
 import base64
@@ -41,7 +41,7 @@ claimed = []
 
 
 def claims(*combinations, dtype="float32", max_position=131071, **restrictions):
-    """Say of a function which conventions, dtypes and positions it is right for."""
+    """Declare for which conventions, dtypes and positions a function is right."""
 
     def declare(function):
         functions[function.__name__] = function
@@ -53,9 +53,9 @@ def claims(*combinations, dtype="float32", max_position=131071, **restrictions):
 
 
 def serve(name, version=""):
-    """Answer requests until there are no more."""
+    """Answer requests until the kit says goodbye or closes the input."""
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what is printed must not come among the answers
+    os.dup2(2, 1)  # printed text must not mix with the answers
     description = {"protocol": 1, "name": name, "version": version, "claims": claimed}
     description["language"] = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     for line in incoming:
@@ -80,11 +80,15 @@ def _result(request, description):
     if request["request"] == "goodbye":
         return None
     function = functions[request["call"]]
-    given = {name: _received(value) for name, value in request["arguments"].items()}
-    wanted = inspect.signature(function).parameters.values()
-    if not any(each.kind is each.VAR_KEYWORD for each in wanted):
-        given = {each.name: given[each.name] for each in wanted if each.name in given}
-    return _sent(function(**given))
+    arguments = {name: _received(value) for name, value in request["arguments"].items()}
+    parameters = inspect.signature(function).parameters.values()
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        arguments = {
+            parameter.name: arguments[parameter.name]
+            for parameter in parameters
+            if parameter.name in arguments
+        }
+    return _sent(function(**arguments))
 
 
 def _received(value):
@@ -98,7 +102,7 @@ def _received(value):
 
 def _sent(value):
     if isinstance(value, (list, tuple)):
-        return [_sent(each) for each in value]
+        return [_sent(item) for item in value]
     if isinstance(value, (bool, int, float)):
         return value
     array = np.asarray(value)

@@ -1,1 +1,1 @@
-"""The laboratory: what judges the kit, and what the kit was found to detect. Not shipped."""
+"""The laboratory, not shipped: code that judges the kit and records what the kit detects."""

@@ -1,4 +1,4 @@
-"""How far below the bound right implementations stay.
+"""How far the errors of right implementations stay below the bound.
 
     python -m posenc_lab.calibrate [--impl NAME ...] [--scheme ID] [--write FILE]
 
@@ -80,8 +80,12 @@ def measure(
             continue
         for dtype in subject.dtypes:
             claim = watched(subject, dtype)
-            some = [each for each in checks([claim], [claim.scheme]) if each.level != "robust"]
-            failures = [found for check in some if (found := failing(check))]
+            selected = [
+                candidate
+                for candidate in checks([claim], [claim.scheme])
+                if candidate.level != "robust"
+            ]
+            failures = [failure for check in selected if (failure := failing(check))]
             worst = max(claim.errors, default=0.0)
             place = (claim.scheme.id, claim.call.name, dtype)
             yield Worst(*place, worst, name, passed=not failures)
@@ -101,10 +105,10 @@ def rows(found: Iterable[Worst]) -> list[list[object]]:
 def largest(found: Iterable[Worst]) -> dict[tuple[str, str, str], Worst]:
     """Return the largest error of each scheme, call and dtype."""
     best: dict[tuple[str, str, str], Worst] = {}
-    for each in found:
-        key = (each.scheme, each.call, each.dtype)
-        if key not in best or each.worst > best[key].worst:
-            best[key] = each
+    for result in found:
+        key = (result.scheme, result.call, result.dtype)
+        if key not in best or result.worst > best[key].worst:
+            best[key] = result
     return best
 
 
@@ -123,14 +127,14 @@ def to_rows(found: Iterable[Worst]) -> list[dict[str, Any]]:
     """Return the largest errors as rows of a record."""
     return [
         {
-            "scheme": each.scheme,
-            "call": each.call,
-            "dtype": each.dtype,
-            "worst": float(f"{each.worst:.3g}"),
-            "by": each.by,
-            "passed": each.passed,
+            "scheme": result.scheme,
+            "call": result.call,
+            "dtype": result.dtype,
+            "worst": float(f"{result.worst:.3g}"),
+            "by": result.by,
+            "passed": result.passed,
         }
-        for _, each in sorted(largest(found).items())
+        for _, result in sorted(largest(found).items())
     ]
 
 
@@ -145,19 +149,21 @@ def main() -> None:
     parser.add_argument("--impl", action="append", default=[], help="an installed library as well")
     parser.add_argument("--scheme", help="only this scheme")
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     schemes, libraries = load_all(), {}
     with np.errstate(all="ignore"), without_diagnosis():
-        found = [
-            worst for make in RIGHT for worst in measure(make, make.__name__, schemes, given.scheme)
+        errors = [
+            worst
+            for make in RIGHT
+            for worst in measure(make, make.__name__, schemes, options.scheme)
         ]
-        print(render("right miniatures", found))
-        for name in given.impl:
-            library = list(measure(partial(_library, name), name, schemes, given.scheme))
+        print(render("right miniatures", errors))
+        for name in options.impl:
+            library = list(measure(partial(_library, name), name, schemes, options.scheme))
             print(render(name, library))
             libraries[name] = {"versions": load_adapter(name).versions, "worst": to_rows(library)}
-    write(given.write, {"right miniatures": to_rows(found), "libraries": libraries})
+    write(options.write, {"right miniatures": to_rows(errors), "libraries": libraries})
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ DTYPE = "float32"
 
 def claimed() -> dict[str, dict[str, str]]:
     """Return each scheme with code, and the combination that the code claims for each call."""
-    found: dict[str, dict[str, str]] = _read_once(FOLDER / "claims.yaml")
-    return found
+    combinations: dict[str, dict[str, str]] = _read_once(FOLDER / "claims.yaml")
+    return combinations
 
 
 def _read_once(path: Path) -> Any:
@@ -60,13 +60,13 @@ def path(scheme: str, library: str) -> Path:
 
 
 def schemes_with_code() -> list[tuple[str, str]]:
-    """Return every scheme and library with code."""
-    some = [(scheme, library) for scheme in claimed() for library in LIBRARIES]
-    return [each for each in some if path(*each).is_file()]
+    """Return each pair of scheme and library for which a page shows code."""
+    pairs = [(scheme, library) for scheme in claimed() for library in LIBRARIES]
+    return [pair for pair in pairs if path(*pair).is_file()]
 
 
 def adapter(scheme: str, library: str) -> object:
-    """Return an adapter of a file's functions with the claims of ``claims.yaml``.
+    """Return an adapter that calls a file's functions, with the claims of ``claims.yaml``.
 
     The functions receive arrays of the library.
     """
@@ -79,15 +79,15 @@ def adapter(scheme: str, library: str) -> object:
 
 
 def _converting(function: Callable[..., Any], library: str) -> Callable[..., Any]:
-    """Return a static method that converts arrays to the library's type."""
+    """Return ``function`` as a static method that converts arrays to the library's type."""
     convert = _converter(library)
 
     @wraps(function)
     def method(*arguments: Any, **keywords: Any) -> Any:
-        given = [convert(each) for each in arguments]
-        result = function(*given, **keywords)
+        converted = [convert(argument) for argument in arguments]
+        result = function(*converted, **keywords)
         if result is None:  # it wrote into its first argument, which may be a copy
-            arguments[0][...] = to_numpy(given[0])
+            arguments[0][...] = to_numpy(converted[0])
         return result
 
     return staticmethod(method)
@@ -105,26 +105,26 @@ def _converter(library: str) -> Callable[[Any], Any]:
 
 def checks_of_code(scheme: str, library: str) -> list[Check]:
     """Return every check of the code's claims."""
-    schemes = [each for each in load_all() if each.id == scheme]
-    found = subjects(adapter(scheme, library), schemes)
+    schemes = [loaded for loaded in load_all() if loaded.id == scheme]
+    own = subjects(adapter(scheme, library), schemes)
     return [
-        check for each in schemes for level in LEVELS for check in checks_of(each, level, found)
+        check for loaded in schemes for level in LEVELS for check in checks_of(loaded, level, own)
     ]
 
 
 def judge_code(scheme: str, library: str) -> dict[str, Any]:
-    """Judge some code: return the counts of verdicts, the horizons, and the failures.
+    """Judge a scheme's code: return the counts of verdicts, the horizons, and the failures.
 
     ``passed`` counts checks of numbers and behaviour, ``refused`` and ``not refused`` bad inputs;
     ``horizon`` has for each call the position up to which it is precise enough for bfloat16, and
     whether the claim ends there.
     """
-    found = [(check, execute(check, OPTIONS)) for check in checks_of_code(scheme, library)]
-    counts = Counter((check.level == "robust", said.verdict) for check, said in found)
+    results = [(check, execute(check, OPTIONS)) for check in checks_of_code(scheme, library)]
+    counts = Counter((check.level == "robust", result.verdict) for check, result in results)
     horizons = {
-        check.subject.call.name: [said.outcome.horizon, said.outcome.horizon_is_claim]
-        for check, said in found
-        if said.outcome.horizon is not None
+        check.subject.call.name: [result.outcome.horizon, result.outcome.horizon_is_claim]
+        for check, result in results
+        if result.outcome.horizon is not None
     }
     return {
         "passed": counts[False, Verdict.PASSED],
@@ -132,9 +132,9 @@ def judge_code(scheme: str, library: str) -> dict[str, Any]:
         "not refused": counts[True, Verdict.SILENT] + counts[False, Verdict.SILENT],
         "horizon": horizons,
         "failed": [
-            f"{check.id}: {said.text}"
-            for check, said in found
-            if said.verdict not in (Verdict.PASSED, Verdict.NOT_CLAIMED, Verdict.SILENT)
+            f"{check.id}: {result.text}"
+            for check, result in results
+            if result.verdict not in (Verdict.PASSED, Verdict.NOT_CLAIMED, Verdict.SILENT)
         ],
     }
 
@@ -146,23 +146,23 @@ def digest(scheme: str, library: str) -> str:
 
 def recorded() -> dict[str, Any]:
     """Return the recorded verdicts of each scheme and library."""
-    found: dict[str, Any] = _read_once(RECORD)["schemes"] if RECORD.is_file() else {}
-    return found
+    verdicts: dict[str, Any] = _read_once(RECORD)["schemes"] if RECORD.is_file() else {}
+    return verdicts
 
 
 def update(some: Sequence[tuple[str, str]]) -> None:
-    """Judge some code and store the verdicts; drop the entries of schemes without code."""
+    """Judge the code in ``some`` and store the verdicts; drop entries of schemes without code."""
     for scheme, library in some:
-        found = judge_code(scheme, library)
-        failed = found.pop("failed")
-        print(f"{scheme} {library}: {found}", *failed, sep="\n")
+        judged = judge_code(scheme, library)
+        failed = judged.pop("failed")
+        print(f"{scheme} {library}: {judged}", *failed, sep="\n")
         if failed:
             raise SystemExit(f"{path(scheme, library)} is wrong")
-        known = recorded()
-        said = {"code": digest(scheme, library), "version": version(library), **found}
-        known = {**known, scheme: {**known.get(scheme, {}), library: said}}
-        known = {id: known[id] for id in known if id in claimed()}
-        keep(RECORD, {"schemes": known})
+        entries = recorded()
+        entry = {"code": digest(scheme, library), "version": version(library), **judged}
+        entries = {**entries, scheme: {**entries.get(scheme, {}), library: entry}}
+        entries = {id: entries[id] for id in entries if id in claimed()}
+        keep(RECORD, {"schemes": entries})
 
 
 def main() -> None:
@@ -170,12 +170,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("schemes", nargs="*", metavar="SCHEME")
     parser.add_argument("--library", choices=LIBRARIES)
-    given = parser.parse_args()
+    options = parser.parse_args()
     update(
         [
             (scheme, library)
             for scheme, library in schemes_with_code()
-            if (not given.schemes or scheme in given.schemes) and given.library in (None, library)
+            if (not options.schemes or scheme in options.schemes)
+            and options.library in (None, library)
         ]
     )
 

@@ -40,7 +40,7 @@ LEVELS = "posenc_conformance.checks"
 
 @dataclass(frozen=True)
 class Source:
-    """The relevant content of a Python file."""
+    """The parts of a Python file on which verdicts depend."""
 
     digest: str
     """Hash of the code without comments, docstrings and names of local variables."""
@@ -52,28 +52,28 @@ class Source:
 
 @cache
 def files() -> dict[str, Path]:
-    """Return the path of every module of the packages, by name."""
-    found = {}
+    """Return the path of every module in PACKAGES, by module name."""
+    paths = {}
     for package, home in PACKAGES.items():
         for path in (home / package).rglob("*.py"):
             parts = path.relative_to(home).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 @cache
 def source(module: str) -> Source:
-    """Return a module's source; cached by its bytes, since parsing all modules takes seconds."""
+    """Return a module's digest, imports and ``__all__``, cached: parsing all takes seconds."""
     data = files()[module].read_bytes()
     key = hashlib.sha256(
         b"what its code does, whatever its variables are called: " + module.encode() + data
     ).hexdigest()
-    if known := STORE.text(key):
-        digest, imports, offers = json.loads(known)
+    if cached := STORE.text(key):
+        digest, imports, offers = json.loads(cached)
         return Source(digest, tuple(imports), tuple(offers))
-    found = _parsed(module, data)
-    STORE.keep_text(key, json.dumps([found.digest, found.imports, found.offers]))
-    return found
+    parsed = _parsed(module, data)
+    STORE.keep_text(key, json.dumps([parsed.digest, parsed.imports, parsed.offers]))
+    return parsed
 
 
 def _parsed(module: str, data: bytes) -> Source:
@@ -92,18 +92,18 @@ def _digest_of_tree(tree: ast.Module) -> str:
 def digest_of_code(data: bytes) -> str:
     """Return the digest of a Python file's code; comments, docstrings and locals don't count."""
     key = hashlib.sha256(b"digest of code without names of variables: " + data).hexdigest()
-    if known := STORE.text(key):
-        return known
+    if cached := STORE.text(key):
+        return cached
     digest = _digest_of_tree(ast.parse(data))
     STORE.keep_text(key, digest)
     return digest
 
 
 def _sorted_imports(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Put imports first, sorted by imported names: their order depends on module names."""
-    imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
-    rest = [each for each in body if each not in imports]
-    return [*sorted(imports, key=lambda each: "".join(shape(each))), *rest]
+    """Put imports first, sorted by imported names: ruff sorts them by module names."""
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    others = [node for node in body if node not in imports]
+    return [*sorted(imports, key=lambda node: "".join(shape(node))), *others]
 
 
 SCOPES = (
@@ -222,7 +222,7 @@ def _offers(node: ast.stmt) -> Iterator[str]:
 
 @cache
 def offered() -> dict[str, str]:
-    """Return the names that ``posenc`` takes from its schemes, with the module of each."""
+    """Return the module of each name that ``posenc`` loads from its schemes."""
     homes = [module for module in files() if module.startswith("posenc.schemes.")]
     return {f"posenc.{name}": module for module in homes for name in source(module).offers}
 
@@ -230,33 +230,33 @@ def offered() -> dict[str, str]:
 @cache
 def needed(module: str) -> tuple[str, ...]:
     """Return the modules that a module imports directly, with their parent packages."""
-    found = set()
+    modules = set()
     for name in (module, *source(module).imports):
         name = offered().get(name, name)
         if name not in files():  # a function or class of a module
             name = name.rpartition(".")[0]
         parts = name.split(".")
-        found |= {".".join(parts[: end + 1]) for end in range(len(parts))} & files().keys()
+        modules |= {".".join(parts[: end + 1]) for end in range(len(parts))} & files().keys()
     if module == LEVELS:
-        found |= {name for name in files() if name.startswith(f"{LEVELS}.")}
-    return tuple(sorted(found - {module}))
+        modules |= {name for name in files() if name.startswith(f"{LEVELS}.")}
+    return tuple(sorted(modules - {module}))
 
 
 def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
     """Return modules and all their transitive imports, sorted, except packages in ``without``."""
-    left_out = tuple(f"{each}." for each in without)
-    found: set[str] = set()
+    left_out = tuple(f"{package}." for package in without)
+    reached: set[str] = set()
     waiting = list(modules)
     while waiting:
         module = waiting.pop()
-        if module not in found and not f"{module}.".startswith(left_out):
-            found.add(module)
+        if module not in reached and not f"{module}.".startswith(left_out):
+            reached.add(module)
             waiting += needed(module)
-    return sorted(found)
+    return sorted(reached)
 
 
 def modules_of(scheme: Scheme) -> list[str]:
-    """Return the modules of the reference and the kit that are found by the scheme's names."""
+    """Return the scheme's modules in the reference and in the kit, if they exist."""
     names = (
         f"posenc.schemes.{scheme.package_name}.{scheme.module_name}",
         f"posenc_conformance.schemes.{scheme.package_name}.{scheme.module_name}",
@@ -266,17 +266,19 @@ def modules_of(scheme: Scheme) -> list[str]:
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return what else affects numbers: Python, the kit's requirements, and processor features."""
-    asked = map(Requirement, requires("posenc") or ())
-    names = sorted({each.name for each in asked if "extra" not in str(each.marker)})
+    """Return the versions of Python and requirements, and the processor: they affect results."""
+    requirements = map(Requirement, requires("posenc") or ())
+    names = sorted(
+        {requirement.name for requirement in requirements if "extra" not in str(requirement.marker)}
+    )
     packages = [f"{name} {version(name)}" for name in names]
     return (platform.python_version(), platform.machine(), *packages, *sorted(cpu_features()))
 
 
 @cache
 def installed() -> str:
-    """Return every installed package, and the build of the browser."""
-    packages = sorted(f"{each.name} {each.version}" for each in distributions())
+    """Return the version of every installed package, and the browser's modification time."""
+    packages = sorted(f"{package.name} {package.version}" for package in distributions())
     return "\n".join([*packages, _build_of_browser()])
 
 
@@ -292,7 +294,7 @@ def _build_of_browser() -> str:
 
 @cache
 def digest_of_files(names: tuple[str, ...]) -> str:
-    """Hash files of the repository, and all files in its folders among ``names``."""
+    """Hash the repository's files in ``names``, and all files in its folders in ``names``."""
     return _digest_of(
         ROOT,
         (
@@ -306,16 +308,16 @@ def digest_of_files(names: tuple[str, ...]) -> str:
 
 @cache
 def digest_of_site(site: Path, patterns: tuple[str, ...]) -> str:
-    """Hash files of the built site."""
-    return _digest_of(site, (path for each in patterns for path in sorted(site.glob(each))))
+    """Hash the files of the built site that match ``patterns``."""
+    return _digest_of(site, (path for pattern in patterns for path in sorted(site.glob(pattern))))
 
 
 def _digest_of(home: Path, paths: Iterable[Path]) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in paths:
         if path.is_file():
-            found.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()
+            hasher.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
+    return hasher.hexdigest()
 
 
 @cache
@@ -323,17 +325,17 @@ def digest_of_spec(path: Path) -> str:
     """Hash the content of a scheme file, independent of its layout; cached by its bytes.
 
     Keys are sorted, and numbers are written as JSON, so that 1 differs from 1.0. ``known-use`` is
-    ignored: it affects no number.
+    ignored: it affects no result.
     """
     data = path.read_bytes()
     key = hashlib.sha256(b"what its data say of numbers: " + data).hexdigest()
-    if known := STORE.text(key):
-        return known
+    if cached := STORE.text(key):
+        return cached
     content = load_yaml(path, data.decode())
     content.pop("known-use", None)
-    found = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    STORE.keep_text(key, found)
-    return found
+    hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    STORE.keep_text(key, hashed)
+    return hashed
 
 
 def digest(modules: Iterable[str], schemes: Sequence[Scheme], *also: str) -> str:

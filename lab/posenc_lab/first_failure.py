@@ -44,9 +44,9 @@ def checks(some: Sequence[Subject], schemes: Sequence[KnownScheme]) -> Iterator[
 
 def failing(check: Check, *, silence_fails: bool = True) -> Failed | None:
     """Run a check and return its failure, if any; ``silence_fails`` counts accepted bad input."""
-    found = execute(check, OPTIONS)
-    if found.verdict is Verdict.FAILED or (silence_fails and found.verdict is Verdict.SILENT):
-        return Failed(check.level, check.id, check.subject.scheme.id, found.text)
+    result = execute(check, OPTIONS)
+    if result.verdict is Verdict.FAILED or (silence_fails and result.verdict is Verdict.SILENT):
+        return Failed(check.level, check.id, check.subject.scheme.id, result.text)
     return None
 
 
@@ -60,12 +60,12 @@ def first_failure(
 def first_failure_of(
     some: Sequence[Subject], schemes: Sequence[KnownScheme], *, silence_fails: bool = True
 ) -> Failed | None:
-    """Return the first check that some of an adapter's claims fail; None if they pass all."""
+    """Return the first check that the claims ``some`` fail; None if they pass all."""
     for check in checks(some, schemes):
         if not silence_fails and check.level == "robust":
             continue
-        if found := failing(check, silence_fails=silence_fails):
-            return found
+        if failure := failing(check, silence_fails=silence_fails):
+            return failure
     return None
 
 

@@ -72,11 +72,11 @@ OWN: Mapping[str, tuple[str, ...]] = {
 }
 """The first tests of modules whose test file has another name."""
 STEP = 12
-"""One of STEP miniatures is judged, the same each time."""
+"""One in STEP miniatures is judged, the same ones in each run."""
 MOST = 0.1
 """Share of mutants that may survive: many are equivalent to the true code."""
 PATIENCE = 3
-"""How many times as long as without a mutant the tests may take."""
+"""Time limit of the tests, as a multiple of their time without a mutant."""
 HOUR = 3600.0
 STARTING = 20.0
 """Extra seconds for starting processes on a busy machine."""
@@ -170,11 +170,11 @@ def code(subject: Subject) -> CodeType:
 
 def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject]:
     """Return the mutants of some modules, or a seeded sample of them, in order."""
-    found = [Subject(module, number) for module in some for number in range(len(parsed(module)[1]))]
-    if sample is None or sample >= len(found):
-        return found
-    drawn = random.Random(seed).sample(range(len(found)), sample)
-    return [found[index] for index in sorted(drawn)]
+    every = [Subject(module, number) for module in some for number in range(len(parsed(module)[1]))]
+    if sample is None or sample >= len(every):
+        return every
+    drawn = random.Random(seed).sample(range(len(every)), sample)
+    return [every[index] for index in sorted(drawn)]
 
 
 def tests_for(module: str) -> list[str]:
@@ -189,7 +189,7 @@ def tests_for(module: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with the hook, and with a cache that holds nothing about the true code."""
+    """A folder with the hook, and with a cache that contains no verdict on the true code."""
 
     folder: Path
 
@@ -221,19 +221,19 @@ class Bench:
             start_new_session=True,
         )
         try:
-            said, _ = process.communicate(timeout=seconds)
+            output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             return "time"
         finally:
             _end(process)
-        return "" if process.returncode == 0 else _culprit(said)
+        return "" if process.returncode == 0 else _culprit(output)
 
     def _environment(self) -> dict[str, str]:
         before = os.environ.get("PYTHONPATH")
         return {
             "PYTHONPATH": os.pathsep.join([str(self.folder), *([before] if before else [])]),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
-            "POSENC_LAB_STORE": "fresh",  # verdicts of a mutant don't hold for the true code
+            "POSENC_LAB_STORE": "fresh",  # verdicts on a mutant don't apply to the true code
             "POSENC_LISTS": str(STEP),
             "POSENC_DRAW": "gate",
             "OMP_NUM_THREADS": "1",
@@ -255,7 +255,7 @@ def _culprit(said: str) -> str:
     """Return the first failure that pytest lists; if it lists none, its last line."""
     words = (line.split() for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
     last = said.strip().rpartition("\n")[2]
-    return next((found[1] for found in words if len(found) > 1), f"the run itself ({last})")
+    return next((parts[1] for parts in words if len(parts) > 1), f"the run itself ({last})")
 
 
 def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
@@ -272,8 +272,8 @@ def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
 def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
     """Yield the fates of mutants under the tests of their modules, in order."""
     of_room: dict[str, list[str]] = {}
-    for each in some:
-        of_room.setdefault(each.room, []).extend(tests_for(each.module))
+    for mutant in some:
+        of_room.setdefault(mutant.room, []).extend(tests_for(mutant.module))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         bench = Bench.made(Path(folder))
         usual = pool.map(partial(seconds_of, bench), of_room, of_room.values())
@@ -295,7 +295,9 @@ def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
 def render(fates: Sequence[Fate]) -> str:
     """Return a table of the counts, and the survivors."""
     rooms = dict.fromkeys(fate.subject.room for fate in fates)
-    rows = [_row(room, [each for each in fates if each.subject.room == room]) for room in rooms]
+    rows = [
+        _row(room, [result for result in fates if result.subject.room == room]) for room in rooms
+    ]
     lines = [table(HEADER, [*rows, _row("all", fates)]), ""]
     for fate in fates:
         if fate.survived:
@@ -324,15 +326,19 @@ def main() -> None:
     )
     parser.add_argument("--module", help="only this one, such as posenc_conformance.judge.case")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    given = parser.parse_args()
-    if given.module and given.module not in modules():
-        parser.error(f"{given.module} is not among {', '.join(modules())}")
-    some = subjects([given.module] if given.module else modules(), given.sample, given.seed)
+    options = parser.parse_args()
+    if options.module and options.module not in modules():
+        parser.error(f"{options.module} is not among {', '.join(modules())}")
+    chosen = subjects(
+        [options.module] if options.module else modules(), options.sample, options.seed
+    )
     fates = []
-    for fate in fates_of(some, given.jobs):
+    for fate in fates_of(chosen, options.jobs):
         fates.append(fate)
-        print(f"{len(fates)}/{len(some)} {fate.subject}: {fate.by or 'SURVIVED'}", file=sys.stderr)
-    print(f"seed {given.seed}\n\n{render(fates)}")
+        print(
+            f"{len(fates)}/{len(chosen)} {fate.subject}: {fate.by or 'SURVIVED'}", file=sys.stderr
+        )
+    print(f"seed {options.seed}\n\n{render(fates)}")
     if not passed(fates):
         raise SystemExit(f"more than {MOST:.0%} survive")
 

@@ -18,7 +18,7 @@ TRUTHS.room = 2**29  # hundreds of implementations of a claim are checked with t
 
 
 LEAD = 2
-"""By how many explained failures a name must lead the next one to be final."""
+"""A name is final once it explains at least this number of failures more than any other."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,28 @@ def judge(
     seed: int = 0,
     among: Sequence[KnownScheme] | None = None,
 ) -> list[Verdict]:
-    """Run all checks of the adapter's claims at these levels, of all schemes or those ``among``."""
-    found = subjects(adapter, schemes())
+    """Run all checks of the adapter's claims at ``levels``, for all schemes or those ``among``."""
+    claimed = subjects(adapter, schemes())
     return [
         _run(check, Options(examples, seed))
         for scheme in (schemes() if among is None else among)
         for level in levels
-        for check in checks_of(scheme, level, found)
+        for check in checks_of(scheme, level, claimed)
     ]
 
 
 def judge_until_named(adapter: object, named: str | None) -> list[Verdict]:
-    """Run checks until one decides: it failed, and the failures so far establish ``named``.
+    """Run checks until the failures establish the name ``named``.
 
-    With no name, the first failure decides. A name decides when it explains at least LEAD more
-    failures than any other. A whole run gives every miniature the same name;
-    ``POSENC_LAB_STORE=fresh`` tests that.
+    If ``named`` is None, the first failure is enough. A name is established when it explains at
+    least LEAD more failures than any other. A whole run gives every miniature the same name, which
+    ``POSENC_LAB_STORE=fresh`` tests.
     """
-    found = subjects(adapter, schemes())
+    claimed = subjects(adapter, schemes())
     verdicts: list[Verdict] = []
     for scheme in schemes():
         for level in LEVELS:
-            for check in checks_of(scheme, level, found):
+            for check in checks_of(scheme, level, claimed):
                 verdicts.append(_run(check, Options(examples=3)))
                 if verdicts[-1].verdict == "failed" and _decided(verdicts, named):
                     return verdicts
@@ -79,20 +79,25 @@ def _decided(verdicts: Sequence[Verdict], named: str | None) -> bool:
     if named is None:
         return True
     told = Counter(
-        id for each in failed(verdicts) for id in {pair[0] for pair in each.outcome.explanations}
+        id
+        for verdict in failed(verdicts)
+        for id in {pair[0] for pair in verdict.outcome.explanations}
     )
     return told.pop(named, 0) >= max(told.values(), default=0) + LEAD
 
 
 def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return [each for each in verdicts if each.verdict == "failed"]
+    return [verdict for verdict in verdicts if verdict.verdict == "failed"]
 
 
 def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
     """Return the deviation ids named by failures, the one that explains most first."""
-    return [found[0] for found in explained([each.outcome.explanations for each in verdicts])]
+    return [
+        explanation[0]
+        for explanation in explained([verdict.outcome.explanations for verdict in verdicts])
+    ]
 
 
 def _run(check: Check, options: Options) -> Verdict:
-    found = execute(check, options)
-    return Verdict(check, found.verdict, found.outcome, found.text)
+    result = execute(check, options)
+    return Verdict(check, result.verdict, result.outcome, result.text)

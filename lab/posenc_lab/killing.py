@@ -37,21 +37,22 @@ def widest(call: Call) -> str:
 
 @np.errstate(all="ignore")
 def caught_by(scheme: KnownScheme, golden: Golden) -> str:
-    """Return the first wrong miniature that fails a golden; empty if none does.
+    """Return the name of the first wrong miniature that fails a golden; empty if none does.
 
-    Miniatures that claim the golden come first, then those of the call's other combinations, which
-    confuse one convention with another; of the latter only results of the right form count.
+    Miniatures that claim the golden's combination are tried first, then those that claim others,
+    which confuse one convention with another; of the latter only results of the right form count.
     """
     case = golden_case(scheme, golden, widest(scheme.calls[golden.call]))
-    some = [
-        each
-        for each in wrong_subjects(scheme)
-        if (each.subject.call.name, each.subject.label) == (golden.call, golden.combination)
-        and each.subject.offers(golden.options)
-        and each.subject.covers(case)
+    candidates = [
+        miniature
+        for miniature in wrong_subjects(scheme)
+        if (miniature.subject.call.name, miniature.subject.label)
+        == (golden.call, golden.combination)
+        and miniature.subject.offers(golden.options)
+        and miniature.subject.covers(case)
     ]
-    some.sort(key=lambda each: not each.claimed)
-    return next((each.name for each in some if _fails(each, case)), "")
+    candidates.sort(key=lambda miniature: not miniature.claimed)
+    return next((miniature.name for miniature in candidates if _fails(miniature, case)), "")
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,13 @@ def wrong_subjects(scheme: KnownScheme) -> list[Wrong]:
 
     Each call makes a new instance, so that no state reaches the next golden.
     """
-    found = []
+    miniatures = []
     for made in WRONG:
         if made.call in scheme.calls:
             labels = {subject.label for subject in subjects(made(), [scheme])}
             for subject in subjects(_claiming_every_combination(made, scheme), [scheme]):
-                found.append(Wrong(made.__name__, subject, subject.label in labels))
-    return found
+                miniatures.append(Wrong(made.__name__, subject, subject.label in labels))
+    return miniatures
 
 
 def _claiming_every_combination(made: type[Mistake], scheme: KnownScheme) -> object:

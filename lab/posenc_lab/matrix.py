@@ -47,7 +47,7 @@ class Found:
     nameable: bool
     named_first: bool
     miniature: str
-    """Its module and class."""
+    """The miniature's module and class."""
     names: tuple[str, ...]
     """All names that the kit gave it, the one that explains most first."""
 
@@ -75,7 +75,9 @@ def judge_miniature(number: int) -> Found:
     return Found(
         scheme=home(mistake.call),
         kind=kinds().get((mistake.call, named or ""), UNNAMED if named is None else "a pair"),
-        levels=tuple(sorted({each.check.level for each in failed(verdicts)}, key=LEVELS.index)),
+        levels=tuple(
+            sorted({verdict.check.level for verdict in failed(verdicts)}, key=LEVELS.index)
+        ),
         nameable=named is not None,
         named_first=named is not None and names[:1] == [named],
         miniature=f"{mistake.__module__.rpartition('.')[2]}: {mistake.__name__}",
@@ -84,47 +86,47 @@ def judge_miniature(number: int) -> Found:
 
 
 def home(call: str) -> str:
-    """Return the scheme of a call."""
+    """Return the id of the scheme that has a call."""
     return next(scheme.id for scheme in schemes() if call in scheme.calls)
 
 
 def right_judged(number: int) -> tuple[str, bool]:
-    """Return the scheme of the right miniature with this index, and whether it is rejected."""
+    """Return the scheme id of a right miniature by its index, and whether it is rejected."""
     with np.errstate(all="ignore"):
         rejected = bool(failed(judge(RIGHT[number]())))
     return right_home(number), rejected
 
 
 def right_home(number: int) -> str:
-    """Return the scheme of the right miniature with this index in RIGHT."""
+    """Return the scheme id of the right miniature with this index in RIGHT."""
     return subjects(RIGHT[number](), schemes())[0].scheme.id
 
 
 def summary(some: Iterable[Found]) -> dict[str, Any]:
-    """Return the counts of a group."""
+    """Return the counts for a group of wrong miniatures."""
     group = list(some)
     return {
         "wrong": len(group),
-        "rejected": sum(bool(each.levels) for each in group),
-        "nameable": sum(each.nameable for each in group),
-        "named_first": sum(each.named_first for each in group),
-        "named_anyway": sum(each.named_anyway for each in group),
-        "seen_by": Counter(level for each in group for level in each.levels),
-        "seen_only_by": Counter(each.levels[0] for each in group if len(each.levels) == 1),
+        "rejected": sum(bool(result.levels) for result in group),
+        "nameable": sum(result.nameable for result in group),
+        "named_first": sum(result.named_first for result in group),
+        "named_anyway": sum(result.named_anyway for result in group),
+        "seen_by": Counter(level for result in group for level in result.levels),
+        "seen_only_by": Counter(result.levels[0] for result in group if len(result.levels) == 1),
     }
 
 
 def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> dict[str, Any]:
     """Return the record: the counts of each scheme, and the sums."""
     by_scheme = {}
-    for name in sorted({each.scheme for each in found}):
-        own = [each for each in found if each.scheme == name]
+    for name in sorted({result.scheme for result in found}):
+        own = [result for result in found if result.scheme == name]
         judged_right = [rejected for scheme, rejected in right_ones if scheme == name]
         by_scheme[name] = {
             **summary(own),
             "classes": {
-                kind: summary(each for each in own if each.kind == kind)
-                for kind in sorted({each.kind for each in own})
+                kind: summary(result for result in own if result.kind == kind)
+                for kind in sorted({result.kind for result in own})
             },
             "right": {
                 "passed": len(judged_right) - sum(judged_right),
@@ -135,7 +137,7 @@ def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> d
 
 
 def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of each scheme with their sums."""
+    """Return the counts of each scheme, and their sums by class and over all schemes."""
     groups = list(by_scheme.values())
     kinds_met = sorted({kind for group in groups for kind in group["classes"]})
     return {
@@ -156,9 +158,9 @@ def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
 
 def added(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sum of the counts of several groups."""
-    some = list(groups)
-    sums: dict[str, Any] = {name: sum(group[name] for group in some) for name in SUMMED}
-    levels = {name: sum((Counter(group[name]) for group in some), Counter()) for name in LEVELED}
+    listed = list(groups)
+    sums: dict[str, Any] = {name: sum(group[name] for group in listed) for name in SUMMED}
+    levels = {name: sum((Counter(group[name]) for group in listed), Counter()) for name in LEVELED}
     return sums | levels
 
 
@@ -168,21 +170,21 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=len(sched_getaffinity(0)))
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
     parser.add_argument("--names", action="store_true", help="list what is named wrongly")
-    given = parser.parse_args()
-    some = [n for n, each in enumerate(WRONG) if given.scheme in (None, home(each.call))]
-    with get_context("fork").Pool(given.jobs) as pool:
-        found = pool.map(judge_miniature, some, chunksize=8)
-        right_ones = pool.map(right_judged, _right_of(given.scheme), chunksize=8)
-        data = results(found, right_ones)
+    options = parser.parse_args()
+    numbers = [n for n, each in enumerate(WRONG) if options.scheme in (None, home(each.call))]
+    with get_context("fork").Pool(options.jobs) as pool:
+        judged = pool.map(judge_miniature, numbers, chunksize=8)
+        right_ones = pool.map(right_judged, _right_of(options.scheme), chunksize=8)
+        data = results(judged, right_ones)
     heads = ["", "wrong", "rejected", "with a name", "named first", "named anyway", *LEVELS]
     for title in ("schemes", "classes"):
         rows = [[name, *_row(each)] for name, each in [*data[title].items(), ("all", data["all"])]]
         print(table([title, *heads[1:]], rows), "\n")
     print("right miniatures: {passed} pass, {rejected} rejected".format(**data["right"]))
-    for each in found if given.names else ():
+    for each in judged if options.names else ():
         if each.named_anyway or (each.nameable and not each.named_first):
             print(f"{each.miniature}: named {', then '.join(each.names) or 'nothing'}")
-    write(given.write, data)
+    write(options.write, data)
 
 
 def _right_of(scheme: str | None) -> list[int]:

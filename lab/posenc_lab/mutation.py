@@ -1,7 +1,7 @@
 """Small changes of a Python module, one at a time, like a programmer's mistakes.
 
-Unchanged is what only readers see: error messages, docstrings, annotations, decorators (hence the
-sizes of caches), ``__all__``, imports, and the defaults of the functions listed in ``__all__``.
+These are not changed: error messages, docstrings, annotations, decorators (hence the sizes of
+caches), ``__all__``, imports, and the defaults of the functions listed in ``__all__``.
 """
 
 import ast
@@ -48,9 +48,9 @@ NAMES = {
 }
 """Functions, methods and options that are easily confused."""
 DROPPED = {"abs", "negative", "clip"}
-"""Functions that may be forgotten: their first argument replaces the call."""
+"""Functions that a programmer forgets: the first argument replaces the call."""
 FORGOTTEN = {"copy", "astype"}
-"""Methods that may be forgotten: their object replaces the call."""
+"""Methods that a programmer forgets: the object replaces the call."""
 SKIPPED = (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases", "ctx"}
 
@@ -77,7 +77,7 @@ class Place:
 
     @contextmanager
     def holding(self, new: ast.AST) -> Iterator[None]:
-        """Put another node there while the context lasts."""
+        """Replace the node by ``new`` while the context lasts."""
         old = self._put(new)
         try:
             yield
@@ -97,12 +97,12 @@ class Place:
 def mutants(tree: ast.Module, source: str) -> list[Mutant]:
     """Return every change of a module, in the order of its lines."""
     lines = source.splitlines()
-    found = []
+    collected = []
     for place, node in _nodes(tree, _public(tree)):
         for shown, new, text in _changes(place, node):
             line = lines[node.lineno - 1].strip()
-            found.append(Mutant(node.lineno, line, f"{shown} → {text}", place, new))
-    return sorted(found, key=lambda each: each.line)
+            collected.append(Mutant(node.lineno, line, f"{shown} → {text}", place, new))
+    return sorted(collected, key=lambda mutant: mutant.line)
 
 
 def _public(tree: ast.Module) -> set[str]:
@@ -135,7 +135,7 @@ def _nodes(parent: ast.AST, public: set[str]) -> Iterator[tuple[Place, Any]]:
 
 
 def _is_guard(node: ast.AST) -> bool:
-    """Return whether a node is an ``if`` that only raises."""
+    """Return whether a node is an ``if`` without ``else`` whose body ends with a raise."""
     return isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise) and not node.orelse
 
 
@@ -213,8 +213,8 @@ def _around(place: Place, new: ast.AST | None = None) -> str:
     if new is None:
         if not alone:
             return ast.unparse(place.parent)
-        there = getattr(place.parent, place.field)
-        return ast.unparse(there if place.index is None else there[place.index])
+        value = getattr(place.parent, place.field)
+        return ast.unparse(value if place.index is None else value[place.index])
     if alone:
         return ast.unparse(new)
     with place.holding(new):
@@ -226,7 +226,7 @@ def _constants(node: ast.Constant | ast.UnaryOp, parent: ast.AST) -> Iterator[An
     if number is not None:
         yield from (number + 1, number - 1)
         if number < 0 and isinstance(number, float):
-            yield -number  # only of floats: the negative of an index or axis is just another one
+            yield -number  # only for floats: a negated index or axis is just another index
     elif isinstance(value, bool):
         yield not value
     elif isinstance(value, str) and isinstance(parent, ast.keyword) and value in NAMES:
@@ -261,7 +261,7 @@ def _signs(node: ast.UnaryOp) -> Iterator[ast.expr]:
 
 
 def _conditions(node: ast.If | ast.IfExp) -> Iterator[ast.AST]:
-    """Yield the negated condition, unless another change yields it; of a guard ``False``."""
+    """Negate the condition, unless another change does so; replace a guard's by ``False``."""
     test: ast.expr = ast.UnaryOp(ast.Not(), node.test)
     if _is_guard(node):
         test = ast.Constant(False)
@@ -288,7 +288,7 @@ def _move(bound: ast.expr) -> Iterator[ast.expr]:
 def _calls(node: ast.Call) -> Iterator[ast.AST]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
     numpy = ast.unparse(node.func).startswith("np.")
-    plain = not any(isinstance(each, ast.Starred) for each in node.args)
+    plain = not any(isinstance(argument, ast.Starred) for argument in node.args)
     if len(node.args) > 1 and _is_text(node.args[0]) and isinstance(node.args[1], ast.Name):
         yield node.args[1]  # the argument of a checking function, unchecked
     if name in FORGOTTEN and isinstance(node.func, ast.Attribute) and not numpy:
@@ -334,10 +334,10 @@ def _swapped(place: Place, node: ast.List | ast.Tuple) -> ast.AST | None:
         return None
     if isinstance(place.parent, ast.Compare | ast.Subscript) or place.field == "iter":
         return None  # a choice, an index, an iterable
-    if all(isinstance(each, ast.Constant) for each in node.elts):
+    if all(isinstance(element, ast.Constant) for element in node.elts):
         return None  # a list of choices
-    first, second, *rest = node.elts
-    return ast.copy_location(type(node)([second, first, *rest], ast.Load()), node)
+    first, second, *others = node.elts
+    return ast.copy_location(type(node)([second, first, *others], ast.Load()), node)
 
 
 def code_of(tree: ast.Module, mutant: Mutant, filename: str) -> CodeType:

@@ -34,7 +34,7 @@ assert right.__path__, wrong.__path__  # importing them fills the lists
 
 BATCH, HEADS, TOKENS, CHANNELS = 2, 8, 128, 64
 STARTS = (0, 4000)
-"""First position of a prompt, and of the tokens after a cache."""
+"""First position of a prompt, and of the tokens after a KV cache."""
 BASES = (10_000.0, 500_000.0)
 
 Arguments = dict[str, Any]
@@ -45,14 +45,14 @@ def _normal(*shape: int) -> Any:
 
 
 def _rows() -> Iterator[Arguments]:
-    """Yield queries at the positions of a prompt, and after a cache."""
+    """Yield queries at the positions of a prompt, and at positions after a KV cache."""
     for start in STARTS:
         x = _normal(BATCH, HEADS, TOKENS, CHANNELS)
         yield {"x": x, "positions": start + np.arange(TOKENS)}
 
 
 def _rotary(**more: Any) -> Callable[[], Iterator[Arguments]]:
-    """Return a generator function of rows with every base and the parameters ``more``."""
+    """Return a function that yields the queries with each base and the parameters ``more``."""
     return lambda: ({**rows, "base": base, **more} for rows in _rows() for base in BASES)
 
 
@@ -62,7 +62,7 @@ def _rope() -> Iterator[Arguments]:
 
 
 def _images() -> Iterator[Arguments]:
-    """Yield text, an image of 8 × 8 patches, and text again."""
+    """Yield M-RoPE's arguments for text, an image of 8 × 8 patches, and text again."""
     x = _normal(BATCH, HEADS, TOKENS, CHANNELS)
     text, patches = np.arange(32), np.arange(64)
     image = np.stack([np.full(64, 32), 32 + patches // 8, 32 + patches % 8])
@@ -78,9 +78,9 @@ def _table() -> Iterator[Arguments]:
 
 
 def _lengths(**more: Any) -> Callable[[], Iterator[Arguments]]:
-    """Return a generator function of lengths: a prompt, a decoding step, and a chunk."""
-    some = ((TOKENS, TOKENS), (1, TOKENS), (16, TOKENS))
-    return lambda: ({"q_len": q, "k_len": k, **more} for q, k in some)
+    """Return a function that yields query and key lengths of a prefill, a decode step, a chunk."""
+    sizes = ((TOKENS, TOKENS), (1, TOKENS), (16, TOKENS))
+    return lambda: ({"q_len": q, "k_len": k, **more} for q, k in sizes)
 
 
 def _heads() -> Iterator[Arguments]:
@@ -124,8 +124,8 @@ ASKED: dict[str, Callable[[], Iterator[Arguments]]] = {
 
 
 def scheme_ids() -> list[str]:
-    """Return the ids of the schemes of these calls."""
-    return [each.id for each in load_all() if each.calls.keys() & ASKED.keys()]
+    """Return the ids of the schemes that have a call in ASKED."""
+    return [scheme.id for scheme in load_all() if scheme.calls.keys() & ASKED.keys()]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Said:
     scheme: str
     miniature: str
     named: str | None
-    """The miniature's mistake."""
+    """The id of the miniature's mistake, if the spec has one."""
     rejected: bool
     names: tuple[str, ...]
     """The mistakes named by the failed checks."""
@@ -147,17 +147,17 @@ class Said:
 
 
 def say(make: Callable[[], object], schemes: Sequence[KnownScheme]) -> Said | None:
-    """Check the results of a miniature; return None if its call is not in ASKED."""
+    """Pass a miniature's results to ``check``; return None if its call is not in ASKED."""
     failures: list[str] = []
-    asked = [each for each in subjects(make(), schemes) if each.call.name in ASKED]
-    if not asked:
+    claimed = [claim for claim in subjects(make(), schemes) if claim.call.name in ASKED]
+    if not claimed:
         return None
-    for subject in asked:
+    for subject in claimed:
         for dtype in subject.dtypes:
-            for given in ASKED[subject.call.name]():
-                failures += _failure(subject, subject.case(given, dtype))
+            for arguments in ASKED[subject.call.name]():
+                failures += _failure(subject, subject.case(arguments, dtype))
     return Said(
-        asked[0].scheme.id,
+        claimed[0].scheme.id,
         getattr(make, "__name__", "?"),
         make.named if isinstance(make, type) and issubclass(make, Mistake) else None,
         bool(failures),
@@ -189,14 +189,14 @@ def _failure(subject: Subject, case: Case) -> list[str]:
 def of_scheme(scheme: str, makes: Sequence[Callable[[], object]]) -> list[Said]:
     """Return the verdicts on the miniatures of a scheme."""
     schemes = load_all()
-    calls = {name for each in schemes if each.id == scheme for name in each.calls}
-    found = []
+    calls = {name for candidate in schemes if candidate.id == scheme for name in candidate.calls}
+    verdicts = []
     for make in makes:
         if calls & claims_on(make).keys():
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found += [said for said in [say(make, schemes)] if said]
-    return found
+                verdicts += [verdict for verdict in [say(make, schemes)] if verdict]
+    return verdicts
 
 
 def main() -> None:
@@ -206,35 +206,35 @@ def main() -> None:
     parser.add_argument("--names", action="store_true", help="list what was missed or misnamed")
     options = parser.parse_args()
     ids = [options.scheme] if options.scheme else scheme_ids()
-    chosen = [said for id in ids for said in of_scheme(id, WRONG)]
-    passed = [said for id in ids for said in of_scheme(id, RIGHT)]
+    chosen = [verdict for id in ids for verdict in of_scheme(id, WRONG)]
+    passed = [verdict for id in ids for verdict in of_scheme(id, RIGHT)]
     if options.names:
-        for each in chosen:
-            if not each.rejected or (each.named and not each.is_named):
-                told = ", ".join(sorted({name or "-" for name in each.names})) or "passes"
-                print(f"{each.scheme}: {each.miniature} ({each.named or 'no name'}): {told}")
+        for result in chosen:
+            if not result.rejected or (result.named and not result.is_named):
+                told = ", ".join(sorted({name or "-" for name in result.names})) or "passes"
+                print(f"{result.scheme}: {result.miniature} ({result.named or 'no name'}): {told}")
     lines: list[list[object]] = []
-    for scheme in dict.fromkeys(each.scheme for each in chosen):
-        some = [each for each in chosen if each.scheme == scheme]
-        lines.append([scheme, *_counts(some), _refused(passed, scheme)])
+    for scheme in dict.fromkeys(result.scheme for result in chosen):
+        group = [result for result in chosen if result.scheme == scheme]
+        lines.append([scheme, *_counts(group), _refused(passed, scheme)])
     lines.append(["all", *_counts(chosen), _refused(passed, None)])
     heads = ["scheme", "wrong", "rejected", "named", "of nameable", "right refused"]
     print(table(heads, lines))
 
 
 def _counts(some: Sequence[Said]) -> list[object]:
-    nameable = [each for each in some if each.rejected and each.named]
+    nameable = [verdict for verdict in some if verdict.rejected and verdict.named]
     return [
         len(some),
-        sum(each.rejected for each in some),
-        sum(each.is_named for each in nameable),
+        sum(verdict.rejected for verdict in some),
+        sum(verdict.is_named for verdict in nameable),
         len(nameable),
     ]
 
 
 def _refused(passed: Sequence[Said], scheme: str | None) -> str:
-    some = [each for each in passed if scheme in (None, each.scheme)]
-    return f"{sum(each.rejected for each in some)} of {len(some)}"
+    group = [verdict for verdict in passed if scheme in (None, verdict.scheme)]
+    return f"{sum(verdict.rejected for verdict in group)} of {len(group)}"
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class OutOfReach(Exception):
 
 
 class Able(First):
-    """Always the simplest choice that uses optional arguments."""
+    """A picker that always makes the simplest choice that uses optional arguments."""
 
     def one_of(self, values: Sequence[T]) -> T:
         return next(value for value in values if value is not None)
@@ -73,7 +73,7 @@ class Asked:
         return case
 
     def got(self, case: Case) -> Array:
-        """Return the raw result."""
+        """Return the implementation's result, in its own dtype."""
         return self.subject.invoke(case, case.inputs)
 
     def answer(self, **arguments: Any) -> Array:
@@ -84,7 +84,7 @@ class Asked:
         return self.subject.combination.conventions.get(name)
 
     def drawn(self) -> Iterator[tuple[Trial, dict[str, Any]]]:
-        """Yield the simplest arguments that the kit draws, without and with optional abilities."""
+        """Yield the simplest arguments that the kit draws, without and with a scope's options."""
         scope = next(scope for scope in self.subject.scopes if self.dtype in scope.dtypes)
         for pick in (First(), Able()) if scope.options else (First(),):
             trial = Trial(self.subject, scope, self.dtype, {}, pick)
@@ -93,11 +93,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Practice:
-    """One way to check."""
+    """A way to check a claim."""
 
     name: str
     accepts: Callable[[Asked], bool]
-    """Returns whether the check passes; raises OutOfReach."""
+    """Returns whether the check passes; raises OutOfReach if the claim doesn't cover it."""
     dtypes: tuple[str, ...]
     source: str = ""
 
@@ -229,14 +229,14 @@ def _expected(case: Case) -> Array:
 def random_cases(asked: Asked) -> list[Case]:
     """Return cases of usual sizes with random arrays; where the definition is not valid for these,
     of the kit's own sizes with random arrays, or with the kit's own arguments."""
-    found = []
+    chosen = []
     for trial, drawn in asked.drawn():
         choices = (_noisy(_usual(trial, drawn)), _noisy(drawn), drawn)
         cases = (trial.case(**arguments) for arguments in choices)
-        found += list(islice((case for case in cases if answerable(asked, case)), 1))
-    if not found:
+        chosen += list(islice((case for case in cases if answerable(asked, case)), 1))
+    if not chosen:
         raise OutOfReach
-    return found
+    return chosen
 
 
 def _usual(trial: Trial, drawn: dict[str, Any]) -> dict[str, Any]:

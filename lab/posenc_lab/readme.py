@@ -27,7 +27,7 @@ DECIMAL = re.compile(r"\d+\.[\de+-]+")
 def written(text: str) -> str:
     """Return the README with its generated parts updated."""
     test, adapter = CODE.findall(text)
-    text = TABLE.sub(lambda found: found[1] + table(), text)
+    text = TABLE.sub(lambda match: match[1] + table(), text)
     right = adapter.replace('"interleaved"', '"half"')
     for part, output in (
         (ASSERTION, output_of("test_mine.py", test)),
@@ -47,8 +47,8 @@ def shape(text: str) -> str:
 def table() -> str:
     """Return a Markdown table of the schemes of each family."""
     rows = [
-        f"| {FAMILIES[name].lower()} | {', '.join(f'`{scheme.id}`' for scheme in some)} |\n"
-        for name, some in by_family().items()
+        f"| {FAMILIES[name].lower()} | {', '.join(f'`{scheme.id}`' for scheme in schemes)} |\n"
+        for name, schemes in by_family().items()
     ]
     return "".join(["| family | schemes |\n|---|---|\n", *rows])
 

@@ -32,15 +32,15 @@ from posenc_lab.results import keep, path_of, read_record
 
 ROOT = Path(__file__).parents[2]
 NEARLY = 0.1
-"""Tolerance for shares of a bound: they depend on how a processor rounds."""
+"""Relative and absolute tolerance of recorded floats, which depend on a processor's rounding."""
 
 
 def by_name(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
     """Return a merge function for tables with an entry per scheme."""
 
     def merged(before: Record, found: Record, scheme: str) -> dict[str, Any]:
-        rest = {name: {**before[name], **found[name]} for name in tables}
-        return {**before, **found, **rest}
+        updated = {name: {**before[name], **found[name]} for name in tables}
+        return {**before, **found, **updated}
 
     return merged
 
@@ -49,11 +49,11 @@ def by_row(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
     """Return a merge function for lists of rows that name their scheme."""
 
     def merged(before: Record, found: Record, scheme: str) -> dict[str, Any]:
-        rest = {}
+        updated = {}
         for name in tables:
-            kept = [row for row in before[name] if row["scheme"] != scheme]
-            rest[name] = sorted([*kept, *found[name]], key=lambda row: row["scheme"])
-        return {**before, **rest}
+            others = [row for row in before[name] if row["scheme"] != scheme]
+            updated[name] = sorted([*others, *found[name]], key=lambda row: row["scheme"])
+        return {**before, **updated}
 
     return merged
 
@@ -79,7 +79,7 @@ def update(
     whole: bool = False,
     shared: bool = False,
 ) -> None:
-    """Measure the stale (or older) schemes of a record; write the record after each scheme."""
+    """Measure a record's stale schemes (``shared``: also older ones); write it after each."""
     path = path_of(name)
     record: Record = read_record(path)
     if whole or not record:
@@ -87,35 +87,35 @@ def update(
         keep(path, {**measure(name, None), "inputs": now})
         return
     by_id = {scheme.id: scheme for scheme in schemes}
-    known = {id: each for id, each in record.get("inputs", {}).items() if id in by_id}
+    entries = {id: each for id, each in record.get("inputs", {}).items() if id in by_id}
     changed = older(name, record, schemes) if shared else stale(record, schemes)
     ids = [each for each in changed if not chosen or each in chosen]
     for number, scheme in enumerate(ids, 1):
         print(f"{name}: {scheme} ({number} of {len(ids)})", flush=True)
         hashes = inputs(name, by_id[scheme])
-        found = measure(name, scheme)
-        known[scheme] = hashes
-        record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
-        keep(path, {**record, "inputs": known})
+        measured = measure(name, scheme)
+        entries[scheme] = hashes
+        record = {**RECORDS[name](record, measured, scheme), "versions": measured["versions"]}
+        keep(path, {**record, "inputs": entries})
 
 
 def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
-    """Return what must be measured again, a line per record and reason."""
+    """Return the schemes that must be measured again, a line per record and reason."""
     lines = []
     for name in names:
         record = read_record(path_of(name))
         own = stale(record, schemes)
-        rest = [each for each in older(name, record, schemes) if each not in own]
-        for why, some in (("own files changed", own), ("shared code changed", rest)):
-            if some:
-                lines.append(f"{name}, {why}: {' '.join(some)}")
+        shared = [scheme for scheme in older(name, record, schemes) if scheme not in own]
+        for why, changed in (("own files changed", own), ("shared code changed", shared)):
+            if changed:
+                lines.append(f"{name}, {why}: {' '.join(changed)}")
     return lines
 
 
 def differing(
     names: Sequence[str], schemes: Sequence[Scheme], seconds: float, seed: str
 ) -> Iterator[tuple[str, bool]]:
-    """Measure outdated schemes for ``seconds``; yield each record and scheme, and if it differs."""
+    """Measure older schemes for ``seconds``; yield record and scheme, and whether they differ."""
     waiting = [
         (name, scheme)
         for name in names
@@ -127,8 +127,8 @@ def differing(
         if time.monotonic() > end:
             return
         record = read_record(path_of(name))
-        found = RECORDS[name](record, measure(name, scheme), scheme)
-        yield f"{name}: {scheme}", not alike(_results(found), _results(record))
+        merged = RECORDS[name](record, measure(name, scheme), scheme)
+        yield f"{name}: {scheme}", not alike(_results(merged), _results(record))
 
 
 def _results(record: Record) -> Record:
@@ -137,7 +137,7 @@ def _results(record: Record) -> Record:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Compare results: counts exactly, floats, which processors round differently, nearly."""
+    """Return whether results agree: floats to within NEARLY, all other values exactly."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=NEARLY, abs_tol=NEARLY)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -160,8 +160,8 @@ def measure(name: str, scheme: str | None) -> dict[str, Any]:
 def verify(names: Sequence[str], seconds: float) -> int:
     """Measure outdated schemes again and print each; return 1 if any differs from its record."""
     red = 0
-    for what, differs in differing(names, load_all(), seconds, date.today().isoformat()):
-        print(f"{what} {'DIFFERS: run make records' if differs else 'as recorded'}", flush=True)
+    for label, differs in differing(names, load_all(), seconds, date.today().isoformat()):
+        print(f"{label} {'DIFFERS: run make records' if differs else 'as recorded'}", flush=True)
         red |= differs
     return red
 
@@ -174,16 +174,16 @@ def main() -> None:
     parser.add_argument("--shared", action="store_true", help="also where shared code changed")
     parser.add_argument("--check", action="store_true", help="say what is out of date, and end")
     parser.add_argument("--verify", type=float, metavar="MINUTES", help="measure, write nothing")
-    given = parser.parse_args()
-    names = [given.only] if given.only else list(RECORDS)
-    if given.check:
+    options = parser.parse_args()
+    names = [options.only] if options.only else list(RECORDS)
+    if options.check:
         lines = outdated(names, load_all())
         print(*lines, sep="\n")
         sys.exit(bool(lines))
-    if given.verify is not None:
-        sys.exit(verify(names, 60 * given.verify))
+    if options.verify is not None:
+        sys.exit(verify(names, 60 * options.verify))
     for name in names:
-        update(name, load_all(), given.schemes, whole=given.all, shared=given.shared)
+        update(name, load_all(), options.schemes, whole=options.all, shared=options.shared)
 
 
 if __name__ == "__main__":

@@ -20,17 +20,17 @@ BELOW = np.array([-1, 0, -300, 2, -5001, -7])
 
 
 def drawn_cases(subject: Subject) -> Iterator[Case]:
-    """Yield cases as the checks draw them, the case of the sweep, and the goldens."""
-    known = subject.knowledge
+    """Yield cases as the checks draw them, the case of the position sweep, and the goldens."""
+    knowledge = subject.knowledge
     dtype = subject.dtypes[0]
     (scope,) = subject.scopes
     for seed in range(DRAWN):
         trial = Trial(subject, scope, dtype, {}, Seeded(seed))
-        yield trial.case(**known.arguments(trial))
+        yield trial.case(**knowledge.arguments(trial))
         if "domain" in subject.call.options:
-            below = at(trial.case(**known.arguments(trial)), BELOW)
+            below = at(trial.case(**knowledge.arguments(trial)), BELOW)
             yield below.with_conventions(domain="negative")
-    if (arguments := known.sweep({}, FAR)) is not None:
+    if (arguments := knowledge.sweep({}, FAR)) is not None:
         yield subject.case(arguments, dtype)
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):

@@ -66,7 +66,7 @@ class Said:
 
     status: int
     verdicts: Mapping[str, str]
-    """By check id, including checks that are not claimed."""
+    """The verdict by check id, including checks that are not claimed."""
     diagnoses: Sequence[Any]
 
 
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 
 def ways() -> Iterator[Way]:
-    """Yield the usual way, then endlessly each variation that must make no difference, reseeded."""
+    """Yield the usual way, then endlessly, with new seeds, ways that must give equal results."""
     yield Way("as usual")
     number = 0
     while True:
@@ -111,10 +111,10 @@ def run_and_read(impl: str, paths: Sequence[str], way: Way, folder: Path) -> Sai
     )
     if not report.is_file():
         raise RuntimeError(f"a run wrote no report:\n{done.stdout}{done.stderr}")
-    found = json.loads(report.read_text(encoding="utf-8"))
-    verdicts = {each["id"]: each["verdict"] for each in found["checks"]}
-    verdicts |= dict.fromkeys(found["not_claimed"], "not claimed")
-    return Said(done.returncode, verdicts, found["diagnoses"])
+    document = json.loads(report.read_text(encoding="utf-8"))
+    verdicts = {check["id"]: check["verdict"] for check in document["checks"]}
+    verdicts |= dict.fromkeys(document["not_claimed"], "not claimed")
+    return Said(done.returncode, verdicts, document["diagnoses"])
 
 
 def differences(first: Said, other: Said) -> list[str]:
@@ -144,22 +144,22 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", default=SELECTED)
     parser.add_argument("--impl", help="judge this, and not a wrong adapter")
     parser.add_argument("--runs", type=int, default=20, metavar="N")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
-        chosen = list(islice(ways(), given.runs))
-        found = repeated(given.impl or "wrong.py", given.paths, chosen, folder)
-    names = list(dict.fromkeys(way.name for way, _ in found))
+        chosen = list(islice(ways(), options.runs))
+        runs = repeated(options.impl or "wrong.py", options.paths, chosen, folder)
+    names = list(dict.fromkeys(way.name for way, _ in runs))
     rows = []
-    for each in names:
-        some = [lines for way, lines in found if way.name == each]
-        rows.append((each, len(some), sum(bool(lines) for lines in some)))
+    for label in names:
+        group = [lines for way, lines in runs if way.name == label]
+        rows.append((label, len(group), sum(bool(lines) for lines in group)))
     print(table(["runs after the first", "runs", "that differ"], rows))
-    for way, lines in found:
+    for way, lines in runs:
         for line in lines:
             print(f"{way.name}: {line}")
-    sys.exit(any(lines for _, lines in found))
+    sys.exit(any(lines for _, lines in runs))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[2] / "docs" / "data"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table; all columns but the first are numbers."""
+    """Return a Markdown table; all columns but the first are right-aligned."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in [header, rule, *rows])
 
@@ -34,7 +34,7 @@ def share(part: int, whole: int) -> str:
 
 
 def write(path: Path | None, results: dict[str, Any], *packages: str) -> None:
-    """Write results with the versions of Python, numpy, posenc and ``packages``."""
+    """Write results with the versions of Python, numpy, posenc and ``packages``, if ``path``."""
     if path is None:
         return
     versions = {
@@ -52,8 +52,8 @@ def path_of(name: str) -> Path:
 
 def read_record(path: Path) -> dict[str, Any]:
     """Return a record; empty if there is none yet."""
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    return found
+    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return record
 
 
 def keep(path: Path, record: Mapping[str, Any]) -> None:
@@ -78,8 +78,8 @@ def _entry(value: Any) -> str:
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield adjacent rows of the same scheme as one line."""
-    for _, some in groupby(enumerate(rows), lambda row: _home(*row)):
-        yield ", ".join(_line(row) for _, row in some)
+    for _, group in groupby(enumerate(rows), lambda row: _home(*row)):
+        yield ", ".join(_line(row) for _, row in group)
 
 
 def _home(number: int, row: Mapping[str, Any]) -> Any:

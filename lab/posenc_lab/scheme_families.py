@@ -17,7 +17,7 @@ FAMILIES = {
 """Title of each family, in the order of display."""
 
 LISTED_IN = {"tupe": "relative"}
-"""The family in which a reader looks for a scheme that removes positions from the embedding sum."""
+"""The family under which a reader looks for a scheme, where it is not the scheme's own family."""
 
 LEARNED_FIRST = (
     *("integer", "normalized", "binary", "sinusoidal", "learned", "timestep", "sincos-2d"),
@@ -27,7 +27,7 @@ LEARNED_FIRST = (
     *("p-rope", "xpos", "mla", "rope-2d", "axial-rope", "m-rope", "causal-mask", "sliding-window"),
     *("dilated-window", "strided", "fixed", "chunked", "bigbird", "attention", "nope"),
 )
-"""The schemes in learning order; schemes that are not listed come last."""
+"""The schemes in learning order; schemes that are missing here are listed last."""
 
 
 def by_family() -> dict[str, list[Scheme]]:

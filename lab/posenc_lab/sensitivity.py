@@ -37,7 +37,7 @@ FINEST = 40
 
 Given = dict[str, Any]
 Change = Callable[["Asked", Given, float], Floats]
-"""A function of the arguments by name and the size of the change; returns float64."""
+"""A function that takes a call, its arguments and the size of the change; returns float64."""
 
 
 class Inapplicable(Exception):
@@ -100,9 +100,9 @@ def one(place: Callable[[int], int]) -> Change:
         result = asked.true(given)
         if asked.call.kind == "encode":
             channels = channels_of_pairs(asked, given)
-            some = channels == place(int(channels.max()) + 1)
+            changed = channels == place(int(channels.max()) + 1)
             moved = asked.true(given | {"positions": _real_positions(given) * (1 + size)})
-            return np.where(some, moved, result)
+            return np.where(changed, moved, result)
         result[place(len(result))] *= 1 + size
         return result
 
@@ -124,7 +124,7 @@ WAYS: Mapping[str, Change] = {
 
 @dataclass(frozen=True)
 class Pairs:
-    """The output channels of each rotating pair, and its radians per position."""
+    """The output channels of each rotated pair, and its frequency in radians per position."""
 
     first: npt.NDArray[np.int64]
     second: npt.NDArray[np.int64]
@@ -136,11 +136,11 @@ def probed(asked: Asked, given: Given) -> Pairs:
     if not _rows_have_positions(given):
         raise Inapplicable
     largest = int(np.max(given["positions"], initial=1))  # frequencies may depend on it
-    rest = {name: value for name, value in given.items() if name not in ("x", "positions")}
+    parameters = {name: value for name, value in given.items() if name not in ("x", "positions")}
     shape = given["x"].shape[-1], largest
-    if all(np.ndim(value) == 0 for value in rest.values()):
-        return _keep(asked, shape, tuple(sorted(rest.items())))
-    return _probed(asked, shape, rest)
+    if all(np.ndim(value) == 0 for value in parameters.values()):
+        return _keep(asked, shape, tuple(sorted(parameters.items())))
+    return _probed(asked, shape, parameters)
 
 
 @lru_cache(maxsize=1024)
@@ -214,8 +214,8 @@ def adapter(asked: Asked, dtype: str, change: Change, size: float) -> object:
 
     def method(self: object, *arguments: Any, **keywords: Any) -> Any:
         kind = DTYPES[keywords.pop("dtype", dtype)]
-        given = dict(zip(asked.call.arguments, arguments, strict=True)) | keywords
-        return change(asked, given, size).astype(kind)
+        by_name = dict(zip(asked.call.arguments, arguments, strict=True)) | keywords
+        return change(asked, by_name, size).astype(kind)
 
     claim = claims(asked.combination.name, dtype=dtype)
     return type("Changed", (), {asked.call.name: claim(method)})()
@@ -239,8 +239,8 @@ def smallest(asked: Asked, dtype: str, change: Change) -> int | None:
 
 
 def _detected(asked: Asked, dtype: str, change: Change, size: float) -> bool:
-    found = first_failure(adapter(asked, dtype, change, size), [asked.scheme], silence_fails=False)
-    return found is not None
+    failed = first_failure(adapter(asked, dtype, change, size), [asked.scheme], silence_fails=False)
+    return failed is not None
 
 
 def _applies(asked: Asked, dtype: str, change: Change) -> bool:
@@ -256,17 +256,17 @@ def measure(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
     for call in scheme.calls.values():
         if call.kind not in KINDS or call.dtype in ("integer", "boolean"):
             continue
-        asked = Asked(scheme, call, next(iter(call.combinations.values())))
+        probe = Asked(scheme, call, next(iter(call.combinations.values())))
         for dtype in DTYPES_ASKED:
-            found = {name: smallest(asked, dtype, change) for name, change in WAYS.items()}
-            yield {"scheme": scheme.id, "call": call.name, "dtype": dtype, "smallest": found}
+            powers = {name: smallest(probe, dtype, change) for name, change in WAYS.items()}
+            yield {"scheme": scheme.id, "call": call.name, "dtype": dtype, "smallest": powers}
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> list[list[object]]:
     """Return a row per call and dtype."""
     return [
-        [each["call"], each["dtype"], *(_render(each["smallest"][name]) for name in CHANGES)]
-        for each in found
+        [row["call"], row["dtype"], *(_render(row["smallest"][name]) for name in CHANGES)]
+        for row in found
     ]
 
 
@@ -280,13 +280,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scheme", help="only this scheme")
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    some = [each for each in load_all() if given.scheme in (None, each.id)]
+    chosen = [candidate for candidate in load_all() if options.scheme in (None, candidate.id)]
     with np.errstate(all="ignore"), without_diagnosis():
-        found = [row for scheme in some for row in measure(scheme)]
-    print(table(["call", "dtype", *CHANGES], rows(found)))
-    write(given.write, {"smallest power of two detected": found})
+        measured = [row for scheme in chosen for row in measure(scheme)]
+    print(table(["call", "dtype", *CHANGES], rows(measured)))
+    write(options.write, {"smallest power of two detected": measured})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 
 class Store:
-    """Texts by key, in a file that processes share."""
+    """A store of texts by key, in a file that processes share."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -36,7 +36,7 @@ class Store:
             return _opened(":memory:")
 
     def text(self, key: str) -> str | None:
-        """Return the text under a key; None if it is missing or others write for too long."""
+        """Return the text under a key; None if missing, or the file is locked for too long."""
         try:
             return self._text(key)
         except sqlite3.OperationalError:
@@ -52,7 +52,7 @@ class Store:
         return row[0]
 
     def keep_text(self, key: str, text: str) -> None:
-        """Store a text under a key, unless others write for too long."""
+        """Store a text under a key, unless the file is locked for too long."""
         with suppress(sqlite3.OperationalError):
             self._file.execute(
                 "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", [key, text, _today()]

@@ -1,4 +1,4 @@
-"""What people's usual checks detect on the same wrong implementations as the kit.
+"""How many wrong implementations people's usual checks detect, compared with the kit.
 
     python -m posenc_lab.today [--scheme ID] [--write FILE]
 
@@ -31,7 +31,7 @@ assert right.__path__, wrong.__path__  # importing them fills the lists
 
 KIT = "the kit"
 LIBRARY = "a library's own tests"
-COLUMNS = (KIT, *(each.name for each in USUAL), LIBRARY)
+COLUMNS = (KIT, *(practice.name for practice in USUAL), LIBRARY)
 Make = Callable[[], object]
 
 
@@ -43,8 +43,8 @@ def rejects(practice: Practice, make: Make, schemes: Sequence[KnownScheme]) -> b
         for dtype in subject.dtypes
         if dtype in practice.dtypes
     ]
-    known = [answer for answer in answers if answer is not None]
-    return any(known) if known else None
+    in_reach = [answer for answer in answers if answer is not None]
+    return any(in_reach) if in_reach else None
 
 
 def _answer(practice: Practice, asked: Asked) -> bool | None:
@@ -58,20 +58,20 @@ def _answer(practice: Practice, asked: Asked) -> bool | None:
 
 def verdicts(make: Make, schemes: Sequence[KnownScheme]) -> dict[str, bool | None]:
     """Return whether the kit and each way of checking reject an adapter."""
-    found: dict[str, bool | None] = {
+    rejected: dict[str, bool | None] = {
         KIT: first_failure(make(), schemes, silence_fails=False) is not None
     }
     for practice in (*USUAL, *LIBRARIES):
-        found[practice.name] = rejects(practice, make, schemes)
-    own = [found[each.name] for each in LIBRARIES if found[each.name] is not None]
-    found[LIBRARY] = any(own) if own else None
-    return found
+        rejected[practice.name] = rejects(practice, make, schemes)
+    own = [rejected[library.name] for library in LIBRARIES if rejected[library.name] is not None]
+    rejected[LIBRARY] = any(own) if own else None
+    return rejected
 
 
 def home(make: Make, schemes: Sequence[KnownScheme]) -> str:
     """Return the id of the scheme that an adapter claims."""
-    some: list[Subject] = subjects(make(), schemes)
-    return some[0].scheme.id
+    claimed: list[Subject] = subjects(make(), schemes)
+    return claimed[0].scheme.id
 
 
 Counts = dict[str, dict[str, list[int]]]
@@ -81,7 +81,7 @@ Counts = dict[str, dict[str, list[int]]]
 def count(
     some: Iterable[Make], schemes: Sequence[KnownScheme], only: str | None
 ) -> tuple[Counts, dict[str, list[str]]]:
-    """Count what each way rejects, scheme by scheme; also return the names of what it passes."""
+    """Count what each way rejects, by scheme; also return the names of miniatures it accepts."""
     counts: Counts = {}
     passed: dict[str, list[str]] = {}
     for make in some:
@@ -108,8 +108,8 @@ def rows(counts: Counts, columns: Sequence[str]) -> list[list[object]]:
             total[f"{column} rejected"] += ways[column][0]
             total[f"{column} asked"] += ways[column][1]
     sums = [(total[f"{column} rejected"], total[f"{column} asked"]) for column in columns]
-    lines.append(["all", *(_of(*each) for each in sums)])
-    lines.append(["share", *(share(*each) for each in sums)])
+    lines.append(["all", *(_of(*pair) for pair in sums)])
+    lines.append(["share", *(share(*pair) for pair in sums)])
     return lines
 
 
@@ -120,8 +120,8 @@ def _of(rejected: int, asked: int) -> str:
 def library_rows(wrong_ones: Counts, right_ones: Counts) -> list[list[object]]:
     """Return a row per way of checking."""
     return [
-        [each.name, _sum(wrong_ones, each.name), _sum(right_ones, each.name), each.what]
-        for each in (*USUAL, *LIBRARIES)
+        [way.name, _sum(wrong_ones, way.name), _sum(right_ones, way.name), way.what]
+        for way in (*USUAL, *LIBRARIES)
     ]
 
 
@@ -143,12 +143,12 @@ def main() -> None:
     parser.add_argument("--scheme", help="only miniatures of this scheme")
     parser.add_argument("--missed", metavar="WAY", help="names of those that this way let pass")
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     schemes = load_all()
     with np.errstate(all="ignore"), without_diagnosis():
-        wrong_ones, missed = count(WRONG, schemes, given.scheme)
-        right_ones, _ = count(RIGHT, schemes, given.scheme)
+        wrong_ones, missed = count(WRONG, schemes, options.scheme)
+        right_ones, _ = count(RIGHT, schemes, options.scheme)
     print("Wrong implementations rejected, of those in reach:\n")
     print(table(["scheme", *COLUMNS], rows(wrong_ones, COLUMNS)))
     print("\nRight implementations rejected, of those in reach:\n")
@@ -160,14 +160,14 @@ def main() -> None:
             library_rows(wrong_ones, right_ones),
         )
     )
-    for name in missed.get(given.missed, []):
+    for name in missed.get(options.missed, []):
         print("-", name)
-    write(given.write, results(wrong_ones, right_ones))
+    write(options.write, results(wrong_ones, right_ones))
 
 
 def results(wrong_ones: Counts, right_ones: Counts) -> dict[str, Any]:
     """Return the record."""
-    ways = {each.name: {"what": each.what, "source": each.source} for each in (*USUAL, *LIBRARIES)}
+    ways = {way.name: {"what": way.what, "source": way.source} for way in (*USUAL, *LIBRARIES)}
     return {"wrong": to_dict(wrong_ones), "right": to_dict(right_ones), "ways": ways}
 
 

@@ -26,27 +26,29 @@ def once(key: str, hold: Callable[[], None]) -> None:
 
 
 def key_of(adapter: object, name: str, *modules: str) -> str:
-    """Return a key of all that an adapter's verdict depends on, including these modules."""
+    """Return a digest of all that an adapter's verdict depends on, including ``modules``."""
     claimed = {subject.scheme.id for subject in subjects(adapter, schemes())}
-    return key_of_schemes((each for each in schemes() if each.id in claimed), name, *modules)
+    return key_of_schemes((scheme for scheme in schemes() if scheme.id in claimed), name, *modules)
 
 
 def key_of_schemes(some: Iterable[Scheme], name: str, *modules: str) -> str:
-    """Return the same key for given schemes."""
+    """Return a digest of all that a verdict on the schemes ``some`` depends on."""
     return digest((JUDGE, *modules), tuple(some), name)
 
 
 def modules_of_miniatures(scheme: Scheme) -> set[str]:
     """Return the modules with right and wrong implementations of a scheme."""
-    made = {each.__module__ for each in (*WRONG, *STEPS) if each.call in scheme.calls}
+    made = {
+        miniature.__module__ for miniature in (*WRONG, *STEPS) if miniature.call in scheme.calls
+    }
     return made | modules_of_right()[scheme.id]
 
 
 @cache
 def modules_of_right() -> Mapping[str, set[str]]:
-    """Return the modules with right implementations, by the scheme that they claim."""
-    found: dict[str, set[str]] = {scheme.id: set() for scheme in schemes()}
+    """Return the modules with right implementations, by the id of the claimed scheme."""
+    modules: dict[str, set[str]] = {scheme.id: set() for scheme in schemes()}
     for make in RIGHT:
         for subject in subjects(make(), schemes()):
-            found[subject.scheme.id].add(make.__module__)
-    return found
+            modules[subject.scheme.id].add(make.__module__)
+    return modules

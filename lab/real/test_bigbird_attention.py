@@ -1,4 +1,4 @@
-"""The statements on the page on BigBird about transformers, executed.
+"""Tests of the statements about transformers on the page on BigBird.
 
 In evaluation the list of random blocks is all zeros. As a set, its pattern is the mask of the spec;
 but its softmax counts the keys of the first block once more for each random block.
@@ -58,8 +58,8 @@ def test_softmax_counts_the_first_block_again_for_each_random_block(
     counted = bias.copy()
     counted[BLOCK : N - BLOCK, :BLOCK] += np.log(1 + random_blocks)
     as_a_set, as_it_is = (
-        posenc.attention_with_bias(q, k, v, np.broadcast_to(each, (HEADS, N, N)))
-        for each in (bias, counted)
+        posenc.attention_with_bias(q, k, v, np.broadcast_to(added, (HEADS, N, N)))
+        for added in (bias, counted)
     )
     got = out[0].numpy().reshape(N, HEADS, DIM).swapaxes(0, 1)
     assert np.abs(got - as_it_is).max() < 1e-12

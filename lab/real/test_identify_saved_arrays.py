@@ -12,7 +12,7 @@ from posenc_lab.models.saved_arrays import SAVED, saved
 def test_saved_arrays_are_named(name: str, tmp_path: Path) -> None:
     told = list(told_of_file(saved(name, tmp_path), []))
     text = "\n".join(lines for lines, _ in told)
-    assert any(known for _, known in told)
+    assert any(is_known for _, is_known in told)
     assert SAVED[name][2] in text
     assert "  but " not in text
 

@@ -18,7 +18,7 @@ SHIPPED = {
 
 
 def chosen(name: str) -> object:
-    """Return a name to judge; JAX compiles for every new shape, which takes minutes."""
+    """Return a name as a parameter; nightly with JAX, which compiles for every new shape."""
     compiles = any(name_of(requirement) == "jax" for requirement in SHIPPED[name].install)
     return pytest.param(name, marks=[pytest.mark.nightly] if compiles else [])
 

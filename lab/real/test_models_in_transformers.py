@@ -1,4 +1,4 @@
-"""What transformers makes of each model's configuration, compared with the spec."""
+"""Frequencies, rotations and layer kinds that transformers derives, compared with the spec."""
 
 import importlib
 import inspect
@@ -73,7 +73,7 @@ def embedding(model: Model) -> Any:
 
 
 def of_kind(module: Any, name: str, group: Group) -> Any:
-    """Return an attribute of a module, or the one for the kind of a group's layers."""
+    """Return a module's attribute, the one for the kind of the group's layers if it has one."""
     own = f"{NAMES[group.attention]}_{name}"
     return getattr(module, own) if hasattr(module, own) else getattr(module, name)
 
@@ -101,7 +101,7 @@ def test_rotation_matches(model: Model, group: Group) -> None:
 
 
 def theirs(model: Model, group: Group, x: Floats) -> Floats:
-    """Rotate as the model's attention rotates; channels that pass come last."""
+    """Rotate as the model's attention does; unrotated channels come last."""
     width = rotated(group)
     q = torch.tensor(x[:, :width], dtype=torch.float32)[None, None]
     out = applied(model, group, q).double().numpy().reshape(len(x), width)
@@ -116,10 +116,10 @@ def applied(model: Model, group: Group, q: Any) -> Any:
         where = where[None].expand(3, -1, -1)
     kinds = ["layer_type"] if "layer_type" in inspect.signature(module.forward).parameters else []
     made = module(q, where, *(NAMES[group.attention] for _ in kinds))
-    if not isinstance(made, tuple):  # complex numbers, for heads before or after positions
+    if not isinstance(made, tuple):  # complex numbers, for q with heads before or after positions
         swap = model.config["model_type"] == "llama4_text"
-        given = q.transpose(1, 2) if swap else q
-        out = functions["apply_rotary_emb"](given, given, made)[0]
+        queries = q.transpose(1, 2) if swap else q
+        out = functions["apply_rotary_emb"](queries, queries, made)[0]
         return out.transpose(1, 2) if swap else out
     if "apply_rotary_pos_emb_interleave" in functions:
         halves = functions["apply_rotary_pos_emb_interleave"](q, q, *made)[0]

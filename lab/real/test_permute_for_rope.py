@@ -1,4 +1,4 @@
-"""The permutation by which transformers loads checkpoints, on heads that share keys."""
+"""The permutation by which transformers loads checkpoints, with and without shared key heads."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.read import paths_by_name
 
 
 def permuted(case: Case) -> Array:
-    """Permute both projections by the operation, with the configuration of a model."""
+    """Permute both projections by transformers' operation, with a model's configuration."""
     operation = PermuteForRope()
     config = SimpleNamespace(
         num_attention_heads=case.arguments["heads"],
@@ -46,6 +46,6 @@ def test_it_is_right_without_shared_key_heads() -> None:
 
 def test_it_counts_key_heads_as_query_heads() -> None:
     case = asked(4, 2)
-    found = diagnose(case, permuted(case))
-    assert found.deviation == "key-heads-as-query-heads"
-    assert found.residual == 0
+    diagnosis = diagnose(case, permuted(case))
+    assert diagnosis.deviation == "key-heads-as-query-heads"
+    assert diagnosis.residual == 0

@@ -31,8 +31,8 @@ def smallest(type: str) -> str:
     """Return the model of a type with the fewest layers, or the laboratory's configuration."""
     if type in CONFIGS:
         return str(folder_of(type) / "config.json")
-    known = [model for model in load_all() if model.configuration.type == type]
-    return min(known, key=lambda each: each.configuration.whole("num_hidden_layers")).id
+    models = [model for model in load_all() if model.configuration.type == type]
+    return min(models, key=lambda candidate: candidate.configuration.whole("num_hidden_layers")).id
 
 
 def asked_for(name: str) -> list[Model]:
@@ -41,7 +41,7 @@ def asked_for(name: str) -> list[Model]:
 
 
 def judge(folder: Path, name: str, dtype: str, asked: tuple[str, ...]) -> dict[str, Execution]:
-    """Run checks ``asked`` of a probe in transformers; return their executions by id."""
+    """Run the checks ``asked`` on a probe in transformers; return their executions by id."""
     engine = find_deployed(str(folder), None, asked_for(name), dtype)
     return {
         check.id: execute(check, Options(1))
@@ -53,8 +53,8 @@ def judge(folder: Path, name: str, dtype: str, asked: tuple[str, ...]) -> dict[s
 def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> Path:
     """Write a probe, and return its folder."""
     out = folder / "probe"
-    given = ["--out", str(out), "--dtype", dtype, "--spelling", spelling]
-    assert main(["probe", name, *given]) == 0
+    options = ["--out", str(out), "--dtype", dtype, "--spelling", spelling]
+    assert main(["probe", name, *options]) == 0
     return out
 
 
@@ -65,8 +65,8 @@ def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> 
 )
 def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_path: Path) -> None:
     name = smallest(type)
-    asked = ASKED + (IN_A_BATCH if type in (*ENCODERS, "t5") else ())
-    executions = judge(written(tmp_path, name, dtype, spelling), name, dtype, asked)
+    ids = ASKED + (IN_A_BATCH if type in (*ENCODERS, "t5") else ())
+    executions = judge(written(tmp_path, name, dtype, spelling), name, dtype, ids)
     assert len(executions) >= 3
     assert {
         id: execution.text
@@ -77,7 +77,7 @@ def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_pa
 
 @dataclass(frozen=True)
 class Misread:
-    """Changes to a probe's configuration, and the mistake that they make."""
+    """Changes to a probe's configuration, and the mistake that they cause."""
 
     type: str
     changed: Mapping[str, Any]
@@ -138,14 +138,14 @@ MISREAD = (
 )
 
 
-@pytest.mark.parametrize("misread", MISREAD, ids=lambda each: each.id)
+@pytest.mark.parametrize("misread", MISREAD, ids=lambda result: result.id)
 def test_a_misread_configuration_is_named(misread: Misread, tmp_path: Path) -> None:
     name = smallest(misread.type)
     folder = written(tmp_path, name, "float32")
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **misread.changed}))
-    found = judge(folder, name, "float32", ("distance", "row", "window"))
-    failed = [each for each in found.values() if each.verdict == Verdict.FAILED]
-    named = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
+    executions = judge(folder, name, "float32", ("distance", "row", "window"))
+    failed = [result for result in executions.values() if result.verdict == Verdict.FAILED]
+    named = {result.outcome.explanations[0][0] for result in failed if result.outcome.explanations}
     assert failed
     assert named == ({misread.name} if misread.name else set())

@@ -52,7 +52,7 @@ SMALL = {"hidden_size", "num_attention_heads", "num_key_value_heads", "q_lora_ra
 
 
 class Attention:
-    """Queries as a whole layer makes them, one position at a time."""
+    """An adapter that takes queries from a whole attention layer, one position at a time."""
 
     @claims(models=["llama-4-scout", "llama-4-maverick", "ministral-3-3b", "deepseek-v3"])
     def scores(
@@ -100,8 +100,8 @@ class Attention:
             x[0, 0, :, before:] = torch.from_numpy(q[:, 0])
             where = torch.tensor([[position]])
             tables = getattr(code, rotary)(made)(x, where)
-            given = {"attention_mask": None, "cache": Cache(position), "position_ids": where}
-            module(x.flatten(-2), tables, **given)
+            keywords = {"attention_mask": None, "cache": Cache(position), "position_ids": where}
+            module(x.flatten(-2), tables, **keywords)
         queries = KEPT[0][0, :, :, before:] * size**0.5
         if latent:  # its function moves the channels of pairs apart
             queries = queries.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)

@@ -1,7 +1,7 @@
 """What transformers' models do with queries, layer by layer, compared with the kit's reading.
 
 A small model of every type runs on a short text. The tests record the input and the output of each
-function that turns queries, by layer, and the mask that each layer gets. They do the same for
+function that rotates queries, by layer, and the mask that each layer gets. They do the same for
 changed configurations.
 """
 
@@ -72,20 +72,20 @@ MADE_BY = {
 """Classes of models that transformers does not find by their type."""
 
 Heard = dict[int, tuple[Floats, Floats]]
-"""Queries before and after they are turned, by layer."""
+"""Queries before and after rotation, by layer."""
 Seen = dict[int, Flags]
-"""Which query sees which key, by layer that gets a mask."""
+"""The attention mask of each layer that gets one; True where a query sees a key."""
 
 
 def made(type: str, fields: dict[str, Any] | None = None) -> Any:
     """Return a small configuration of a type, as transformers reads it."""
-    given = deepcopy(small(type) if fields is None else fields)  # it is written into
-    del given["model_type"]
+    own_fields = deepcopy(small(type) if fields is None else fields)  # modified below
+    del own_fields["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
     extra = {name: value for name, value in SMALL.items() if name in own}
     if ROTARY[type].latent:
-        extra["num_key_value_heads"] = given["num_attention_heads"]
-    return CONFIG_MAPPING[type](**{**extra, **given})
+        extra["num_key_value_heads"] = own_fields["num_attention_heads"]
+    return CONFIG_MAPPING[type](**{**extra, **own_fields})
 
 
 def code(config: Any) -> ModuleType:
@@ -95,13 +95,13 @@ def code(config: Any) -> ModuleType:
 
 def layers_of(model: Any, count: int) -> Any:
     """Return the list of a model's layers."""
-    lists = [each for each in model.modules() if isinstance(each, torch.nn.ModuleList)]
-    return next(each for each in lists if len(each) == count)
+    lists = [modules for modules in model.modules() if isinstance(modules, torch.nn.ModuleList)]
+    return next(modules for modules in lists if len(modules) == count)
 
 
 @contextmanager
 def listening(config: Any, model: Any) -> Iterator[Heard]:
-    """Record what every layer turns, by its number."""
+    """Record the queries that each layer rotates, by layer number."""
     heard: Heard = {}
     present: list[int] = []
     module = code(config)
@@ -116,16 +116,16 @@ def listening(config: Any, model: Any) -> Iterator[Heard]:
 
         return turned
 
-    kept = {name: getattr(module, name) for name in TURNING if hasattr(module, name)}
+    originals = {name: getattr(module, name) for name in TURNING if hasattr(module, name)}
     hooks = []
     for number, layer in enumerate(layers_of(model, config.num_hidden_layers)):
         hooks.append(layer.register_forward_pre_hook(lambda *_, n=number: present.append(n)))
     try:
-        for name, function in kept.items():
+        for name, function in originals.items():
             setattr(module, name, hear(function))
         yield heard
     finally:
-        for name, function in kept.items():
+        for name, function in originals.items():
             setattr(module, name, function)
         for hook in hooks:
             hook.remove()
@@ -140,7 +140,7 @@ def whole(q: Any) -> Floats:
 
 @contextmanager
 def watching(config: Any, model: Any) -> Iterator[Seen]:
-    """Record the mask that every layer gets, by its number."""
+    """Record the attention mask that each layer gets, by layer number."""
     seen: Seen = {}
 
     def see(number: int, given: Iterable[Any]) -> None:
@@ -181,8 +181,8 @@ def derived(fields: dict[str, Any]) -> Meaning:
 
 def expected(group: Group, q: Floats) -> Floats:
     positions = rows_of(group, np.arange(LENGTH))
-    found: Floats = case_of(group, {"x": q, "positions": positions}).truth
-    return found
+    truth: Floats = case_of(group, {"x": q, "positions": positions}).truth
+    return truth
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -206,7 +206,7 @@ def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
     for number, (q, out) in heard.items():
         group = turning[number]
         width = q.shape[-1]
-        if width < group.parameters["head_dim"]:  # only the channels that turn are passed
+        if width < group.parameters["head_dim"]:  # only the rotated channels are passed
             assert width == rotated(group)
             q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])
         right = expected(group, q)[..., :width]
@@ -242,7 +242,7 @@ REFUSALS = (
 
 
 def heard_if_it_runs(config: Any) -> tuple[Heard, Seen] | None:
-    """Return what a model turns and which keys it sees; None if transformers cannot run it."""
+    """Return a model's rotated queries and its masks; None if transformers cannot run it."""
     try:
         return heard_in(config)
     except REFUSALS:
@@ -262,12 +262,12 @@ def taken(type: str, fields: dict[str, Any]) -> Any:
 def test_layers_follow_changed_configurations(type: str) -> None:
     compared = 0
     for name, fields in changed(type):
-        found, config = read(fields), taken(type, fields)
-        heard = None if found is None or config is None else heard_if_it_runs(config)
-        if found is None or heard is None:
+        meant, config = read(fields), taken(type, fields)
+        heard = None if meant is None or config is None else heard_if_it_runs(config)
+        if meant is None or heard is None:
             continue
         try:
-            demand_same(found, config, *heard)
+            demand_same(meant, config, *heard)
         except AssertionError as error:
             raise AssertionError(f"{type}: {name}: {error}") from None
         compared += 1
@@ -277,7 +277,7 @@ def test_layers_follow_changed_configurations(type: str) -> None:
 @pytest.mark.parametrize("type", ["qwen2_5_vl_text", "qwen2_vl_text", "qwen3_vl_text"])
 def test_texts_without_images_turn_as_under_plain_yarn(type: str) -> None:
     """Verify the statement in the refusal of three axes under YaRN."""
-    shared = {name: each for name, each in small(type).items() if "rope" not in name}
+    shared = {name: value for name, value in small(type).items() if "rope" not in name}
     head = {"head_dim": 64, "rope_theta": 1000000.0}
     yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
     section = [12, 10, 10] if "qwen3" in type else [8, 12, 12]
@@ -287,7 +287,7 @@ def test_texts_without_images_turn_as_under_plain_yarn(type: str) -> None:
 
 
 RESOLVED = ("layer_types", "rope_parameters", "sliding_window")
-"""Fields by which transformers decides, after it has read any spelling."""
+"""Fields that determine positions, after transformers has resolved a configuration's spelling."""
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -305,21 +305,21 @@ def test_transformers_resolves_equivalent_spellings_alike(type: str) -> None:
 
 
 def resolved(config: Any) -> Any:
-    """Return what transformers decides by, without nulls and the key that it no longer reads."""
-    given = config.to_dict()
-    return _without({name: given.get(name) for name in RESOLVED})
+    """Return the fields RESOLVED, without nulls and the key ``type``, which is no longer read."""
+    settings = config.to_dict()
+    return _without({name: settings.get(name) for name in RESOLVED})
 
 
 def _without(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: _without(each) for name, each in value.items() if each is not None and name != "type"
+        name: _without(part) for name, part in value.items() if part is not None and name != "type"
     }
 
 
 def moved_by(config: Any) -> str:
-    """Return the function that moves channels apart while turning them, by name; empty if none."""
+    """Return the name of a function that splits interleaved pairs into halves; empty if none."""
     return next(
         (name for name in TURNING if "interleave" in name and hasattr(code(config), name)), ""
     )
@@ -329,8 +329,8 @@ def moved_by(config: Any) -> str:
 def test_kinds_of_layers_and_windows_match(type: str) -> None:
     config = made(type)
     kinds = config.to_dict().get("layer_types") or []
-    found = derived(small(type))
-    for group in found.groups if kinds else ():
+    meant = derived(small(type))
+    for group in meant.groups if kinds else ():
         for number in group.layers:
             same = "sliding" if group.attention == "two-sided" else group.attention
             assert KINDS_BY_NAME[kinds[number]] == same

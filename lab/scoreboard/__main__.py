@@ -28,7 +28,7 @@ def main() -> int:
     options = parser.parse_args()
     problems = 0
     try:
-        table = [each for each in libraries() if options.names or each.gpu == options.gpu]
+        table = [item for item in libraries() if options.names or item.gpu == options.gpu]
         chosen = select(options.names, table)
         if not options.check and any(library.gpu for library, _ in chosen):
             card()
@@ -36,8 +36,8 @@ def main() -> int:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2
     for library, adapter in chosen:
-        asked = options.all or options.release
-        reason = kept.out_of_date(library, adapter) or ("it is asked for" if asked else "")
+        forced = options.all or options.release
+        reason = kept.out_of_date(library, adapter) or ("it is asked for" if forced else "")
         if options.check or not reason:
             print(f"{adapter.name}: {reason or 'up to date'}", flush=True)
             problems += bool(reason)
@@ -56,7 +56,7 @@ def main() -> int:
             problems += 1
             continue
         counts = content["report"]["summary"]
-        shown = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "known"))
+        shown = ", ".join(f"{counts[item]} {item}" for item in ("passed", "failed", "known"))
         print(f"  {shown}, in {monotonic() - began:.0f} s with its installation", flush=True)
     return 1 if problems else 0
 

@@ -65,7 +65,7 @@ class Finding:
         """Return whether a check failed because of this finding."""
         wrong = check["verdict"] in ("failed", "known")
         id = check["id"].replace("[", "(").replace("]", ")")  # fnmatch reads brackets as patterns
-        patterns = (each.replace("[", "(").replace("]", ")") for each in self.checks)
+        patterns = (listed.replace("[", "(").replace("]", ")") for listed in self.checks)
         return wrong and any(fnmatchcase(id, pattern) for pattern in patterns)
 
 
@@ -78,7 +78,7 @@ class Counts:
     """Failures that neither a finding nor the file of known failures explains."""
     known: int
     horizon: int | None
-    """The last position with accurate angles, for the claim that reaches least far."""
+    """The last position with accurate angles, the smallest over the scheme's claims."""
 
 
 @cache
@@ -88,23 +88,23 @@ def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
     Raises UserError for an incomplete finding.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    found = [_finding(f"{path}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
-    return tuple(sorted(found, key=lambda each: list(SEVERITIES).index(each.severity)))
+    listed = [_finding(f"{path}: findings.{n}", entry) for n, entry in enumerate(raw["findings"])]
+    return tuple(sorted(listed, key=lambda entry: list(SEVERITIES).index(entry.severity)))
 
 
 def _finding(where: str, raw: Any) -> Finding:
-    given = set(raw) if isinstance(raw, Mapping) else set()
-    if given - {OPTIONAL} != set(FIELDS):
-        wrong = sorted((given - {OPTIONAL}) ^ set(FIELDS))
+    present = set(raw) if isinstance(raw, Mapping) else set()
+    if present - {OPTIONAL} != set(FIELDS):
+        wrong = sorted((present - {OPTIONAL}) ^ set(FIELDS))
         raise UserError(f"{where} must have exactly its fields; see {', '.join(wrong)}", HINT)
-    wanted = {**FIELDS, **({OPTIONAL: str} if OPTIONAL in given else {})}
-    for field, kind in wanted.items():
+    required = {**FIELDS, **({OPTIONAL: str} if OPTIONAL in present else {})}
+    for field, kind in required.items():
         if not isinstance(raw[field], kind) or not raw[field]:
             raise UserError(f"{where}.{field} is {raw[field]!r}", HINT)
     if raw["severity"] not in SEVERITIES:
-        known = ", ".join(SEVERITIES)
-        raise UserError(f"{where}.severity is {raw['severity']!r}", f"it is one of {known}")
-    texts = {field: raw[field] for field, kind in wanted.items() if kind is str}
+        severities = ", ".join(SEVERITIES)
+        raise UserError(f"{where}.severity is {raw['severity']!r}", f"it is one of {severities}")
+    texts = {field: raw[field] for field, kind in required.items() if kind is str}
     return Finding(adapters=tuple(raw["adapters"]), checks=tuple(raw["checks"]), **texts)
 
 
@@ -113,7 +113,7 @@ def cells(kept: Kept, found: Sequence[Finding]) -> dict[str, dict[str, Counts]]:
 
     Schemes without a verdict have no cell.
     """
-    mine = [each for each in found if kept.adapter.name in each.adapters]
+    mine = [finding for finding in found if kept.adapter.name in finding.adapters]
     grouped: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for check in kept.report["checks"]:
         by_dtype = grouped.setdefault(check["scheme"], {})
@@ -131,7 +131,7 @@ def _counts(checks: Iterable[Mapping[str, Any]], mine: Sequence[Finding]) -> Cou
     reaches = []
     for check in checks:
         verdict = check["verdict"]
-        if verdict == "failed" and any(each.shown_by(check) for each in mine):
+        if verdict == "failed" and any(finding.shown_by(check) for finding in mine):
             verdict = "known"
         if verdict in numbers:
             numbers[verdict] += 1

@@ -26,9 +26,9 @@ def environment(library: Library) -> Path:
     """Return the environment of a library; create it if it is missing or outdated."""
     home = ENVIRONMENTS / library.name
     pins = _pins(library)
-    note, wanted = home / "installed", "\n".join([*NEEDED, *library.pinned, *pins])
+    note, content = home / "installed", "\n".join([*NEEDED, *library.pinned, *pins])
     with _alone(home):
-        if note.is_file() and note.read_text(encoding="utf-8") == wanted:
+        if note.is_file() and note.read_text(encoding="utf-8") == content:
             return home
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
@@ -39,7 +39,7 @@ def environment(library: Library) -> Path:
             for name, place in (("{root}", ROOT), ("{packages}", _packages_of(home))):
                 line = line.replace(name, str(place))
             called(shlex.split(line), f"{library.name} cannot be built", home)
-        note.write_text(wanted, encoding="utf-8")
+        note.write_text(content, encoding="utf-8")
     return home
 
 
@@ -54,8 +54,8 @@ def options(library: Library, adapter: Adapter, home: Path) -> list[str]:
 
 
 def cost(library: Library, home: Path) -> str:
-    """Return a line about an installation's size, to print first, as it may be unwelcome."""
-    large = {name_of(each) for each in library.packages} & {*LARGE}
+    """Return a line that announces the size of an installation before it starts."""
+    large = {name_of(requirement) for requirement in library.packages} & {*LARGE}
     size = "hundreds of MB" if large else "some MB"
     if "torch" in large:
         size += ", and gigabytes where pip is told of no index with torch for CPUs"
@@ -94,13 +94,13 @@ def pins() -> list[str]:
 
 
 def _pins(library: Library) -> list[str]:
-    """Return pins of a shipped library's dependencies, with which `make real` was seen green.
+    """Return the pins of a shipped library's dependencies, with which ``make real`` passed.
 
-    Libraries that only the board has are judged with the newest releases.
+    Libraries that only the board has get the newest releases of their dependencies.
     """
     if not library.is_shipped:
         return []
-    own = {name_of(each): each for each in library.packages}
+    own = {name_of(requirement): requirement for requirement in library.packages}
     return [line for line in pins() if own.get(name_of(line)) in (None, line.split()[0])]
 
 
@@ -111,7 +111,7 @@ def _install(library: Library, home: Path, pins: Sequence[str]) -> None:
     constraints.write_text("\n".join(pins), encoding="utf-8")
     install = [*UV, "pip", "install", "-q", "-p", str(home), "-c", str(constraints)]
     # torch first, so that packages that require it find the CPU build installed.
-    torch = [each for each in library.install if name_of(each) == "torch"]
+    torch = [requirement for requirement in library.install if name_of(requirement) == "torch"]
     first = library.install if library.build else (*NEEDED, *library.install)
     for requirements in filter(None, (torch, first)):
         called([*install, *requirements], problem)
@@ -120,13 +120,13 @@ def _install(library: Library, home: Path, pins: Sequence[str]) -> None:
 
 
 def _packages_of(home: Path) -> Path:
-    """Return the packages folder of an environment."""
+    """Return the site-packages folder of an environment."""
     return next(home.glob("lib/python*/site-packages"), home)
 
 
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
-    """Hold the lock of an environment.
+    """Lock an environment while the context lasts.
 
     Two adapters of one library may be judged at the same time.
     """

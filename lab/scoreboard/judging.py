@@ -22,7 +22,7 @@ from scoreboard.table import ROOT, Adapter, Library
 SHOWN = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "neon")
 SEED = 0
 SECONDS = 600
-"""Seconds allowed per call, generous since a busy machine is no finding."""
+"""Timeout of each call in seconds, generous so that a busy machine causes no failure."""
 
 
 def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, A
         report = read_report(place)
     claimed = {row["scheme"] for row in report["rows"]}
     report["implementation"]["name"] = adapter.name
-    # Thousands of ids of checks of other schemes; the count stays in the summary.
+    # Drop thousands of check ids of unclaimed schemes; their count stays in the summary.
     report["not_claimed"] = [id for id in report["not_claimed"] if id.split(".yaml")[0] in claimed]
     return {
         kept.MARK: kept.FORMAT,
@@ -59,7 +59,7 @@ def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, A
             "commit": commit(),
             "system": platform.platform(),
             "cpu": cpu(),
-            "features": sorted(each for each in cpu_features() if each.startswith(SHOWN)),
+            "features": sorted(feature for feature in cpu_features() if feature.startswith(SHOWN)),
             **on_gpu,
             "packages": versions(home) if library.packages else {},
         },
@@ -69,7 +69,7 @@ def judge(library: Library, adapter: Adapter, here: bool = False) -> dict[str, A
 
 
 def arguments(library: Library, adapter: Adapter, home: Path, report: Path) -> list[str]:
-    """Return the options of pytest."""
+    """Return pytest's arguments to judge an adapter and write ``report``."""
     words = [*options(library, adapter, home), f"--posenc-report={report}"]
     words += [f"--posenc-seed={SEED}", f"--posenc-timeout={SECONDS}"]
     return [*words, "-q", "--tb=no", "-p", "no:cacheprovider"]
@@ -93,9 +93,9 @@ def versions(home: Path) -> dict[str, str]:
         "print(json.dumps({'python': sys.version.split()[0]} | "
         "{x.metadata['Name']: x.version for x in d()}))"
     )
-    said = called([str(home / "bin" / "python"), "-c", code], "its packages cannot be listed")
-    found: dict[str, str] = json.loads(said)
-    return found
+    output = called([str(home / "bin" / "python"), "-c", code], "its packages cannot be listed")
+    installed: dict[str, str] = json.loads(output)
+    return installed
 
 
 def commit() -> str:

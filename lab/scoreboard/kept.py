@@ -69,9 +69,9 @@ class Kept:
     def version(self) -> str:
         """The installed version of the library; the kit's version for its own examples."""
         versions: Mapping[str, str] = self.report["implementation"]["versions"]
-        known = {_normalise(name): number for name, number in versions.items()}
+        by_package = {_normalise(name): number for name, number in versions.items()}
         kit: str = self.content["measured"]["kit"]
-        return known.get(_normalise(self.library.name)) or [kit, *known.values()][-1]
+        return by_package.get(_normalise(self.library.name)) or [kit, *by_package.values()][-1]
 
 
 def place_of(name: str) -> Path:
@@ -152,15 +152,15 @@ def read_whole(path: Path) -> Mapping[str, Any]:
 def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return a report without the calls whose spec has changed, and these calls."""
     other = changed_calls(content)
-    kept = {
+    parts = {
         part: [
-            each
-            for each in content["report"][part]
-            if f"{each['scheme']}.{each['call']}" not in other
+            entry
+            for entry in content["report"][part]
+            if f"{entry['scheme']}.{entry['call']}" not in other
         ]
         for part in ("rows", "checks")
     }
-    return {**content, "report": {**content["report"], **kept}}, tuple(other)
+    return {**content, "report": {**content["report"], **parts}}, tuple(other)
 
 
 def changed_calls(content: Mapping[str, Any]) -> list[str]:
@@ -185,16 +185,16 @@ def out_of_date(library: Library, adapter: Adapter) -> str:
         return "what is installed has changed"
     if content["measured"]["kit"] != __version__:
         return f"it was judged by the kit's version {content['measured']['kit']}"
-    for what, now in inputs(adapter, ()).items():
-        if content["inputs"].get(what) != now and what != "schemes":
-            return f"its {what} has changed"
+    for name, now in inputs(adapter, ()).items():
+        if content["inputs"].get(name) != now and name != "schemes":
+            return f"its {name} has changed"
     return ""
 
 
 def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
     """Return hashes of everything that a verdict depends on, except the library itself."""
     return {
-        "adapter": _digest(each.read_bytes() for each in adapter.files),
+        "adapter": _digest(file.read_bytes() for file in adapter.files),
         "known failures": _digest([adapter.known.read_bytes()]) if adapter.known else "",
         "schemes": {id: dict(digests_of_calls(id)) for id in schemes},
     }
@@ -204,17 +204,18 @@ def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
 def digests_of_calls(id: str) -> Mapping[str, str]:
     """Hash a scheme file's requirements for each call, without prose; empty if there is no file.
 
-    Of the fields for all calls, only the conventions of the call count; other fields count whole.
+    A call's hash covers its own entry, the conventions that it uses, its own or shared entries of
+    lists of mappings, and all other fields.
     """
     path = paths_by_name().get(id)
     if path is None:
         return {}
     raw = load_yaml(path, path.read_text(encoding="utf-8"))
-    asked = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}
-    calls = asked.pop("calls", {})
+    requirements = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}
+    calls = requirements.pop("calls", {})
     return {
         call: _digest(
-            [json.dumps(_of_call(call, told, asked), sort_keys=True, default=str).encode()]
+            [json.dumps(_of_call(call, told, requirements), sort_keys=True, default=str).encode()]
         )
         for call, told in calls.items()
     }
@@ -228,17 +229,17 @@ def _of_call(call: str, told: Mapping[str, Any], asked: Mapping[str, Any]) -> di
     parts: dict[str, Any] = {"call": told}
     for name, part in asked.items():
         if name == "conventions":
-            part = {each: value for each, value in part.items() if each in used}
-        elif isinstance(part, list) and all(isinstance(each, dict) for each in part):
-            part = [each for each in part if each.get("call", call) == call]
+            part = {item: value for item, value in part.items() if item in used}
+        elif isinstance(part, list) and all(isinstance(item, dict) for item in part):
+            part = [item for item in part if item.get("call", call) == call]
         parts[name] = part
     return parts
 
 
 def _without_prose(part: Any) -> Any:
     if isinstance(part, dict):
-        return {str(name): _without_prose(each) for name, each in part.items() if name not in WORDS}
-    return [_without_prose(each) for each in part] if isinstance(part, list) else part
+        return {str(name): _without_prose(item) for name, item in part.items() if name not in WORDS}
+    return [_without_prose(item) for item in part] if isinstance(part, list) else part
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -253,7 +254,7 @@ def _normalise(package: str) -> str:
 
 
 def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
-    """Return the valid reports, and what is missing: whole adapters or some calls.
+    """Return the valid reports, and by adapter, why its report or some calls are missing.
 
     A call whose spec has changed since is left out; the other calls of its report remain valid.
     """

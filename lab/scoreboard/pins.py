@@ -34,13 +34,13 @@ def main() -> int:
     (torch,) = (library.install for library in shipped if library.name == "torch")
     content = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
     extras = content["project"]["optional-dependencies"]
-    wanted = {name_of(each) for library in shipped for each in library.install}
+    needed = {name_of(pin) for library in shipped for pin in library.install}
     try:
         own = _compiled([], torch, str(PROJECT))
         chosen = (word for extra in extras for word in ("--extra", extra))
-        lines = _compiled(wanted, torch, str(PROJECT), *chosen)
-        pins = [each for each in lines if name_of(each) not in {name_of(line) for line in own}]
-        pins = [each for each in pins if not each.startswith(FOR_GPUS)]
+        lines = _compiled(needed, torch, str(PROJECT), *chosen)
+        pins = [pin for pin in lines if name_of(pin) not in {name_of(line) for line in own}]
+        pins = [pin for pin in pins if not pin.startswith(FOR_GPUS)]
         builders = _compiled(["build", *content["build-system"]["requires"]], [*own, *pins])
         for file, pinned in ((PINNED, pins), (BUILDERS, builders)):
             file.write_text(written(_hashed(pinned)), encoding="utf-8")
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
-    """Return the table with the pinned releases in the entries of these names.
+    """Return the table of libraries with the pinned releases in the entries ``names``.
 
     If a package has several pins, for different Pythons, the last one counts.
     """
@@ -63,7 +63,7 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
     def install(line: re.Match[str]) -> str:
         return re.sub(
             r"([\w.-]+)==([\w.]+)",
-            lambda found: f"{found[1]}=={versions.get(found[1], found[2])}",
+            lambda match: f"{match[1]}=={versions.get(match[1], match[2])}",
             line[0],
         )
 
@@ -77,7 +77,7 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
 
 
 def hashes(text: str) -> dict[str, set[str]]:
-    """Read pins, as stored or as uv writes them; return the hashes of each, maybe none."""
+    """Parse pins, as stored or as uv writes them; return the hashes of each, which may be none."""
     lines = text.replace("\\\n", "").splitlines()
     return {
         line.partition("--hash=")[0].strip(): {*re.findall(r"--hash=(\S+)", line)} for line in lines
@@ -86,19 +86,19 @@ def hashes(text: str) -> dict[str, set[str]]:
 
 def written(pins: Mapping[str, Iterable[str]]) -> str:
     """Return a file of pins for pip and uv: each pin with its hashes in one line."""
-    entries = ([pin, *(f"--hash={each}" for each in sorted(pins[pin]))] for pin in pins)
+    entries = ([pin, *(f"--hash={hashed}" for hashed in sorted(pins[pin]))] for pin in pins)
     return "".join(" ".join(entry) + "\n" for entry in entries)
 
 
 def _hashed(pins: Iterable[str]) -> dict[str, set[str]]:
     """Find the hashes of pins.
 
-    Packages of BUILT_TWICE have the hashes of both builds, or none if no index has PyTorch's build.
+    Packages of BUILT_TWICE get the hashes of both builds, or none if PyTorch's are unknown.
     """
     alone = ("--no-deps", "--generate-hashes")
-    found = hashes("\n".join(_compiled(pins, (), *alone, environment=FIRST_INDEX)))
-    kept = hashes(PINNED.read_text(encoding="utf-8"))
-    for pin in found:
+    first = hashes("\n".join(_compiled(pins, (), *alone, environment=FIRST_INDEX)))
+    stored = hashes(PINNED.read_text(encoding="utf-8"))
+    for pin in first:
         if name_of(pin) not in BUILT_TWICE:
             continue
         for_cpus = f"{pin.split()[0]}+cpu"
@@ -106,11 +106,11 @@ def _hashed(pins: Iterable[str]) -> dict[str, set[str]]:
             (others,) = hashes("\n".join(_compiled([for_cpus], (), *alone))).values()
         except UserError:
             others = set()
-        others |= kept.get(pin, set())
-        found[pin] = found[pin] | others if others else set()
+        others |= stored.get(pin, set())
+        first[pin] = first[pin] | others if others else set()
         if not others:
             print(f"pins: {pin} has no hashes: no index has {for_cpus}", file=sys.stderr)
-    return found
+    return first
 
 
 def _compiled(
@@ -127,8 +127,8 @@ def _compiled(
         words = [*UV, "pip", "compile", "-q", "--no-header", "--no-annotate", "--universal"]
         words += ["--python-version", "3.11", "--prerelease", "disallow", "-c", str(constraints)]
         command = [*words, *options, str(requirements)]
-        said = called(command, "no releases fit together", environment=environment)
-    return said.splitlines()
+        output = called(command, "no releases fit together", environment=environment)
+    return output.splitlines()
 
 
 if __name__ == "__main__":

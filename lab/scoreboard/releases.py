@@ -26,10 +26,10 @@ def main() -> int:
     parser.add_argument("versions", nargs="+")
     options = parser.parse_args()
     try:
-        found, library = chosen(options.finding)
+        finding, library = chosen(options.finding)
         for version in options.versions:
-            said = printed(found, with_version(library, options.package, version))
-            print(f"{options.package} {version}: {said}", flush=True)
+            output = printed(finding, with_version(library, options.package, version))
+            print(f"{options.package} {version}: {output}", flush=True)
     except UserError as error:
         print(f"releases: {error}", file=sys.stderr)
         return 2
@@ -41,12 +41,12 @@ def chosen(id: str) -> tuple[Finding, Library]:
 
     Raises UserError if there is none.
     """
-    known = {each.id: each for each in findings()}
-    if id not in known:
-        raise UserError(f"there is no finding {id}", f"there are {', '.join(known)}")
+    by_id = {finding.id: finding for finding in findings()}
+    if id not in by_id:
+        raise UserError(f"there is no finding {id}", f"there are {', '.join(by_id)}")
     for library in libraries():
-        if any(adapter.name in known[id].adapters for adapter in library.adapters):
-            return known[id], library
+        if any(adapter.name in by_id[id].adapters for adapter in library.adapters):
+            return by_id[id], library
     raise UserError(f"{id} is of no library of the table", "see its adapters")
 
 
@@ -55,7 +55,7 @@ def with_version(library: Library, package: str, version: str) -> list[str]:
 
     Raises UserError if the entry doesn't install the package.
     """
-    names = [each.partition("==")[0] for each in library.install]
+    names = [requirement.partition("==")[0] for requirement in library.install]
     if package not in [name.partition("[")[0] for name in names]:
         raise UserError(f"{library.name} does not install {package}", f"it has {', '.join(names)}")
     return [
@@ -77,11 +77,11 @@ def of_release(library: Library, requirement: str) -> Library:
 
 def printed(found: Finding, requirements: Sequence[str]) -> str:
     """Run the reproduction and return its output, or the end of its error."""
-    wanted = [word for each in requirements for word in ("--with", each)]
+    packages = [word for requirement in requirements for word in ("--with", requirement)]
     python = ["--python", sys.executable, "python", "-c", found.reproduce]
     with TemporaryDirectory() as folder:
         done = subprocess.run(
-            [*UV, "run", "-q", "--no-project", *wanted, *python],
+            [*UV, "run", "-q", "--no-project", *packages, *python],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": ""},
             capture_output=True,

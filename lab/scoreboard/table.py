@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent
 IMPLEMENTATIONS = ROOT / "conformance" / "posenc_conformance" / "implementations"
 BOARD = IMPLEMENTATIONS / "board"
-"""Folder of adapters that are not registered, so that the wheel leaves them out."""
+"""Folder of unregistered adapters, which the wheel leaves out."""
 FILE = FOLDER / "libraries.yaml"
 HINT = "the comment at its top says what an entry holds"
 FIELDS = {
@@ -94,12 +94,12 @@ def libraries(path: Path = FILE) -> tuple[Library, ...]:
         raise UserError(f"{path} cannot be read: {error}", HINT) from None
     if not isinstance(raw, Mapping) or not isinstance(raw.get("libraries"), Mapping):
         raise UserError(f"{path} has no mapping of libraries", HINT)
-    found = [_library(path, str(name), entry) for name, entry in raw["libraries"].items()]
-    names = [adapter.name for library in found for adapter in library.adapters]
+    entries = [_library(path, str(name), entry) for name, entry in raw["libraries"].items()]
+    names = [adapter.name for library in entries for adapter in library.adapters]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UserError(f"{path}: the adapter {min(twice)} stands there twice", "drop one of them")
-    return tuple(found)
+    return tuple(entries)
 
 
 def _library(path: Path, name: str, entry: Any) -> Library:
@@ -132,8 +132,8 @@ def _library(path: Path, name: str, entry: Any) -> Library:
         texts["install"],
         texts["without_dependencies"],
         texts["build"],
-        tuple(_adapter(where, each) for each in texts["adapters"]),
-        tuple(_adapter(where, each) for each in texts["beside"]),
+        tuple(_adapter(where, adapter) for adapter in texts["adapters"]),
+        tuple(_adapter(where, adapter) for adapter in texts["beside"]),
         str(entry.get("says", "")),
         str(entry.get("run", "")),
         entry.get("gpu", False),
@@ -141,7 +141,7 @@ def _library(path: Path, name: str, entry: Any) -> Library:
 
 
 def _texts(where: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise UserError(f"{where} is no list of texts", HINT)
     return tuple(value)
 
@@ -174,8 +174,8 @@ def _adapter(where: str, name: str) -> Adapter:
             f"{where}: there is no adapter {name}",
             f"it is neither registered nor a file {file.relative_to(ROOT)}",
         )
-    known = ROOT / "tests" / "known" / f"{name}.yaml"
-    return Adapter(name, impl, files, known if known.is_file() else None)
+    known_failures = ROOT / "tests" / "known" / f"{name}.yaml"
+    return Adapter(name, impl, files, known_failures if known_failures.is_file() else None)
 
 
 _registered = cache(registered)
@@ -188,15 +188,15 @@ def _code_of(module: str) -> tuple[Path, ...]:
 
 
 def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
-    """Return the adapters with these names or of the libraries with these names; all by default.
+    """Return the adapters that ``names`` lists directly or by their library; all if it is empty.
 
     Raises UserError for a name that is not in the table.
     """
     pairs = [(library, adapter) for library in table for adapter in library.adapters]
-    known = {name for library, adapter in pairs for name in (library.name, adapter.name)}
+    listed = {name for library, adapter in pairs for name in (library.name, adapter.name)}
     for name in names:
-        if name not in known:
-            raise UserError(f"{name} is not on the board", f"there are {', '.join(sorted(known))}")
+        if name not in listed:
+            raise UserError(f"{name} is not on the board", f"there are {', '.join(sorted(listed))}")
     return [
         (library, adapter)
         for library, adapter in pairs
@@ -205,4 +205,4 @@ def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library
 
 
 if __name__ == "__main__":  # for a workflow with a job per library
-    print("libraries=" + json.dumps([each.name for each in libraries() if not each.gpu]))
+    print("libraries=" + json.dumps([library.name for library in libraries() if not library.gpu]))

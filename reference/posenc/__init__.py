@@ -36,9 +36,9 @@ def _collect() -> None:
     """Put the functions of all schemes into this module."""
     here = globals()
     names = here["__all__"] = ["__version__"]
-    for found in walk_packages(here["schemes"].__path__, f"{__name__}.schemes."):
-        if found.ispkg:
+    for info in walk_packages(here["schemes"].__path__, f"{__name__}.schemes."):
+        if info.ispkg:
             continue
-        module = import_module(found.name)
+        module = import_module(info.name)
         here |= {name: getattr(module, name) for name in module.__all__}
         names += module.__all__

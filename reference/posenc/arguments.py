@@ -25,7 +25,7 @@ def integer(name: str, value: Any, minimum: int) -> int:
 
 
 def base(value: float) -> float:
-    """Check the base of the geometric progression of wavelengths: finite and above zero."""
+    """Return the base of the frequencies as a float; refuse one that is not finite and above 0."""
     number = float(value)
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"base is {value!r}; it must be a finite number above 0")
@@ -33,7 +33,7 @@ def base(value: float) -> float:
 
 
 def floating(name: str, value: npt.ArrayLike, axes: int) -> npt.NDArray[np.floating]:
-    """Check that an array holds floating-point numbers and has ``axes`` axes, and return it."""
+    """Check that an array is floating and has ``axes`` axes, and return it."""
     array = np.asarray(value)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
@@ -43,7 +43,7 @@ def floating(name: str, value: npt.ArrayLike, axes: int) -> npt.NDArray[np.float
 
 
 def finite(**arrays: npt.NDArray[np.floating]) -> None:
-    """Refuse an array that does not hold finite floating-point numbers."""
+    """Refuse arrays that are not floating or not finite."""
     for name, array in arrays.items():
         if array.dtype.kind not in "fV":
             raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")

@@ -1,4 +1,4 @@
-"""Helpers of schemes whose logits are sums of separate terms for content and for position."""
+"""Helpers for schemes whose logits are sums of separate terms for content and for position."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ def operands(**given: tuple[npt.ArrayLike, str]) -> Operands:
         array = np.asarray(value)
         if array.dtype.kind not in "fV":
             raise TypeError(f"{name} is {array.dtype}; it must be floating")
-        wanted = axes.split()
-        if array.ndim != len(wanted):
-            raise ValueError(f"{name} has shape {array.shape}; it must be [{', '.join(wanted)}]")
-        for axis, length in zip(wanted, array.shape, strict=True):
+        names = axes.split()
+        if array.ndim != len(names):
+            raise ValueError(f"{name} has shape {array.shape}; it must be [{', '.join(names)}]")
+        for axis, length in zip(names, array.shape, strict=True):
             if sizes.setdefault(axis, length) != length:
                 raise ValueError(f"{name} has {axis} {length}; another array has {sizes[axis]}")
         dtypes.add(array.dtype)

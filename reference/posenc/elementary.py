@@ -26,7 +26,7 @@ _DIGITS = 50
 _LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
 _LOG_2_WORDS = words(_LOG_2, 2)
 _STEPS = 64
-"""Tabulated powers of two between 1 and 2, and tabulated logarithms per unit."""
+"""Number of tabulated powers of two from 1 to 2, and of tabulated logarithms per unit."""
 _STEP = _LOG_2 / _STEPS
 _STEP_HIGH = float(int(_STEP * 2**40)) / 2.0**40  # few bits, so that products with counts are exact
 _STEP_LOW = float(_STEP - Decimal(_STEP_HIGH))
@@ -34,9 +34,9 @@ _UNDERFLOW = -800.0
 
 _ROOT_OF_2_PI = Decimal("2.5066282746310005024157652848110452530069867406099383166")
 _CELLS = 8
-"""Tabulated points of the normal distribution per unit."""
+"""Number of tabulated points of the normal distribution function per unit."""
 _FLAT = 10
-"""Distance from 0 at which the normal distribution equals 0 or 1 beyond float64's precision."""
+"""Distance from 0 at which the normal distribution function equals 0 or 1 in float64."""
 _ORDER = 13
 _SLICES = 5
 _ENOUGH = 2.0**-75
@@ -104,7 +104,7 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
     """Sum ``a * b`` by slices of so few bits that every sum of their products is exact in float64.
 
     Returns None for small arrays, where direct summation is faster, and where the numbers of a row
-    differ in size by a factor for which more than _SLICES slices would be needed.
+    differ so much in size that more than _SLICES slices would be needed.
     """
     if math.prod(np.broadcast_shapes(a.high.shape, b.high.shape)) <= BLOCK:
         return None
@@ -115,7 +115,7 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
         if not sufficient:
             return None
         both.append(parts)
-    products = (_sums(one, other) for one in both[0] for other in both[1])
+    products = (_sums(left, right) for left in both[0] for right in both[1])
     sums = pair(next(products))
     for product in products:
         added = two_sum(sums.high, product)
@@ -137,22 +137,22 @@ def _sums(a: Array, b: Array) -> Array:
 def slices(a: Pair, bits: int, most: int, enough: float) -> tuple[list[Array], bool]:
     """Split ``a`` into slices of few bits that add up to it; return them and whether they suffice.
 
-    A slice holds multiples, below 2**bits, of a power of two per row. There are at most ``most``
-    slices; they suffice once the residual of every number is at most ``enough`` times the number.
-    Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of matrix
+    Each slice contains integers below 2**bits times a power of two per row. There are at most
+    ``most`` slices; they suffice once the residual of every number is at most ``enough`` times the
+    number. Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of matrix
     multiplication".
     """
     parts, size = list[Array](), np.abs(a.high)
     exponent = np.frexp(size.max(axis=-1, keepdims=True, initial=0))[1]
-    rest, low = a
+    residual, low = a
     in_words = low.any()
     for number in range(most):
         shift = np.ldexp(1.5, exponent + (52 - bits - number * (bits + 1)))
-        parts.append((rest + shift) - shift)
-        rest = rest - parts[-1]
+        parts.append((residual + shift) - shift)
+        residual = residual - parts[-1]
         if in_words:
-            rest, low = two_sum(rest, low)
-        if (np.abs(rest) <= enough * size).all():
+            residual, low = two_sum(residual, low)
+        if (np.abs(residual) <= enough * size).all():
             return parts, True
     return parts, False
 
@@ -164,7 +164,7 @@ def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:
 
 def summed(product: Callable[..., Pair], *given: Array) -> Pair:
     """Sum ``product(*given)`` over the last axis; the arrays broadcast."""
-    shape = np.broadcast_shapes(*(each.shape for each in given))
+    shape = np.broadcast_shapes(*(array.shape for array in given))
     sums = np.empty((2, *shape[:-1], 1))
 
     def sum_of(*some: Array) -> list[Array]:
@@ -182,17 +182,17 @@ def sum_last(a: Pair) -> Pair:
     while (count := high.shape[-1]) > 1:
         half = count // 2
         added = two_sum(high[..., :half], high[..., half : 2 * half])
-        rest = added.low + (low[..., :half] + low[..., half : 2 * half])
+        lows = added.low + (low[..., :half] + low[..., half : 2 * half])
         odd = count % 2 == 1
         high = np.concatenate([added.high, high[..., -1:]], axis=-1) if odd else added.high
-        low = np.concatenate([rest, low[..., -1:]], axis=-1) if odd else rest
+        low = np.concatenate([lows, low[..., -1:]], axis=-1) if odd else lows
     return two_sum(high[..., 0], low[..., 0])
 
 
 def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], count: int) -> Array:
     """Sum the values of each table row for each head, rounding each sum once.
 
-    ``values`` has shape [heads, ...]; ``rows`` has the shape of one head and holds the table row
+    ``values`` has shape [heads, ...]; ``rows`` has the shape of one head and contains the row
     of each value. The sums have shape [count, heads].
     """
     order = np.argsort(rows, axis=None, kind="stable")
@@ -206,8 +206,8 @@ def exp(a: Pair) -> Pair:
     """Return the exponential of numbers below 700: 0 far below zero and at ``-inf``."""
     high = np.maximum(a.high, _UNDERFLOW)
     count = np.rint(high / _STEP_HIGH)
-    rest = two_sum(high - count * _STEP_HIGH, -count * _STEP_LOW)  # at most 0.0055
-    r, low = rest.high, rest.low + np.where(high == a.high, a.low, 0.0)
+    remainder = two_sum(high - count * _STEP_HIGH, -count * _STEP_LOW)  # at most 0.0055
+    r, low = remainder.high, remainder.low + np.where(high == a.high, a.low, 0.0)
     bent = r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r / 720))))
     whole = count.astype(np.int64)
     power, power_low = _powers()[:, whole % _STEPS]
@@ -224,29 +224,29 @@ def log(a: Pair) -> Pair:
     doublings = exponent - below
     near = np.rint(m * _STEPS)
     centre = near / _STEPS
-    rest = Pair(m - centre, np.ldexp(a.low, -doublings))
-    r = divide(rest, pair(centre))  # at most 1/96; 0 where m is 1
+    remainder = Pair(m - centre, np.ldexp(a.low, -doublings))
+    r = divide(remainder, pair(centre))  # at most 1/96; 0 where m is 1
     x = r.high
     inner = 1 / 4 - x * (1 / 5 - x * (1 / 6 - x * (1 / 7 - x * (1 / 8 - x / 9))))
     bent = -x * x * (1 / 2 - x * (1 / 3 - x * inner))
-    known, known_low = _logarithms()[:, near.astype(np.int64) - 48]
+    logarithm, logarithm_low = _logarithms()[:, near.astype(np.int64) - 48]
     log_2, log_2_low = _LOG_2_WORDS
     whole = two_product(doublings, log_2)
-    result = add(add(whole, Pair(known, known_low)), Pair(x, r.low - x * r.low + bent))
+    result = add(add(whole, Pair(logarithm, logarithm_low)), Pair(x, r.low - x * r.low + bent))
     return two_sum(result.high, result.low + doublings * log_2_low)
 
 
 def sigmoid(a: Pair) -> Pair:
     """Return ``1 / (1 + exp(-a))``."""
-    one = pair(np.ones_like(a.high))
-    bounded = np.maximum(a.high, -600.0)  # where it is below 1e-260
-    return divide(one, add(one, exp(Pair(-bounded, np.where(bounded == a.high, -a.low, 0.0)))))
+    ones = pair(np.ones_like(a.high))
+    bounded = np.maximum(a.high, -600.0)  # the sigmoid is below 1e-260 there
+    return divide(ones, add(ones, exp(Pair(-bounded, np.where(bounded == a.high, -a.low, 0.0)))))
 
 
 def softmax(logits: Pair) -> Pair:
     """Return the softmax over the last axis.
 
-    ``-inf`` masks an entry; every row needs an unmasked one.
+    ``-inf`` masks an entry; every row needs an unmasked entry.
     """
     shown = np.isfinite(logits.high)
     largest = logits.high.max(axis=-1, keepdims=True)
@@ -264,13 +264,13 @@ def gelu(a: Pair) -> Pair:
     """
     near = np.clip(a.high, -_FLAT, _FLAT)
     cell = np.rint(near * _CELLS)
-    rest = (near - cell / _CELLS) + np.where(near == a.high, a.low, 0.0)  # at most 1/16
+    offset = (near - cell / _CELLS) + np.where(near == a.high, a.low, 0.0)  # at most 1/16
     table = _normal()
     index = cell.astype(np.int64) + _FLAT * _CELLS
     slope = table[_ORDER + 1][index]
     for order in range(_ORDER, 1, -1):
-        slope = table[order][index] + rest * slope
-    share = two_sum(table[0][index], table[1][index] + rest * slope)
+        slope = table[order][index] + offset * slope
+    share = two_sum(table[0][index], table[1][index] + offset * slope)
     product = two_product(a.high, share.high)
     return two_sum(product.high, product.low + (a.high * share.low + a.low * share.high))
 

@@ -2,8 +2,8 @@
 
 In float64 the product ``p * w`` has an error of up to ``p * w * 2**-53``, a whole radian when
 ``p * w`` reaches 2**53. Here the frequency is three float64 words, in turns instead of radians,
-because whole turns can be dropped without rounding. From the remaining fraction of a turn, the
-addition theorem gives the sine and cosine by those of the nearest of 512 tabulated points. A result
+because whole turns can be dropped without rounding. For the remaining fraction of a turn, the
+addition theorem gives sine and cosine from those of the nearest of 512 tabulated points. A result
 is a pair ``(high, low)`` whose sum is the value; ``high`` is its nearest float64.
 """
 
@@ -26,14 +26,14 @@ Number = Array | float
 LARGEST_POSITION = 2**53
 """Positions beyond this are not all representable as float64."""
 BLOCK = 2**13
-"""Numbers computed at a time: few enough for intermediate results to stay in the cache."""
+"""Array elements computed at a time: few enough for intermediate results to fit in the cache."""
 
 _DIGITS = 80
 TURN = Decimal(
     "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799725606965"
 )
 _TABLE_SIZE = 512
-_SPLIT = 134217729.0  # 2**27 + 1 parts a float64 into two halves of 26 bits
+_SPLIT = 134217729.0  # 2**27 + 1 splits a float64 into two halves of 26 bits
 
 
 class Pair(NamedTuple):
@@ -53,12 +53,12 @@ class SinCos(NamedTuple):
 def two_sum(a: Array, b: Number) -> Pair:
     """Return ``a + b`` and its exact rounding error (Knuth)."""
     total = a + b
-    rest = a - total  # the negated apparent b
-    lost = total + rest
+    error = a - total  # the negated apparent b
+    lost = total + error
     lost -= a
-    rest += b
-    rest -= lost
-    return Pair(total, rest)
+    error += b
+    error -= lost
+    return Pair(total, error)
 
 
 def two_product(a: Array, b: Number) -> Pair:
@@ -76,8 +76,8 @@ def two_product(a: Array, b: Number) -> Pair:
 def split(value: Number) -> tuple[Any, Any]:
     """Split a number below 2**996 into two 26-bit numbers that add up to it (Veltkamp)."""
     spread = value * _SPLIT
-    rest = spread - value
-    spread -= rest
+    shift = spread - value
+    spread -= shift
     return spread, value - spread
 
 
@@ -145,7 +145,7 @@ def quotient(value: Decimal, divisor: int) -> Decimal:
 def in_words(values: Sequence[Decimal], count: int = 3) -> Array:
     """Return decimal numbers as ``count`` float64 words each: shape [count, values]."""
     with localcontext(prec=_DIGITS):
-        columns = [_words(each, count) for each in values]
+        columns = [_words(value, count) for value in values]
     return np.array(columns, dtype=np.float64).reshape(len(columns), count).T
 
 
@@ -153,34 +153,34 @@ def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
     """Return the sine and cosine of ``(position + first) * frequency``, for all combinations.
 
     ``positions`` has any shape [...] and is at most 2**53 in magnitude. ``turns`` has shape
-    [3, count] and comes from :func:`turns_per_position`. Each array of the result has shape
+    [3, count], as :func:`turns_per_position` returns. Each array of the result has shape
     [..., count].
     """
     return sincos_each(positions[..., None], turns, first)
 
 
 def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
-    """Return the sine and cosine of ``(position + first) * frequency``, a position per frequency.
+    """Return the sine and cosine of ``(position + first) * frequency``, elementwise.
 
-    Like :func:`sincos`, but ``positions`` has shape [..., count], or [..., 1].
+    Like :func:`sincos`, but ``positions`` has shape [..., count] (one per frequency) or [..., 1].
     """
     leading = positions.shape[:-1]
     flat = positions.reshape(math.prod(leading), positions.shape[-1])
     place = two_sum(flat, np.float64(first))
     rows, count = len(place.high), turns.shape[-1]
-    found = np.empty((4, rows, count))
+    result = np.empty((4, rows, count))
     short = (np.abs(place.high) <= 2**26).all() and (place.high == np.rint(place.high)).all()
     slow = (np.abs(turns[0]) <= 1).all()
     drop = _dropping_turns_of_few_bits if short and slow else _dropping_whole_turns
-    for some in blocks(rows, count):
-        rest = drop(Pair(place.high[some], place.low[some]), turns)
-        found[:, some] = _sincos_of_turns(rest)
-    sin, sin_low, cos, cos_low = found.reshape(4, *leading, count)
+    for block in blocks(rows, count):
+        angles = drop(Pair(place.high[block], place.low[block]), turns)
+        result[:, block] = _sincos_of_turns(angles)
+    sin, sin_low, cos, cos_low = result.reshape(4, *leading, count)
     return SinCos(Pair(sin, sin_low), Pair(cos, cos_low))
 
 
 def blocks(rows: int, width: int) -> Iterator[slice]:
-    """Yield slices of the rows, short enough for intermediate results to stay in the cache."""
+    """Yield slices of the rows, short enough for intermediate results to fit in the cache."""
     step = max(1, BLOCK // max(1, width))
     return (slice(start, start + step) for start in range(0, rows, step))
 
@@ -193,20 +193,20 @@ def by_parts(
     All axes but the last are halved until a part fits in the cache. The given arrays broadcast to
     one shape; ``places`` have its axes, but their last axis may differ in length.
     """
-    shape = np.broadcast_shapes(*(each.shape for each in given))
+    shape = np.broadcast_shapes(*(array.shape for array in given))
     axis = next((axis - len(shape) for axis, size in enumerate(shape[:-1]) if size > 1), None)
     if axis is None or math.prod(shape) <= BLOCK:
-        for place, found in zip(places, function(*given), strict=True):
-            place[...] = found
+        for place, result in zip(places, function(*given), strict=True):
+            place[...] = result
         return
     middle = shape[axis] // 2
     for part in (slice(None, middle), slice(middle, None)):
         index: tuple[Any, ...] = (..., part, *[slice(None)] * (-axis - 1))
-        some = [
-            each[index] if each.ndim >= -axis and each.shape[axis] > 1 else each
-            for each in (*places, *given)
+        sections = [
+            array[index] if array.ndim >= -axis and array.shape[axis] > 1 else array
+            for array in (*places, *given)
         ]
-        by_parts(function, some[: len(places)], *some[len(places) :])
+        by_parts(function, sections[: len(places)], *sections[len(places) :])
 
 
 def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
@@ -215,15 +215,15 @@ def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
     parts = [part - np.rint(part) for part in (coarse.high, coarse.low, fine.high)]
     first = two_sum(parts[0], parts[1])
     second = two_sum(first.high, parts[2])
-    rest = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
-    total = two_sum(second.high, rest)
+    lows = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
+    total = two_sum(second.high, lows)
     return Pair(total.high - np.rint(total.high), total.low)
 
 
 def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
     """Drop whole turns, for integer positions up to 2**26 and frequencies of at most one turn.
 
-    The products of a position with 26 bits of a frequency are exact; those with the other 26 bits
+    The products of a position with a frequency's high 26 bits are exact; those with its low bits
     are below half a turn.
     """
     high, low = split(turns[0])
@@ -237,10 +237,10 @@ def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
 def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
     """Compute the sine and cosine, two words each, of angles of at most half a turn."""
     nearest = np.rint(turns.high * _TABLE_SIZE)
-    rest = turns.high - nearest * (1 / _TABLE_SIZE)
+    offset = turns.high - nearest * (1 / _TABLE_SIZE)
     turn_high, turn_low = _TURN_WORDS
-    angle, angle_low = two_product(rest, turn_high)  # below 0.0062 radians
-    angle_low = angle_low + rest * turn_low + turns.low * turn_high
+    angle, angle_low = two_product(offset, turn_high)  # below 0.0062 radians
+    angle_low = angle_low + offset * turn_low + turns.low * turn_high
 
     square = angle * angle
     sin_rest = angle + (angle_low - angle * square * (1 / 6 - square * (1 / 120 - square / 5040)))
@@ -259,7 +259,7 @@ def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
 def _circle() -> Array:
     """Tabulate sine and cosine at 512 equal steps of the circle, as two words: shape [4, 512]."""
     with localcontext(prec=_DIGITS):
-        step_cos = Decimal(0)  # of a quarter turn, halved seven times
+        step_cos = Decimal(0)  # the cosine of a quarter turn, which is halved seven times
         for _ in range(7):
             step_cos, step_sin = ((1 + step_cos) / 2).sqrt(), ((1 - step_cos) / 2).sqrt()
         sin, cos = Decimal(0), Decimal(1)

@@ -1,4 +1,4 @@
-"""Edge weights, shared by schemes on graphs."""
+"""Validation of edge weights, shared by the schemes for graphs."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from posenc.exact import Array
 
 
 def edges(adjacency: npt.NDArray[np.floating]) -> Array:
-    """Return edge weights as float64 of shape [nodes, nodes], finite and at least 0."""
+    """Return the weights, [nodes, nodes], as float64; refuse negative and non-finite weights."""
     weights = arguments.floating("adjacency", adjacency, 2)
     if weights.shape[0] != weights.shape[1]:
         raise ValueError(f"adjacency has shape {weights.shape}; it must be [nodes, nodes]")

@@ -26,7 +26,7 @@ def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
 def side(window: Any, reach: str) -> int:
     """Return how many keys a window covers on each of its sides, excluding the query itself.
 
-    Raises TypeError or ValueError if the window is out of its domain.
+    Raises TypeError or ValueError if ``window`` is invalid for ``reach``.
     """
     if reach == "window-keys":
         return arguments.integer("window", window, 1) - 1

@@ -1,4 +1,4 @@
-"""Logits of rotary embedding at remapped distances between positions."""
+"""Attention logits of rotary embedding with remapped relative distances."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LAYOUTS = ("interleaved", "half")
 
 @dataclass(frozen=True)
 class Heads:
-    """Queries and keys, and their positions."""
+    """Queries and keys in float64, and their positions."""
 
     q: Array
     k: Array
@@ -34,7 +34,7 @@ class Heads:
         return np.asarray(np.maximum(self.query - self.key, 0))
 
     def waves(self, distances: Array, base: float) -> SinCos:
-        """Return the sine and cosine of the rotation angles of pairs: [..., head_dim / 2]."""
+        """Return the sine and cosine of ``distances`` times each frequency: [..., head_dim / 2]."""
         width = self.q.shape[-1]
         turns = exact.turns_per_position(arguments.base(base), Fraction(2, width), width // 2)
         return exact.sincos(distances, turns)
@@ -45,7 +45,7 @@ class Heads:
         """Compute scaled dot products of queries with keys rotated back by ``distance``.
 
         The scale is ``1 / sqrt(head_dim)``. ``distance`` has shape [q_len, k_len]; ``waves`` is
-        called once, with the different distances. Keys after the query get ``-inf``.
+        called once, with the distinct distances. Keys after the query get ``-inf``.
         """
         different, index = np.unique(distance, return_inverse=True)
         parts = waves(different.astype(np.float64))
@@ -65,9 +65,9 @@ def heads(q: npt.ArrayLike, k: npt.ArrayLike, layout: str) -> Heads:
     fit, head_dim is odd, or the layout is unknown.
     """
     arguments.choice("layout", layout, LAYOUTS)
-    given = operands(q=(q, "heads q_len head_dim"), k=(k, "heads k_len head_dim"))
-    width = given.sizes["head_dim"]
+    arrays = operands(q=(q, "heads q_len head_dim"), k=(k, "heads k_len head_dim"))
+    width = arrays.sizes["head_dim"]
     if width < 2 or width % 2:
         raise ValueError(f"head_dim is {width}; it must be even and at least 2")
-    where = places(given.sizes["q_len"], given.sizes["k_len"])
-    return Heads(given["q"], given["k"], given.dtype, layout, *where)
+    where = places(arrays.sizes["q_len"], arrays.sizes["k_len"])
+    return Heads(arrays["q"], arrays["k"], arrays.dtype, layout, *where)

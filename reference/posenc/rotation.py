@@ -18,7 +18,7 @@ WRITTEN = {"interleaved": "interleaved", "half": "half", "interleaved-to-half": 
 
 
 def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Check that x holds floating values of shape [..., n, head_dim], and return them."""
+    """Check that x is floating, of shape [..., n, head_dim], and return it as an array."""
     values = np.asarray(x)
     if values.dtype.kind not in "fV":
         raise TypeError(f"{name} is {values.dtype}; integers would cut the rotated values")
@@ -28,9 +28,9 @@ def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return positions as float64, if they broadcast to the rows of an x of shape ``shape``.
+    """Return positions as float64; refuse those that do not broadcast to the rows of x.
 
-    ``shape`` is [..., n, head_dim].
+    ``shape`` is the shape of x, [..., n, head_dim].
     """
     where = arguments.positions(positions)
     try:
@@ -43,10 +43,10 @@ def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def transpose(turn: Turn) -> Turn:
-    """Make the transpose of a function that rotates the pairs of x by positions.
+    """Return the transpose (VJP) of ``turn``, which rotates the pairs of x by positions.
 
     It takes the same arguments. The transpose of a rotation is the rotation by the negative
-    position. A factor on the length of pairs stays: the transpose is not the inverse.
+    position. A factor on the pairs is kept, so the transpose is not always the inverse.
     """
 
     @wraps(turn)
@@ -77,17 +77,17 @@ def turned(
 ) -> npt.NDArray[np.floating]:
     """Multiply each pair of the leading channels by (cos + i sin); the others stay unchanged.
 
-    Values have shape [..., n, head_dim], sin and cos [..., n, r/2]; they may carry an amplitude.
+    Values have shape [..., n, head_dim], sin and cos, which may include a factor, [..., n, r/2].
     Pair t is read from, and written to, channels (2t, 2t+1) if ``"interleaved"`` and (t, t + r/2)
-    if ``"half"``. The result is like values, computed in float64 and rounded once.
+    if ``"half"``. The result has the dtype of values and is rounded once.
     """
     rotated = 2 * cos.high.shape[-1]
     out = np.array(values)
-    given, places = pairs(values[..., :rotated], read), pairs(out[..., :rotated], written)
+    sources, places = pairs(values[..., :rotated], read), pairs(out[..., :rotated], written)
     if values.dtype.itemsize < np.dtype(np.float64).itemsize:
-        by_parts(_product, places, *given, cos.high, sin.high)
+        by_parts(_product, places, *sources, cos.high, sin.high)
     else:
-        by_parts(_exact_product, places, *given, *_in_two(cos), *_in_two(sin))
+        by_parts(_exact_product, places, *sources, *_in_two(cos), *_in_two(sin))
     return out
 
 
@@ -100,7 +100,7 @@ def pairs(x: npt.NDArray[Real], layout: str) -> tuple[npt.NDArray[Real], npt.NDA
 def _product(first: Values, second: Values, cos: Array, sin: Array) -> tuple[Array, Array]:
     """Return ``(first + i second) * (cos + i sin)`` for dtypes narrower than float64.
 
-    Float64 has bits to spare for them.
+    Float64 keeps enough extra bits for such a dtype.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     return a * cos - b * sin, b * cos + a * sin
@@ -111,7 +111,7 @@ def _exact_product(
 ) -> tuple[Array, Array]:
     """Return ``(first + i second) * (cos + i sin)`` for any numbers, rounded once.
 
-    The 26-bit parts are multiplied exactly; the errors of the small rests are negligible.
+    The 26-bit high parts are multiplied exactly; rounding errors in the low parts are negligible.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     (a_high, a_rest), (b_high, b_rest) = split(a), split(b)
@@ -123,6 +123,6 @@ def _exact_product(
 
 
 def _in_two(wave: Pair) -> tuple[Array, Array]:
-    """Split a pair into a 26-bit number and the rest of both words."""
-    high, rest = split(wave.high)
-    return high, rest + wave.low
+    """Split a pair into a 26-bit high part and the remaining low part."""
+    high, low = split(wave.high)
+    return high, low + wave.low

@@ -1,4 +1,4 @@
-"""Helpers shared by all scalings of the frequencies of rotary embedding."""
+"""Helpers shared by all schemes that scale rotary frequencies."""
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
@@ -15,7 +15,7 @@ LAYOUTS = ("interleaved", "half")
 DIGITS = 80
 
 Frequencies = tuple[Decimal, ...]
-"""Radians per position of each pair, to about 80 digits."""
+"""Frequency of each pair in radians per position, to about 80 digits."""
 
 
 def number(name: str, value: float, least: float) -> float:
@@ -27,7 +27,7 @@ def number(name: str, value: float, least: float) -> float:
 
 
 def even(rotary_dim: int, least: int = 2) -> int:
-    """Check that a number of channels is even and at least ``least``, and return it."""
+    """Check that ``rotary_dim`` is even and at least ``least``, and return it."""
     size = arguments.integer("rotary_dim", rotary_dim, least)
     if size % 2:
         raise ValueError(f"rotary_dim is {size}; it must be even to make pairs")
@@ -35,7 +35,7 @@ def even(rotary_dim: int, least: int = 2) -> int:
 
 
 def unscaled(rotary_dim: int, base: float) -> Frequencies:
-    """Return the frequencies of rotary embedding: ``base ** (-2t / rotary_dim)``."""
+    """Return the unscaled rotary frequencies: ``base ** (-2t / rotary_dim)``."""
     return tuple(progression(base, Fraction(2, rotary_dim), rotary_dim // 2))
 
 
@@ -53,7 +53,7 @@ def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
 
 
 def rounded(frequencies: Frequencies, dtype: npt.DTypeLike) -> npt.NDArray[np.floating]:
-    """Round frequencies to a dtype: shape [rotary_dim / 2]."""
+    """Return the frequencies rounded to ``dtype``: shape [rotary_dim / 2]."""
     return np.array([float(frequency) for frequency in frequencies]).astype(dtype)
 
 

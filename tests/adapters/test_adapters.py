@@ -52,10 +52,10 @@ class TestOnce:
 
     def test_it_keeps_the_most_recently_used(self) -> None:
         make = once(lambda value: object(), size=2)
-        kept, dropped = make(1), make(2)
+        recent, dropped = make(1), make(2)
         make(1)
         make(3)
-        assert make(1) is kept
+        assert make(1) is recent
         assert make(2) is not dropped
 
 
@@ -108,7 +108,7 @@ class TestInSequence:
             return sequence
 
         in_sequence(keep, rows(), POSITIONS)
-        assert [each.shape for each in seen] == [(8, 2)] * 3
+        assert [array.shape for array in seen] == [(8, 2)] * 3
         np.testing.assert_array_equal(seen[0][[3, 0, 7, 4]], rows()[[0, 1, 3, 4]])
         np.testing.assert_array_equal(seen[0][[1, 2, 5, 6]], 0)
         np.testing.assert_array_equal(seen[2][3], rows()[5])

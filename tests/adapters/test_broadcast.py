@@ -58,7 +58,7 @@ def adapter(form: str, made: Bias, *, broadcast: bool = True) -> object:
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_repeating_axis_may_be_left_out(name: str) -> None:
     verdicts = judge(adapter(*RIGHT[name]))
-    assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
+    assert {str(verdict.verdict) for verdict in verdicts} <= {"passed", "not claimed", "silent"}
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_kept_row_is_detected(earlier: str) -> None:
             out[...] = row
             return out
 
-    names = {each.check.id.partition("[")[0] for each in failed(judge(Kept(), ["behaviour"]))}
+    names = {verdict.check.id.partition("[")[0] for verdict in failed(judge(Kept(), ["behaviour"]))}
     assert "no-alias" in names
 
 

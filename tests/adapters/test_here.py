@@ -28,8 +28,8 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
     """Yield a function that runs mischief in a call and checks that the next call is right."""
     folder = tmp_path_factory.mktemp("here")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
-    there = load(str(folder / "culprit_adapter.py"), How(Isolation.HERE), schemes())
-    (subject,) = subjects(there.adapter, schemes())
+    loaded = load(str(folder / "culprit_adapter.py"), How(Isolation.HERE), schemes())
+    (subject,) = subjects(loaded.adapter, schemes())
 
     def provoked(mischief: str) -> np.ndarray:
         (folder / "mischief.py").write_text(mischief)
@@ -40,7 +40,7 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
             assert np.array_equal(ask_smallest(subject), SLOPES)
 
     yield provoked
-    there.end()
+    loaded.end()
 
 
 EXITS = {
@@ -48,24 +48,24 @@ EXITS = {
     "exits-at-once-with-5": ("import os; os._exit(5)", "SystemExit: os._exit(5)"),
     "exits-by-a-name-of-its-own": ("from os import _exit; _exit(0)", "SystemExit: os._exit(0)"),
 }
-LEAVES = EXITS | {name: each for name, each in ESCAPES.items() if name not in ELSEWHERE}
+LEAVES = EXITS | {name: action for name, action in ESCAPES.items() if name not in ELSEWHERE}
 
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
     mischief, words = LEAVES[name]
-    with pytest.raises(Escape) as found:
+    with pytest.raises(Escape) as raised:
         provoke(mischief)
-    assert f"alibi_slopes() raised {words}" in str(found.value)
-    assert "call       alibi_slopes(heads=8" in str(found.value)
+    assert f"alibi_slopes() raised {words}" in str(raised.value)
+    assert "call       alibi_slopes(heads=8" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSALS if name not in ELSEWHERE])
 def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
     mischief, words = REFUSALS[name]
-    with pytest.raises(Refusal) as found:
+    with pytest.raises(Refusal) as raised:
         provoke(mischief)
-    text = str(found.value)
+    text = str(raised.value)
     assert words in text
     assert "mischief" in text  # the line that raised it
     assert len(text) < 3 * LONGEST_TEXT
@@ -88,16 +88,16 @@ ORDINARY = {
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_a_result_of_a_wrong_form_is_reported(provoke: Provoke, name: str) -> None:
     result, words = FORMS[name]
-    with pytest.raises(Misbehaviour) as found:
+    with pytest.raises(Misbehaviour) as raised:
         provoke(f"result = {result}")
-    assert type(found.value) is Misbehaviour
-    assert ORDINARY.get(name, words) in str(found.value)
+    assert type(raised.value) is Misbehaviour
+    assert ORDINARY.get(name, words) in str(raised.value)
 
 
 def test_an_array_subclass_is_judged_by_its_values(provoke: Provoke) -> None:
-    found = provoke(LIAR)
-    assert type(found) is np.ndarray
-    assert np.array_equal(found, np.zeros(8))
+    result = provoke(LIAR)
+    assert type(result) is np.ndarray
+    assert np.array_equal(result, np.zeros(8))
 
 
 def test_a_forked_child_may_exit(provoke: Provoke) -> None:

@@ -21,8 +21,8 @@ NEEDED = {*sys.stdlib_module_names, "posenc_conformance", "ml_dtypes", "numpy", 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_an_adapter_imports_its_library_when_it_is_constructed(path: Path) -> None:
-    found = {name.partition(".")[0] for name in _imports(_tree(path).body)}
-    assert found <= NEEDED, f"{path.name} imports {found - NEEDED} before its class is made"
+    modules = {name.partition(".")[0] for name in _imports(_tree(path).body)}
+    assert modules <= NEEDED, f"{path.name} imports {modules - NEEDED} before its class is made"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
@@ -51,7 +51,7 @@ def _tree(path: Path) -> ast.Module:
 def _imports(body: list[ast.stmt]) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or "posenc_conformance"
 
@@ -59,8 +59,8 @@ def _imports(body: list[ast.stmt]) -> Iterator[str]:
 def _assigned(node: ast.ClassDef) -> set[str]:
     return {
         target.id
-        for each in node.body
-        if isinstance(each, ast.Assign)
-        for target in each.targets
+        for statement in node.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
         if isinstance(target, ast.Name)
     }

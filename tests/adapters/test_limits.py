@@ -102,17 +102,17 @@ LIMITED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adapter", LIMITED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("adapter", LIMITED, ids=lambda entry: entry.__name__)
 def test_right_code_passes_within_its_limits(adapter: Callable[[], object]) -> None:
     verdicts = judge(adapter())
     assert not wrong(verdicts), wrong(verdicts)[0].text
     assert {"smoke", "invariant", "behaviour"} <= {
-        each.check.level for each in verdicts if each.verdict == "passed"
+        entry.check.level for entry in verdicts if entry.verdict == "passed"
     }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adapter", LIMITED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("adapter", LIMITED, ids=lambda entry: entry.__name__)
 def test_wrong_code_is_found_within_the_same_limits(adapter: type) -> None:
     (name,) = (name for name in vars(adapter) if not name.startswith("_"))
     right = getattr(adapter, name)
@@ -126,14 +126,14 @@ def test_wrong_code_is_found_within_the_same_limits(adapter: type) -> None:
 
 
 def wrong(verdicts: list[Verdict]) -> list[Verdict]:
-    return [each for each in verdicts if each.verdict in ("failed", "blocked")]
+    return [verdict for verdict in verdicts if verdict.verdict in ("failed", "blocked")]
 
 
 @pytest.mark.slow
 def test_refused_calls_are_counted_with_their_reason() -> None:
-    reasons = {each.outcome.left_out for each in judge(RefusesShortRamps())} - {""}
+    reasons = {entry.outcome.left_out for entry in judge(RefusesShortRamps())} - {""}
     assert reasons
-    assert all("head_dim must be a multiple of 32" in each for each in reasons)
+    assert all("head_dim must be a multiple of 32" in entry for entry in reasons)
 
 
 def test_an_adapter_that_declines_everything_fails() -> None:
@@ -142,7 +142,7 @@ def test_an_adapter_that_declines_everything_fails() -> None:
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
             raise NotImplementedError
 
-    assert {each.verdict for each in judge(Nothing(), ["smoke", "golden"])} == {"failed", "blocked"}
+    assert {run.verdict for run in judge(Nothing(), ["smoke", "golden"])} == {"failed", "blocked"}
 
 
 def test_no_call_exceeds_the_largest_allowed_size() -> None:
@@ -188,25 +188,25 @@ def test_refusing_no_rows_fails_only_if_robustness_is_required() -> None:
                 raise RuntimeError("cannot reshape 0 elements with -1")
             return posenc.rope(x, positions, base=base, layout="half")
 
-    found = {each.check.id: each.verdict for each in judge(NoRowsRefused(), ["behaviour"])}
-    assert found.pop("no-positions[rope-half]") == "silent"
-    assert set(found.values()) == {"passed"}
+    outcomes = {check.check.id: check.verdict for check in judge(NoRowsRefused(), ["behaviour"])}
+    assert outcomes.pop("no-positions[rope-half]") == "silent"
+    assert set(outcomes.values()) == {"passed"}
 
 
 def test_bad_input_has_a_dtype_for_which_its_options_are_claimed() -> None:
     """The most precise claimed dtype may be claimed without these options."""
-    asked = []
+    dtypes = []
 
     class Partly:
         @claims("half", dtype="float64")
         @claims("half", rotation="partial", dtype="float32")
         def rope(self, x: Array, positions: Array, **named: Any) -> Array:
             if "rotary_dim" in named:
-                asked.append(x.dtype.name)
+                dtypes.append(x.dtype.name)
             return posenc.rope(x, positions, **named)
 
-    found = judge(Partly(), ["robust"])
-    ids = {each.check.id.partition("[")[0] for each in found}
+    verdicts = judge(Partly(), ["robust"])
+    ids = {verdict.check.id.partition("[")[0] for verdict in verdicts}
     assert {"rotary-dim-odd", "rotary-dim-beyond-head"} <= ids
-    assert {each.verdict for each in found} == {"passed"}
-    assert set(asked) == {"float32"}
+    assert {verdict.verdict for verdict in verdicts} == {"passed"}
+    assert set(dtypes) == {"float32"}

@@ -21,23 +21,23 @@ from posenc_lab.judging import schemes
 @pytest.mark.slow
 def test_the_reference_may_run_in_a_process_of_its_own() -> None:
     """It claims exactly the schemes that it is given."""
-    some = [each for each in schemes() if each.id in ("integer", "binary")]
-    there = load("reference", How(Isolation.APART), some)
+    chosen = [entry for entry in schemes() if entry.id in ("integer", "binary")]
+    loaded = load("reference", How(Isolation.APART), chosen)
     try:
-        found = subjects(there.adapter, some)
-        assert {each.scheme.id for each in found} == {"integer", "binary"}
-        for subject in found:
+        claimed = subjects(loaded.adapter, chosen)
+        assert {entry.scheme.id for entry in claimed} == {"integer", "binary"}
+        for subject in claimed:
             case = smallest_case(subject, subject.dtypes[0])
             assert np.array_equal(ask(subject, case), case.truth)
     finally:
-        there.end()
+        loaded.end()
 
 
 @pytest.mark.parametrize("place", [Isolation.HERE, Isolation.APART])
 def test_an_unknown_name_is_one_message(place: Isolation) -> None:
-    with pytest.raises(UserError) as found:
+    with pytest.raises(UserError) as raised:
         load("refrence", How(place), schemes())
-    assert "reference" in found.value.cause + found.value.hint
+    assert "reference" in raised.value.cause + raised.value.hint
 
 
 def test_a_worker_keeps_a_limited_number_of_results() -> None:
@@ -47,9 +47,9 @@ def test_a_worker_keeps_a_limited_number_of_results() -> None:
 
     adapter = Answering(Counting())
     for number in range(HELD + 2):
-        given = {"0": np.arange(3)}
+        arguments = {"0": np.arange(3)}
         answer = adapter.call(
-            {"id": number, "call": "integer", "rest": {}, "arrays": given, "keep": True}
+            {"id": number, "call": "integer", "rest": {}, "arrays": arguments, "keep": True}
         )
         assert answer["result"] is True
         assert len(adapter.kept) == min(number + 1, HELD)

@@ -83,7 +83,7 @@ def adapters(mask: Mask, *, masked: bool = True) -> list[object]:
 def test_right_masks_pass(name: str) -> None:
     for adapter in adapters(RIGHT[name]):
         verdicts = judge(adapter)
-        assert {str(each.verdict) for each in verdicts} <= {"passed", "not claimed", "silent"}
+        assert {str(verdict.verdict) for verdict in verdicts} <= {"passed", "not claimed", "silent"}
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_a_visible_key_is_reported(name: str) -> None:
     for adapter in adapters(WRONG[name]):
         wrong = failed(judge(adapter))
         assert wrong
-        assert any("the mask hides" in each.text for each in wrong)
+        assert any("the mask hides" in verdict.text for verdict in wrong)
 
 
 @pytest.mark.slow

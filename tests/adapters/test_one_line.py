@@ -120,9 +120,9 @@ RIGHT: dict[str, Callable[[], object]] = {
 
 
 def judged(adapter: object) -> list[Verdict]:
-    found = subjects(adapter, schemes())
-    homes = {each.scheme.id for each in found}
-    return judge(adapter, examples=1, among=[each for each in schemes() if each.id in homes])
+    claimed = subjects(adapter, schemes())
+    homes = {entry.scheme.id for entry in claimed}
+    return judge(adapter, examples=1, among=[entry for entry in schemes() if entry.id in homes])
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def judged(adapter: object) -> list[Verdict]:
 def test_right_code_of_every_form_passes(make: Callable[[], object]) -> None:
     verdicts = judged(make())
     assert len(verdicts) > 10
-    assert not [each.text for each in failed(verdicts)]
+    assert not [verdict.text for verdict in failed(verdicts)]
 
 
 @pytest.mark.slow
@@ -144,8 +144,8 @@ def test_positions_that_restart_are_found() -> None:
 @pytest.mark.slow
 def test_keys_are_judged_like_queries() -> None:
     wrong = adapters.rope_by_tables(apply_wrong_keys, tables, layout="half")
-    found = failed(judged(wrong))
-    assert {each.check.subject.name for each in found} == {"rope_query_key"}
+    failures = failed(judged(wrong))
+    assert {verdict.check.subject.name for verdict in failures} == {"rope_query_key"}
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def first(heads: int, rank: int, ranks: int) -> Array:
 def test_shares_of_rows_are_joined_as_they_were_cut(share: str, ranks: int) -> None:
     verdicts = judge(rotary(share, as_given, ranks))
     assert not failed(verdicts)
-    assert sum(each.verdict == "passed" for each in verdicts) > 5
+    assert sum(verdict.verdict == "passed" for verdict in verdicts) > 5
 
 
 def test_shares_of_heads_are_joined() -> None:
@@ -107,11 +107,11 @@ def test_mistakes_with_ranks_are_named(share: str, places: Places, words: str) -
 
 
 def test_repeated_slopes_of_the_first_rank_are_named() -> None:
-    said = first_lines(judge(biased(first), LEVELS))
-    assert any("again and again" in line for line in said)
+    lines = first_lines(judge(biased(first), LEVELS))
+    assert any("again and again" in line for line in lines)
 
 
 def test_arguments_of_different_lengths_are_refused() -> None:
-    whole = by_ranks(lambda **given: None, 2, cut={"x": 0, "positions": 0}, join=0)
+    whole = by_ranks(lambda **arguments: None, 2, cut={"x": 0, "positions": 0}, join=0)
     with pytest.raises(ValueError, match="x has 3, positions has 4"):
         whole(x=np.zeros(3), positions=np.zeros(4))

@@ -24,17 +24,17 @@ pytestmark = pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize(("silent", "saying"), [(Chunked, SayingChunks), (Warps, SayingWarps)])
 def test_a_claimed_switch_is_tested(silent: type, saying: type) -> None:
     assert not failed(judge(silent(), ["behaviour"]))
-    found = {each.check.id.partition("[")[0] for each in failed(judge(saying(), ["behaviour"]))}
-    assert found == {"sizes"}
+    names = {item.check.id.partition("[")[0] for item in failed(judge(saying(), ["behaviour"]))}
+    assert names == {"sizes"}
 
 
 @pytest.mark.slow
 def test_a_claimed_switch_is_tested_in_a_worker() -> None:
-    there = load(f"{SayingChunks.__module__}:SayingChunks", How(Isolation.APART), schemes())
+    loaded = load(f"{SayingChunks.__module__}:SayingChunks", How(Isolation.APART), schemes())
     try:
-        assert failed(judge(there.adapter, ["behaviour"]))
+        assert failed(judge(loaded.adapter, ["behaviour"]))
     finally:
-        there.end()
+        loaded.end()
 
 
 def test_right_code_passes_at_its_switches() -> None:
@@ -44,11 +44,11 @@ def test_right_code_passes_at_its_switches() -> None:
 def test_sizes_at_and_next_to_a_switch_are_tested() -> None:
     (subject,) = subjects(Right(), schemes())
     case = smallest_case(subject, "float32")
-    some = [case.with_arguments(**change).arguments["x"] for change in at_switches(subject, case)]
-    assert {63, 64, 65, 2047, 2048, 2049} <= {x.shape[-2] for x in some}
-    assert {31, 32, 33} <= {x.shape[-3] for x in some}
-    assert {10_239, 10_240, 10_241} <= {int(np.prod(x.shape[:-1])) for x in some}
-    assert all(x.shape[-3] > 1 for x in some if x.shape[-2] > 1000)
+    arrays = [case.with_arguments(**change).arguments["x"] for change in at_switches(subject, case)]
+    assert {63, 64, 65, 2047, 2048, 2049} <= {x.shape[-2] for x in arrays}
+    assert {31, 32, 33} <= {x.shape[-3] for x in arrays}
+    assert {10_239, 10_240, 10_241} <= {int(np.prod(x.shape[:-1])) for x in arrays}
+    assert all(x.shape[-3] > 1 for x in arrays if x.shape[-2] > 1000)
 
 
 @pytest.mark.slow
@@ -56,10 +56,10 @@ def test_sizes_at_and_next_to_a_switch_are_tested() -> None:
     "call", ["alibi_bias", "sinusoidal", "t5_bucket", "rope_batched", "learned"]
 )
 def test_every_kind_of_call_can_claim_switches(call: str) -> None:
-    found = subjects(reference_for(schemes())(), schemes())
-    subject = next(each for each in found if each.name == call)
-    said = {"rows": (100,), "heads": (100,), "token_heads": (100,)}
-    saying = replace(subject, scopes=(replace(subject.scopes[0], switches=said),))
+    claimed = subjects(reference_for(schemes())(), schemes())
+    subject = next(candidate for candidate in claimed if candidate.name == call)
+    switches = {"rows": (100,), "heads": (100,), "token_heads": (100,)}
+    saying = replace(subject, scopes=(replace(subject.scopes[0], switches=switches),))
     assert list(at_switches(saying, smallest_case(saying, saying.dtypes[0])))
 
 

@@ -15,9 +15,9 @@ PASSED = {"smoke::callable": {"verdict": "passed", "calls": 1, "values": 7, "lar
 @pytest.mark.slow
 @pytest.mark.parametrize(("call", "combination"), CALLS, ids=[call for call, _ in CALLS])
 def test_calls_are_those_recorded(call: str, combination: str) -> None:
-    found = asked(call, combination)
-    demand_passed(call, found)
-    assert digest_of(found) == KEPT[call], (
+    record = asked(call, combination)
+    demand_passed(call, record)
+    assert digest_of(record) == KEPT[call], (
         f"{call} is asked something else: compare the lines of `{COMMAND} {call}` with those of "
         f"the last commit; `{COMMAND}` writes the digests anew"
     )

@@ -26,26 +26,26 @@ class Bench:
 
 def asked(call: str, name: str, first: float, rest: float) -> tuple[list[Array], Array]:
     """Return the arrays that large_values makes, and the original of ``first`` and ``rest``."""
-    scheme = next(each for each in schemes() if call in each.calls)
-    found = subjects(reference_for([scheme])(), [scheme])
-    subject = next(each for each in found if each.call.name == call)
+    scheme = next(entry for entry in schemes() if call in entry.calls)
+    claimed = subjects(reference_for([scheme])(), [scheme])
+    subject = next(entry for entry in claimed if entry.call.name == call)
     case = smallest_case(subject, "float32")
     array = np.full(case.arguments[name].shape, rest)
     array.flat[0] = first
     bench: Any = Bench()
     large_values(bench, case.with_arguments(**{name: array}))
-    return [each.arguments[name] for each in bench.calls], array
+    return [entry.arguments[name] for entry in bench.calls], array
 
 
 @pytest.mark.parametrize(("first", "rest"), [(-8.0, 1.0), (8.0, -1.0), (-2.0, -2.0), (4.0, 4.0)])
 def test_values_are_as_large_as_a_scheme_allows_whatever_their_sign(
     first: float, rest: float
 ) -> None:
-    (found,), array = asked("data_dependent_alibi_bias", "gates", first, rest)
-    assert found == pytest.approx(80 / abs(first) * array)
+    (scaled,), array = asked("data_dependent_alibi_bias", "gates", first, rest)
+    assert scaled == pytest.approx(80 / abs(first) * array)
 
 
 def test_values_are_scaled_up_unless_all_are_zero() -> None:
-    (found,), array = asked("rope", "x", 3.0, 1.0)
-    assert np.array_equal(found, 2**17 * array)
+    (scaled,), array = asked("rope", "x", 3.0, 1.0)
+    assert np.array_equal(scaled, 2**17 * array)
     assert asked("rope", "x", 0.0, 0.0)[0] == []

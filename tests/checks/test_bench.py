@@ -21,8 +21,8 @@ from posenc_lab.miniatures.memory import Turning
 
 
 def of(adapter: object) -> Subject:
-    (found,) = subjects(adapter, schemes())
-    return found
+    (subject,) = subjects(adapter, schemes())
+    return subject
 
 
 ASKING: list[Callable[[Bench, Case], object]] = [
@@ -56,9 +56,9 @@ class Handing:
 
     @claims("half", dtype="float64")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
-        found = Turning().turned(x, positions, base)
-        found.flags.writeable = False
-        return found
+        result = Turning().turned(x, positions, base)
+        result.flags.writeable = False
+        return result
 
 
 class Wide:
@@ -66,8 +66,8 @@ class Wide:
 
     @claims("half", dtype="float64")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
-        found = Turning().turned(x, positions, base)
-        return np.repeat(found, 2, axis=0) if x.ndim > 3 else found
+        result = Turning().turned(x, positions, base)
+        return np.repeat(result, 2, axis=0) if x.ndim > 3 else result
 
 
 class Strided:
@@ -87,7 +87,7 @@ class Doubling:
 def test_read_only_results_pass() -> None:
     subject = of(Handing())
     checks = checks_of(subject.scheme, "behaviour", [subject])
-    check = next(each for each in checks if each.id.startswith("no-alias"))
+    check = next(candidate for candidate in checks if candidate.id.startswith("no-alias"))
     assert execute(check, Options(examples=1)).verdict == "passed"
 
 

@@ -1,4 +1,4 @@
-"""Lengths of a call that can be chosen, and the axes that they form."""
+"""Array lengths and integers among the arguments of a call, and the axes that they form."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ def axes(**limits: Any) -> Axes:
 
 
 def test_a_length_is_an_axis_of_an_array_or_a_whole_number() -> None:
-    given = {"x": np.zeros((2, 3)), "row": np.zeros(0), "n": 5, "causal": True, "base": 1e4}
-    assert lengths_of(given) == {("x", -2): 2, ("x", -1): 3, ("row", -1): 0, ("n", None): 5}
+    arguments = {"x": np.zeros((2, 3)), "row": np.zeros(0), "n": 5, "causal": True, "base": 1e4}
+    assert lengths_of(arguments) == {("x", -2): 2, ("x", -1): 3, ("row", -1): 0, ("n", None): 5}
     assert lengths_of({"form": "causal", "one": np.float64(1)}) == {}
 
 
@@ -39,8 +39,8 @@ def test_an_axis_that_is_large_in_the_smallest_call_is_no_length(
             return np.ones(heads, np.float32)
 
     (subject,) = subjects(Slopes(), schemes())
-    found = axes_of(subject, smallest_case(subject, "float32")).groups
-    assert ((("heads", None),) in found) == chosen
+    groups = axes_of(subject, smallest_case(subject, "float32")).groups
+    assert ((("heads", None),) in groups) == chosen
 
 
 def test_lengths_that_are_one_in_all_calls_are_one_axis() -> None:

@@ -156,25 +156,25 @@ OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
 
 def rejected_by(adapter: object) -> set[str]:
     """Return the behaviours that fail or are silent."""
-    found = subjects(adapter, schemes())
-    checks = checks_of(found[0].scheme, "behaviour", found)
-    names = {each.id.partition("[")[0]: each for each in checks}
+    claimed = subjects(adapter, schemes())
+    checks = checks_of(claimed[0].scheme, "behaviour", claimed)
+    names = {check.id.partition("[")[0]: check for check in checks}
     options = Options(examples=3)
     return {
         name
-        for name, each in names.items()
-        if execute(each, options).verdict in (Verdict.FAILED, Verdict.SILENT)
+        for name, check in names.items()
+        if execute(check, options).verdict in (Verdict.FAILED, Verdict.SILENT)
     }
 
 
 @pytest.mark.slow
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize(
-    ("cause", "call"), [(cause, call) for cause, each in CAUSES.items() for call in each[2].split()]
+    ("cause", "call"), [(cause, call) for cause, row in CAUSES.items() for call in row[2].split()]
 )
 def test_rare_inputs_are_tried_in_every_call(cause: str, call: str) -> None:
     change, behaviour, _ = CAUSES[cause]
-    steps = next(each for each in STEPS if each.call == call)
+    steps = next(row for row in STEPS if row.call == call)
     right = tuple(STEPS)
     assert behaviour in rejected_by(everywhere.with_inputs(steps, change))
     assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
@@ -185,7 +185,7 @@ def test_rare_inputs_are_tried_in_every_call(cause: str, call: str) -> None:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_axis_is_tried_wide(block: str) -> None:
     call, name, axis = block.split()
-    steps = next(each for each in STEPS if each.call == call)
+    steps = next(candidate for candidate in STEPS if candidate.call == call)
     change = everywhere.first_of(name, int(axis))
     assert "sizes" in rejected_by(everywhere.with_inputs(steps, change))
 
@@ -224,7 +224,7 @@ def test_every_axis_is_tried_wide(block: str) -> None:
     ],
 )
 def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -> None:
-    steps = next(each for each in STEPS if each.call == call)
+    steps = next(candidate for candidate in STEPS if candidate.call == call)
     assert behaviour in rejected_by(make(steps))
 
 
@@ -233,16 +233,16 @@ def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_call_is_tried_with_many_numbers(scheme: KnownScheme) -> None:
     """Each call has more results than a grid has blocks, under its first combination."""
-    found: dict[str, int] = {}
+    largest: dict[str, int] = {}
     for subject in subjects(reference_for([scheme])(), [scheme]):
-        if subject.call.name in found:
+        if subject.call.name in largest:
             continue
         case = smallest_case(subject, subject.dtypes[0])
         changes = [*sizes_of(case), *many_and_equal(case), *many_batches(case)]
         changes += reshaped(subject, case)
         shapes = (case.with_arguments(**change).shape for change in changes)
-        found[subject.call.name] = max(map(prod, shapes))
-    assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
+        largest[subject.call.name] = max(map(prod, shapes))
+    assert {call for call, numbers in largest.items() if numbers <= MANY} <= FEW
 
 
 @pytest.mark.slow
@@ -250,14 +250,14 @@ def test_every_call_is_tried_with_many_numbers(scheme: KnownScheme) -> None:
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_real_parameter_is_tried_with_a_fraction(scheme: KnownScheme) -> None:
     """An implementation that truncates a number to an integer is rejected."""
-    found = subjects(reference_for([scheme])(), [scheme])
+    claimed = subjects(reference_for([scheme])(), [scheme])
     unseen = {
         (subject.call.name, subject.label, name)
-        for subject in found
+        for subject in claimed
         for name, parameter in subject.call.parameters.items()
         if parameter.type == "real" and name not in SMALL and not sees_cut(subject, name)
     }
-    assert unseen == {each for each in UNUSED if each[0] in scheme.calls}
+    assert unseen == {entry for entry in UNUSED if entry[0] in scheme.calls}
 
 
 BELOW: dict[str, Callable[[Array], Array]] = {
@@ -290,7 +290,7 @@ def test_claimed_negative_positions_are_checked(name: str) -> None:
 
 def passes(subject: Subject) -> bool:
     checks = checks_of(subject.scheme, "behaviour", [subject])
-    check = next(each for each in checks if each.id.startswith("negative-positions"))
+    check = next(candidate for candidate in checks if candidate.id.startswith("negative-positions"))
     return execute(check, Options(examples=3)).verdict is Verdict.PASSED
 
 
@@ -313,7 +313,7 @@ def test_unclaimed_negative_positions_are_not_checked() -> None:
 def sees_cut(subject: Subject, name: str) -> bool:
     other = replace(subject, method=everywhere.with_whole(subject, name), history=History())
     checks = checks_of(subject.scheme, "behaviour", [other])
-    check = next(each for each in checks if each.id.startswith("after-others"))
+    check = next(candidate for candidate in checks if candidate.id.startswith("after-others"))
     return execute(check, Options(examples=3)).verdict in (Verdict.FAILED, Verdict.BLOCKED)
 
 
@@ -325,8 +325,8 @@ def test_answers_outside_a_table_are_rejected(answer: Callable[[Array, Array], A
             return answer(positions, table)
 
     verdicts = judge(Lookup(), ("golden", "robust"))
-    assert {each.verdict for each in verdicts if each.check.level == "golden"} == {"passed"}
-    assert "silent" in {each.verdict for each in verdicts if each.check.level == "robust"}
+    assert {run.verdict for run in verdicts if run.check.level == "golden"} == {"passed"}
+    assert "silent" in {run.verdict for run in verdicts if run.check.level == "robust"}
 
 
 @pytest.mark.parametrize(
@@ -339,10 +339,10 @@ def test_answers_outside_a_table_are_rejected(answer: Callable[[Array, Array], A
 )
 def test_answers_to_negative_numbers_are_reported(call: str, bad: str) -> None:
     """The definition has no value there, and these right implementations validate nothing."""
-    steps = next(each for each in STEPS if each.call == call)
+    steps = next(item for item in STEPS if item.call == call)
     with np.errstate(all="ignore"):
         verdicts = judge(declared(type(steps.__name__, (steps,), {}, listed=False))(), ["robust"])
-    assert bad in {each.check.id.partition("[")[0] for each in verdicts if each.verdict == "silent"}
+    assert bad in {item.check.id.partition("[")[0] for item in verdicts if item.verdict == "silent"}
 
 
 @pytest.mark.parametrize(
@@ -355,10 +355,10 @@ def test_two_buckets_are_right_at_a_whole_logarithm(distance: int, more: int, ri
     class Bucket:
         @claims("causal", num_buckets=64, max_distance=512)
         def t5_bucket(self, relative_position: Array) -> Array:
-            found = posenc.t5_bucket(
+            result = posenc.t5_bucket(
                 relative_position, direction="causal", num_buckets=64, max_distance=512
             )
-            return np.asarray(found + more * (relative_position == -distance))
+            return np.asarray(result + more * (relative_position == -distance))
 
     assert right == (not failed(judge(Bucket(), ("smoke", "invariant", "precision"))))
 
@@ -368,11 +368,11 @@ def test_two_buckets_are_right_at_the_last_distance(more: int, right: bool) -> N
     class Bucket:
         @claims("clamped", num_buckets=64, max_relative_positions=512)
         def deberta_bucket(self, relative_position: Array) -> Array:
-            found = posenc.deberta_bucket(
+            result = posenc.deberta_bucket(
                 relative_position, num_buckets=64, max_relative_positions=512
             )
             beyond = np.abs(relative_position) >= 511
-            return np.asarray(found + more * np.sign(relative_position) * beyond)
+            return np.asarray(result + more * np.sign(relative_position) * beyond)
 
     assert right == (not failed(judge(Bucket(), ("smoke", "invariant", "precision"))))
 
@@ -392,7 +392,7 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
         return posenc.rope(*arguments, base=base, **keywords)
 
     monkeypatch.setattr(judge_case, "TRUTHS", Truths())
-    rope = next(each for each in schemes() if each.id == "rope")
+    rope = next(candidate for candidate in schemes() if candidate.id == "rope")
     (subject,) = subjects(OfOneBase(), [replace(rope, find_reference=lambda *_: counted)])
     assert list(other_cases(subject, smallest_case(subject, "float32")))
     assert set(bases) <= {

@@ -43,10 +43,10 @@ def test_goldens_catch_wrong_implementations(scheme: KnownScheme) -> None:
 def test_a_golden_that_catches_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Miniatures that are wrong only elsewhere do not count for a golden."""
     scheme = SCHEMES["alibi"]
-    (golden,) = (each for each in scheme.goldens if each.id == "slopes-8")
+    (golden,) = (entry for entry in scheme.goldens if entry.id == "slopes-8")
     every = killing.wrong_subjects(scheme)
     assert caught_by(scheme, golden)
-    elsewhere = [each for each in every if each.name == "SlopesRepeatFromHead9"]
+    elsewhere = [entry for entry in every if entry.name == "SlopesRepeatFromHead9"]
     monkeypatch.setattr(killing, "wrong_subjects", lambda _: elsewhere)
     assert elsewhere
     assert not caught_by(scheme, golden)
@@ -73,8 +73,8 @@ def test_golden_coverage() -> None:
     groups = {group(golden) for _, golden in GOLDENS.values()}
     for scheme in SCHEMES.values():
         for call in scheme.calls.values():
-            found = {combination for name, combination, _ in groups if name == call.name}
-            assert found == set(call.combinations), f"{call.name}: a combination has no golden"
+            covered = {combination for name, combination, _ in groups if name == call.name}
+            assert covered == set(call.combinations), f"{call.name}: a combination has no golden"
             chosen = {option for name, _, point in groups if name == call.name for option in point}
             for option in call.options:
                 values = set(scheme.conventions[option].values) - WITHOUT_RESULT
@@ -84,7 +84,7 @@ def test_golden_coverage() -> None:
 
 
 def test_golden_coverage_of_odd_dimensions_and_partial_rotation() -> None:
-    """Partial rotation in each combination; each rule for odd dimensions that is left open."""
+    """Goldens cover partial rotation in each combination, and each rule for odd dimensions."""
     groups = {group(golden) for _, golden in GOLDENS.values()}
     for name in SCHEMES["rope"].calls["rope"].combinations:
         assert ("rope", name, (("rotation", "partial"),)) in groups, (
@@ -107,6 +107,6 @@ def test_golden_coverage_of_sizes() -> None:
 
 @pytest.mark.parametrize("call", ["sinusoidal", "rope"])
 def test_golden_coverage_of_bases_and_positions(call: str) -> None:
-    found = cases(call)
-    assert {case.arguments["base"] for case in found} >= BASES
-    assert {position for case in found for position in case.arguments["positions"]} >= POSITIONS
+    goldens = cases(call)
+    assert {case.arguments["base"] for case in goldens} >= BASES
+    assert {position for case in goldens for position in case.arguments["positions"]} >= POSITIONS

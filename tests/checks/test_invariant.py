@@ -24,8 +24,8 @@ class Turning:
 
 
 def subject() -> Subject:
-    (found,) = subjects(Turning(), schemes())
-    return found
+    (claimed,) = subjects(Turning(), schemes())
+    return claimed
 
 
 class Covered:
@@ -76,14 +76,14 @@ def test_the_first_example_is_the_simplest_and_no_other_is_drawn_twice() -> None
 
 
 def test_the_seed_decides_the_examples() -> None:
-    found = []
+    tried = []
     for seed in (0, 0, 1):
         check = Covered(lambda count: True)
         run(check, seed=seed)
-        found.append(check.tried)
-    assert found[0] == found[1]
-    assert found[0][0] == found[2][0]
-    assert found[0][1:] != found[2][1:]
+        tried.append(check.tried)
+    assert tried[0] == tried[1]
+    assert tried[0][0] == tried[2][0]
+    assert tried[0][1:] != tried[2][1:]
 
 
 def test_calls_that_are_declined_are_counted() -> None:
@@ -101,8 +101,8 @@ def test_the_smallest_wrong_example_is_reported() -> None:
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
             return np.asarray(np.where(x == 0, x, 2 * x))
 
-    (found,) = subjects(Off(), schemes())
+    (claimed,) = subjects(Off(), schemes())
     with pytest.raises(Wrong) as raised:
-        try_drawn(found, definition, {}, Options(3), "definition")
+        try_drawn(claimed, definition, {}, Options(3), "definition")
     assert raised.value.case is not None
     assert raised.value.case.arguments["x"].shape[-1] == 2

@@ -13,15 +13,15 @@ FAR = np.array([0, 1, 2, 3, 4, 7, 8, 1000, 1024])
 
 
 def sinusoid(positions: Any = FAR, dim: int = 4, dtype: str = "float32", **options: Any) -> Case:
-    scheme = next(each for each in schemes() if each.id == "sinusoidal")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "sinusoidal")
     call = scheme.calls["sinusoidal"]
-    given = {"positions": np.asarray(positions), "dim": dim, "base": 10000.0}
+    arguments = {"positions": np.asarray(positions), "dim": dim, "base": 10000.0}
     conventions = {**call.combinations["paper"].conventions, **options}
-    return Case(scheme, call, conventions, given, dtype)
+    return Case(scheme, call, conventions, arguments, dtype)
 
 
 def off(case: Case, by: dict[int, float]) -> Any:
-    """Return the truth with errors ``by`` position in one channel."""
+    """Return the truth plus errors in one channel; ``by`` maps positions to errors."""
     output = case.truth.copy()
     for position, error in by.items():
         output[np.flatnonzero(np.abs(case.arguments["positions"]) == position)[0], 1] += error
@@ -30,9 +30,9 @@ def off(case: Case, by: dict[int, float]) -> Any:
 
 def test_a_curve_has_the_worst_between_two_powers_of_two() -> None:
     case = sinusoid()
-    found = {at: error for at, error, _ in curve(case, off(case, {2: 3e-6, 3: 1e-6, 7: 2e-6}))}
-    assert set(found) == {0, 1, 2, 7, 8, 1000, 1024}
-    wrong = {at: error for at, error in found.items() if error > 1e-9}
+    errors = {at: error for at, error, _ in curve(case, off(case, {2: 3e-6, 3: 1e-6, 7: 2e-6}))}
+    assert set(errors) == {0, 1, 2, 7, 8, 1000, 1024}
+    wrong = {at: error for at, error in errors.items() if error > 1e-9}
     assert wrong == {2: pytest.approx(3e-6), 7: pytest.approx(2e-6)}
 
 
@@ -48,8 +48,8 @@ def test_errors_are_shares_of_the_scale_and_of_none_where_that_is_0() -> None:
     case = sinusoid(dim=5, odd_dim="zero")
     assert (case.terms.scale == 0).any()
     with np.errstate(all="raise"):
-        found = curve(case, case.truth + 1e-6)
-    assert all(error == pytest.approx(1e-6, rel=1e-3) for _, error, _ in found)
+        points = curve(case, case.truth + 1e-6)
+    assert all(error == pytest.approx(1e-6, rel=1e-3) for _, error, _ in points)
 
 
 def test_a_result_without_rows_of_channels_has_no_curve() -> None:

@@ -32,8 +32,8 @@ class Declining:
 
 
 def of(adapter: object) -> Subject:
-    (found,) = subjects(adapter, schemes())
-    return found
+    (subject,) = subjects(adapter, schemes())
+    return subject
 
 
 @pytest.mark.parametrize(("declined", "answered"), [(0, True), (23, True), (24, False)])
@@ -90,7 +90,7 @@ def slopes(**limits: Any) -> Subject:
 def test_a_claim_of_too_large_a_call_is_refused(
     heads: list[int], meant: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit holds for each value that a claim names."""
+    """The limit applies to each value that a claim names."""
     monkeypatch.setattr(smoke, "LARGEST_RESULT", 64)
     if meant:
         smoke.require_computable(slopes(heads=heads))

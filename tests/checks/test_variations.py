@@ -1,4 +1,4 @@
-"""Other numbers with which a call is tried: claimed ones, for which there is a result."""
+"""Numbers with which a call is varied: claimed ones for which the call has a result."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,13 +30,13 @@ def asked(factor: float, *others: float) -> tuple[Subject, Case]:
             return result
 
     (subject,) = subjects(Interpolating(), schemes())
-    given = {"x": fine((3, 4)) + 1, "positions": np.arange(3), "base": 10000.0, "factor": factor}
-    return subject, subject.case(given, "float64")
+    inputs = {"x": fine((3, 4)) + 1, "positions": np.arange(3), "base": 10000.0, "factor": factor}
+    return subject, subject.case(inputs, "float64")
 
 
 def factors(factor: float, *others: float) -> set[float]:
-    found = twins(*asked(factor, *others))
-    return {each.arguments["factor"] for each in found} - {factor}
+    variations = twins(*asked(factor, *others))
+    return {variation.arguments["factor"] for variation in variations} - {factor}
 
 
 @pytest.mark.parametrize("power", [1, 2, 8, -1, -2, -4])

@@ -19,7 +19,7 @@ def check(verdict: str, **more: Any) -> dict[str, Any]:
 
 def said(*checks: dict[str, Any]) -> list[str]:
     report = {"checks": checks, "summary": {"not_selected": 0}}
-    return [f"{each.label}: {each.message}" for each in badges(report)]
+    return [f"{badge.label}: {badge.message}" for badge in badges(report)]
 
 
 def test_a_passing_badge_shows_the_worst_horizon() -> None:
@@ -29,11 +29,11 @@ def test_a_passing_badge_shows_the_worst_horizon() -> None:
 
 
 def test_failures_come_first() -> None:
-    some = check("passed"), check("known")
-    assert said(*some, check("failed")) == ["rope half: 1 of 3 fail"]
-    assert said(*some, check("blocked")) == ["rope half: 1 blocked"]
+    others = check("passed"), check("known")
+    assert said(*others, check("failed")) == ["rope half: 1 of 3 fail"]
+    assert said(*others, check("blocked")) == ["rope half: 1 blocked"]
     both = check("failed"), check("blocked")
-    assert said(*some, *both) == ["rope half: 1 of 4 fail, 1 blocked"]
+    assert said(*others, *both) == ["rope half: 1 of 4 fail, 1 blocked"]
 
 
 def test_known_failures_are_not_hidden() -> None:

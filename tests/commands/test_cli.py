@@ -160,7 +160,7 @@ def test_diff_has_the_same_order_in_every_process(tmp_path: Path) -> None:
     Path(tmp_path, "a.json").write_text(report({}), encoding="utf-8")
     Path(tmp_path, "b.json").write_text(report({}, horizon=512), encoding="utf-8")
     code = "from posenc_conformance.commands.main import main; main(['diff', 'a.json', 'b.json'])"
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             cwd=tmp_path,
@@ -171,7 +171,7 @@ def test_diff_has_the_same_order_in_every_process(tmp_path: Path) -> None:
         ).stdout
         for seed in ("1", "2", "3")
     }
-    (lines,) = said
+    (lines,) = outputs
     assert [line.split()[2] for line in lines.splitlines()[1:]] == ["half", "interleaved", "third"]
 
 
@@ -202,10 +202,10 @@ def test_an_invalid_report_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("a.json").write_text(text, encoding="utf-8")
     assert main(command) == 2
-    said = capsys.readouterr().err
-    assert "a.json" in said
-    assert "--posenc-report" in said
-    assert len(said.splitlines()) == 2
+    message = capsys.readouterr().err
+    assert "a.json" in message
+    assert "--posenc-report" in message
+    assert len(message.splitlines()) == 2
     assert not Path("k.yaml").exists()
 
 

@@ -51,7 +51,7 @@ each_scheme = pytest.mark.parametrize(
 @cache
 def exported(scheme: KnownScheme) -> dict[str, Vectors]:
     """Return the exported vectors of a scheme by dtype, read back from JSON."""
-    return {each.dtype: of_json(to_json(each)) for each in vectors_of(scheme, tuple(DTYPES))}
+    return {file.dtype: of_json(to_json(file)) for file in vectors_of(scheme, tuple(DTYPES))}
 
 
 def cases(scheme: KnownScheme) -> Iterator[tuple[Vector, Case]]:
@@ -63,11 +63,11 @@ def cases(scheme: KnownScheme) -> Iterator[tuple[Vector, Case]]:
 
 def asked(scheme: KnownScheme, vector: Vector, dtype: str) -> Case:
     """Build the case of a vector from its fields only."""
-    given = {
+    arguments = {
         name: widened(value) if isinstance(value, Tensor) else value
         for name, value in vector.arguments.items()
     }
-    return Case(scheme, scheme.calls[vector.call], vector.conventions, given, dtype)
+    return Case(scheme, scheme.calls[vector.call], vector.conventions, arguments, dtype)
 
 
 def widened(tensor: Tensor) -> Array:
@@ -86,7 +86,7 @@ def test_json_obeys_the_schema(scheme: KnownScheme) -> None:
         demand_valid(document)
         ids = [case["id"] for case in document["cases"]]
         assert len(set(ids)) == len(ids)
-        named = {name for each in document["cases"] for name in each["kills"] + each["kills_some"]}
+        named = {name for row in document["cases"] for name in row["kills"] + row["kills_some"]}
         assert named == set(document["deviations"])
         for case in document["cases"]:
             places = [element[0] for element in case["elements"]]
@@ -106,31 +106,33 @@ def test_every_form_has_the_same_content(scheme: KnownScheme) -> None:
             form = FORMS[name]
             assert form.decode(form.encode(vectors)) == vectors, name
         text = FORMS["text"].decode(FORMS["text"].encode(vectors))
-        for said, vector in zip(text.cases, vectors.cases, strict=True):
+        for other, vector in zip(text.cases, vectors.cases, strict=True):
             words = {name: str(value) for name, value in vector.conventions.items()}
-            assert said == Vector(**{**vars(vector), "conventions": words})
+            assert other == Vector(**{**vars(vector), "conventions": words})
 
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_every_golden_is_exported_with_its_values(scheme: KnownScheme) -> None:
-    found = {(case.dtype, vector.id): (vector, case) for vector, case in cases(scheme)}
+    by_id = {(case.dtype, vector.id): (vector, case) for vector, case in cases(scheme)}
     for golden in scheme.goldens:
         exact = scheme.calls[golden.call].dtype
         for dtype in (exact,) if exact in EXACT else DTYPES:
             if not can_fail(scheme, golden, dtype):
-                assert (dtype, golden.id) not in found
+                assert (dtype, golden.id) not in by_id
                 continue
-            wanted = golden_case(scheme, golden, dtype)
-            vector, case = found[dtype, golden.id]
+            expected = golden_case(scheme, golden, dtype)
+            vector, case = by_id[dtype, golden.id]
             assert vector.comment == golden.kills
-            assert vector.shape == wanted.shape
-            assert dict(vector.conventions) == dict(wanted.conventions)
-            assert case.arguments.keys() == wanted.arguments.keys()
+            assert vector.shape == expected.shape
+            assert dict(vector.conventions) == dict(expected.conventions)
+            assert case.arguments.keys() == expected.arguments.keys()
             for name, value in case.arguments.items():
-                assert np.array_equal(value, wanted.arguments[name]), (golden.id, name)
-            judged = wanted.judged
-            printed = np.broadcast_to(np.where(judged, wanted.truth, np.nan), wanted.shape).ravel()
+                assert np.array_equal(value, expected.arguments[name]), (golden.id, name)
+            judged = expected.judged
+            printed = np.broadcast_to(
+                np.where(judged, expected.truth, np.nan), expected.shape
+            ).ravel()
             exported_values = {index: value for index, value, _ in vector.elements}
             for index in np.flatnonzero(np.isfinite(printed)):
                 assert exported_values[int(index)] == printed[index], (golden.id, index)
@@ -151,18 +153,18 @@ def test_values_and_allowed_errors_are_those_of_the_judge(scheme: KnownScheme) -
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_added_elements_are_certified_by_the_oracle(scheme: KnownScheme) -> None:
-    """The elements that no golden prints; the others are certified with the goldens."""
+    """Elements that no golden prints are certified here, the others with the goldens."""
     printed = {golden.id: golden_case(scheme, golden, "float64") for golden in scheme.goldens}
     seen = set()
     for vector, case in cases(scheme):
-        known = np.full(case.shape, np.nan)
+        values = np.full(case.shape, np.nan)
         if vector.id in printed:
-            known = np.asarray(printed[vector.id].truth, dtype=np.float64)
+            values = np.asarray(printed[vector.id].truth, dtype=np.float64)
         with mpmath.workdps(oracle.DIGITS):
             exact = oracle_values(case)
             for index, value, _ in vector.elements:
-                place = tuple(int(each) for each in np.unravel_index(index, case.shape))
-                new = np.isnan(np.broadcast_to(known, case.shape)[place])
+                place = tuple(int(number) for number in np.unravel_index(index, case.shape))
+                new = np.isnan(np.broadcast_to(values, case.shape)[place])
                 if new and (vector.id, index, value) not in seen:
                     seen.add((vector.id, index, value))
                     error = abs(mpmath.mpf(value) - exact(place))
@@ -218,14 +220,14 @@ def test_wrong_implementations_fail_as_they_fail_goldens(scheme: KnownScheme) ->
     failed = 0
     for mistake in WRONG:
         if mistake.call in scheme.calls:
-            found = False
+            caught = False
             for subject, vector, case in claimed(scheme, mistake()):
                 noted = mistake.named in vector.kills
-                if noted or not found:
+                if noted or not caught:
                     bad = rejected(subject, vector, case)
                     if noted and not bad:
                         whole_result = compare(case, subject.run(case))
                         assert whole_result.passes, (mistake.__name__, vector.id, case.dtype)
-                    found = found or bad
-            failed += found
+                    caught = caught or bad
+            failed += caught
     assert failed >= read_results("matrix")["schemes"][scheme.id]["seen_by"]["golden"]

@@ -33,9 +33,9 @@ def folder(written: Path, tmp_path: Path) -> Path:
 
 
 def test_it_writes_every_scheme_dtype_and_form(written: Path) -> None:
-    wanted = {f"{name}.{form.ending}" for name in NAMES for form in FORMS.values()}
-    assert {each.name for each in written.iterdir()} == wanted | {INDEX, SCHEMA}
-    assert [each.name for each in written.parent.iterdir()] == ["vectors"]
+    expected = {f"{name}.{form.ending}" for name in NAMES for form in FORMS.values()}
+    assert {path.name for path in written.iterdir()} == expected | {INDEX, SCHEMA}
+    assert [path.name for path in written.parent.iterdir()] == ["vectors"]
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_a_new_export_is_up_to_date(written: Path, capsys: pytest.CaptureFixture
 
 def test_another_export_replaces_the_whole_folder(folder: Path) -> None:
     assert main(["export", "--scheme=integer", "--form=json", f"--out={folder}"]) == 0
-    assert sorted(each.name for each in folder.iterdir()) == [
+    assert sorted(path.name for path in folder.iterdir()) == [
         "integer.float32.json", INDEX, SCHEMA
     ]  # fmt: skip
 
@@ -123,9 +123,9 @@ def test_folders_that_cannot_be_written_are_refused_before_any_work(
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setattr("posenc_conformance.commands.export.export_command.vectors_of", None)
     assert main(["export", f"--out={place}"]) == 2
-    found = capsys.readouterr().err
-    assert said in found
-    assert "hint: " in found
+    output = capsys.readouterr().err
+    assert said in output
+    assert "hint: " in output
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -147,7 +147,7 @@ def test_files_of_an_earlier_export_are_removed_and_others_stay(
     assert main(order) == 2
     assert "notes.txt" in capsys.readouterr().err
     assert main([*order, "--force"]) == 0
-    assert sorted(each.name for each in folder.iterdir()) == [
+    assert sorted(path.name for path in folder.iterdir()) == [
         "integer.bfloat16.json", "kerple.bfloat16.txt", "notes.txt", INDEX, SCHEMA
     ]  # fmt: skip
     assert (folder / "kerple.bfloat16.txt").read_text(encoding="utf-8") == "mine"
@@ -263,8 +263,8 @@ def test_check_reports_what_has_changed(
 ) -> None:
     change(folder)
     assert main(["export", "--check", str(folder)]) == 1
-    found = capsys.readouterr().out
-    assert re.search(said, found), found
+    output = capsys.readouterr().out
+    assert re.search(said, output), output
 
 
 def test_formatting_is_no_change(folder: Path) -> None:

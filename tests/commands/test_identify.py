@@ -60,8 +60,8 @@ def test_a_mistaken_table_is_named_with_its_mistake(array: Array, deviation: str
 
 @pytest.mark.slow
 def test_two_mistakes_are_named_together() -> None:
-    found = named(3 * table(first=5, rows=20))
-    assert ("sinusoidal", "paper", "positions-shifted+wrong-scale") in found
+    result = named(3 * table(first=5, rows=20))
+    assert ("sinusoidal", "paper", "positions-shifted+wrong-scale") in result
 
 
 def test_slopes_and_biases_are_named() -> None:
@@ -74,14 +74,14 @@ def test_slopes_and_biases_are_named() -> None:
 def test_inverse_frequencies_are_named() -> None:
     plain = (10000.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
     assert named(plain) == [("position_interpolation_frequencies", "standard", None)]
-    given = {"base": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    arguments = {"base": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     scaled = posenc.llama3_frequencies(
-        128, original_max_position_embeddings=8192, dtype=np.float32, **given
+        128, original_max_position_embeddings=8192, dtype=np.float32, **arguments
     )
     assert named(scaled) == [("llama3_frequencies", "standard", None)]
     other_base = (500.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
-    found = ("position_interpolation_frequencies", "standard", "wrong-base-frequencies")
-    assert found in named(other_base)
+    expected = ("position_interpolation_frequencies", "standard", "wrong-base-frequencies")
+    assert expected in named(other_base)
 
 
 @pytest.mark.slow
@@ -110,9 +110,9 @@ def test_transposed_and_padded_tables_are_recognised(
 ) -> None:
     np.save(tmp_path / "table.npy", array)
     assert main(["identify", str(tmp_path / "table.npy")]) == 0
-    said = capsys.readouterr().out
-    assert words in said
-    assert "sinusoidal, paper" in said
+    output = capsys.readouterr().out
+    assert words in output
+    assert "sinusoidal, paper" in output
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "txt"])
@@ -172,10 +172,10 @@ FORMS: dict[str, Callable[[Array, Array], Array]] = {
 def test_a_rotary_cache_is_named_in_every_form(form: str, base: float) -> None:
     array = FORMS[form](*waves(base=base))
     narrow = array.astype(np.complex64 if form == "complex" else np.float32)
-    found = answers(Table(narrow), schemes())[0]
-    assert len([each for each in found if not each.startswith("sinusoidal")]) == 1
-    assert found[0].startswith("rope: ")
-    assert f"base {base:g}" in found[0]
+    texts = answers(Table(narrow), schemes())[0]
+    assert len([text for text in texts if not text.startswith("sinusoidal")]) == 1
+    assert texts[0].startswith("rope: ")
+    assert f"base {base:g}" in texts[0]
 
 
 def test_a_rotary_cache_of_scaled_frequencies() -> None:
@@ -192,9 +192,9 @@ def test_a_rotary_cache_of_scaled_frequencies() -> None:
 
 @pytest.mark.parametrize("base", [1e4, 700.0, 1e6])
 def test_plain_inverse_frequencies_are_those_of_rope(base: float) -> None:
-    (found,) = answers(Table((base ** (-np.arange(32) / 32)).astype(np.float32)), schemes())[0]
-    assert found.startswith("rope: ")
-    assert f"base {base:.9g}" in found
+    (text,) = answers(Table((base ** (-np.arange(32) / 32)).astype(np.float32)), schemes())[0]
+    assert text.startswith("rope: ")
+    assert f"base {base:.9g}" in text
 
 
 def test_slopes_are_no_inverse_frequencies() -> None:
@@ -203,8 +203,8 @@ def test_slopes_are_no_inverse_frequencies() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1.0, True])
 def test_a_constant_table_says_nothing(value: float) -> None:
-    found, otherwise = answers(Table(np.full((10, 16), value)), schemes())
-    assert not found
+    texts, otherwise = answers(Table(np.full((10, 16), value)), schemes())
+    assert not texts
     assert "says nothing" in otherwise
 
 
@@ -253,8 +253,8 @@ def test_printed_decimals_are_read_as_such(
 
 def test_coarsely_printed_tables_are_still_told_apart() -> None:
     array = np.round(table(rows=40, base=9000.0), 4)
-    found, _ = answers(Table(array), schemes())
-    assert "sinusoidal" not in told(array) or all("but" in each for each in found)
+    texts, _ = answers(Table(array), schemes())
+    assert "sinusoidal" not in told(array) or all("but" in text for text in texts)
 
 
 def rows_of(array: Array, separator: str = ",") -> list[str]:
@@ -365,10 +365,10 @@ def test_files_that_cannot_be_read(
     path = tmp_path / f"table.{suffix}"
     getattr(Planted, plant)(path)
     assert main(["identify", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert path.name in said
-    assert "hint" in said
-    assert len(said.splitlines()) == 2
+    message = capsys.readouterr().err
+    assert path.name in message
+    assert "hint" in message
+    assert len(message.splitlines()) == 2
 
 
 def test_complex_numbers_other_than_a_cache(
@@ -390,8 +390,8 @@ def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_many_numbers_on_one_line_cause_no_large_call() -> None:
     """The cost of a call grows with its size, so calls with 6400 heads or pairs are not made."""
-    found, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
-    assert not found
+    texts, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
+    assert not texts
     assert "shape" in otherwise
 
 
@@ -438,16 +438,16 @@ def test_numbers_name_the_model() -> None:
 
 def test_both_models_are_named_if_the_numbers_fit_both() -> None:
     narrow = turned(posenc.llama3_frequencies(128, **LLAMA_3), rows=60)[0]
-    found = answers(Table(narrow.astype(DTYPES["bfloat16"])), schemes())[0]
-    assert any("Llama 3.1 8B" in each for each in found)
-    assert any("Llama 3.2 3B" in each for each in found)
+    texts = answers(Table(narrow.astype(DTYPES["bfloat16"])), schemes())[0]
+    assert any("Llama 3.1 8B" in text for text in texts)
+    assert any("Llama 3.2 3B" in text for text in texts)
 
 
 def stepped(dim: int, base: float, factor: float, first: int) -> Array:
     """Return frequencies of YaRN with a step instead of a ramp, at pair ``first``."""
-    found = base ** (-np.arange(0, dim, 2) / dim)
-    found[first:] /= factor
-    return np.asarray(found)
+    frequencies = base ** (-np.arange(0, dim, 2) / dim)
+    frequencies[first:] /= factor
+    return np.asarray(frequencies)
 
 
 @pytest.mark.parametrize(
@@ -502,9 +502,9 @@ def test_caches_with_another_start_or_form() -> None:
         "each twice": np.repeat(frequencies, 2),
         "cosines": np.broadcast_to(cos, (3, 40, 32)),
     }.items():
-        found = answered(array.astype(np.float32))
-        assert found.startswith("rope: ")
-        assert form in found
+        answer = answered(array.astype(np.float32))
+        assert answer.startswith("rope: ")
+        assert form in answer
 
 
 @pytest.mark.slow
@@ -642,7 +642,7 @@ def test_output_of_python_is_parsed(tmp_path: Path, text: str, code: int) -> Non
 
 
 def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
-    """Processor time, including the reading of schemes and models."""
+    """The limit is on processor time, including the reading of schemes and models."""
     cos = turned(1e4 ** (-np.arange(32) / 32), rows=100)[0]
     arrays = (np.repeat(cos, 2, axis=1), np.random.default_rng(0).normal(size=(80, 80)))
     for array in arrays:
@@ -664,5 +664,5 @@ def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
     ],
 )
 def test_other_arrays_are_not_solved_for(array: Array) -> None:
-    found = answers(Table(array.astype(np.float32)), schemes())[0]
-    assert not any("rope" in each or "spaced" in each or "rotary" in each for each in found)
+    texts = answers(Table(array.astype(np.float32)), schemes())[0]
+    assert not any("rope" in text or "spaced" in text or "rotary" in text for text in texts)

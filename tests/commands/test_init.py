@@ -42,8 +42,8 @@ def judged(path: Path, checks: str) -> subprocess.CompletedProcess[str]:
 
 def claimed(path: Path) -> dict[str, Subject]:
     """Return the subject of each call that an adapter claims; of several conventions, the first."""
-    found = subjects(load_adapter(str(path)).adapter, load_all())
-    return {each.call.name: each for each in reversed(found)}
+    covered = subjects(load_adapter(str(path)).adapter, load_all())
+    return {subject.call.name: subject for subject in reversed(covered)}
 
 
 @pytest.mark.draws
@@ -118,9 +118,9 @@ def test_parameters_left_at_their_defaults_are_listed_as_not_judged(
 ) -> None:
     source = right.NUMPY_FUNCTION.replace("):", ", n_previous=0):", 1)
     path = written(folder, "of_defaults", source)
-    said = "not judged: n_previous"
-    assert said in capsys.readouterr().out
-    assert said in path.read_text(encoding="utf-8")
+    words = "not judged: n_previous"
+    assert words in capsys.readouterr().out
+    assert words in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_an_adapter_in_another_language_is_written_next_to_its_harness(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["init", "my-kernels", "--language=rust"]) == 0
-    assert {each.name for each in folder.iterdir()} == {
+    assert {file.name for file in folder.iterdir()} == {
         "my_kernels_adapter.rs",
         "posenc_harness.rs",
     }
@@ -209,7 +209,7 @@ def test_a_request_for_a_language_that_fails_is_one_message(
     (folder / "kernels_adapter.go").write_text("", encoding="utf-8")
     assert main(["init", "kernels", *arguments]) == 2
     assert words in capsys.readouterr().err
-    assert [each.name for each in folder.iterdir()] == ["kernels_adapter.go"]
+    assert [file.name for file in folder.iterdir()] == ["kernels_adapter.go"]
 
 
 IN_CHUNKS = """

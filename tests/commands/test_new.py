@@ -153,7 +153,7 @@ def test_a_users_own_scheme_is_judged_without_further_edits(family: str, tmp_pat
 
 @pytest.mark.slow
 def test_values_of_heads_are_drawn_above_zero(tmp_path: Path) -> None:
-    """As the skeleton's comment says: a scheme may divide by them."""
+    """The skeleton's comment says so, since a scheme may divide by them."""
     run("posenc new secret --family bias --to .", tmp_path)
     for name, old, new in (
         ("reference", "-of_heads.astype", "-distance / of_heads.astype"),

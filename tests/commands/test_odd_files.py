@@ -39,10 +39,10 @@ def told(path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> tupl
 def test_an_invalid_configuration_is_refused_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, why: str
 ) -> None:
-    status, said = told(tmp_path / "config.json", content, capsys)
+    status, output = told(tmp_path / "config.json", content, capsys)
     assert status == 2
-    assert why in said
-    assert "config.json" in said
+    assert why in output
+    assert "config.json" in output
 
 
 def test_a_byte_order_mark_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,9 +53,9 @@ def test_a_byte_order_mark_is_accepted(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_gguf_file_that_git_has_not_fetched_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, said = told(tmp_path / "model.gguf", LFS, capsys)
+    status, output = told(tmp_path / "model.gguf", LFS, capsys)
     assert status == 2
-    assert "Git LFS" in said
+    assert "Git LFS" in output
 
 
 def refused(fields: dict[str, Any]) -> str:
@@ -65,15 +65,15 @@ def refused(fields: dict[str, Any]) -> str:
 
 
 def test_the_configuration_of_a_lora_adapter_is_refused() -> None:
-    said = refused({"base_model_name_or_path": "some/model", "peft_type": "LORA", "r": 16})
-    assert "adapter" in said
+    message = refused({"base_model_name_or_path": "some/model", "peft_type": "LORA", "r": 16})
+    assert "adapter" in message
 
 
 @pytest.mark.parametrize("part", [{}, {"text_config": None}, {"text_config": [small("llama")]}])
 @pytest.mark.parametrize("type", ["gemma3", "llava", "qwen3_vl", "minimax_m3_vl"])
 def test_a_model_whose_text_is_missing_is_refused_for_that(type: str, part: Any) -> None:
-    said = refused({"model_type": type, **part})
-    assert "text_config: it is missing" in said or "not specified yet" in said
+    message = refused({"model_type": type, **part})
+    assert "text_config: it is missing" in message or "not specified yet" in message
 
 
 @pytest.mark.parametrize(

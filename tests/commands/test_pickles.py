@@ -39,7 +39,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 DTYPE_STATE = b"(I3\nS'<'\nNNNI1\nI1\nI0\nt"
 ATTRIBUTES = b"}S'__doc__'\nS'changed'\ns"
 NAMES = [*STAND_INS, *(Name("torch", kind) for kind in TORCH)]
-NAMED = {f"{each.module}.{each.name}": each for each in NAMES}
+NAMED = {f"{entry.module}.{entry.name}": entry for entry in NAMES}
 
 
 def global_of(name: Name) -> bytes:
@@ -48,20 +48,20 @@ def global_of(name: Name) -> bytes:
 
 def attacks() -> dict[str, bytes]:
     """Return pickles by title that set attributes on the object of a name, or call it."""
-    found = {}
+    pickles = {}
     for text, name in NAMED.items():
         given_out = global_of(name)
-        found[f"{text} BUILD dtype"] = given_out + DTYPE_STATE + b"b."
-        found[f"{text} BUILD attributes"] = given_out + ATTRIBUTES + b"b."
-        found[f"{text} REDUCE"] = given_out + b"(S'a'\ntR."
-        found[f"{text} NEWOBJ"] = given_out + b")\x81."
-        found[f"{text} NEWOBJ_EX"] = given_out + b")}\x92."
-        found[f"{text} OBJ"] = b"(" + given_out + b"o."
-        found[f"{text} INST"] = f"(i{name.module}\n{name.name}\n.".encode()
-        found[f"{text} as a storage"] = (
+        pickles[f"{text} BUILD dtype"] = given_out + DTYPE_STATE + b"b."
+        pickles[f"{text} BUILD attributes"] = given_out + ATTRIBUTES + b"b."
+        pickles[f"{text} REDUCE"] = given_out + b"(S'a'\ntR."
+        pickles[f"{text} NEWOBJ"] = given_out + b")\x81."
+        pickles[f"{text} NEWOBJ_EX"] = given_out + b")}\x92."
+        pickles[f"{text} OBJ"] = b"(" + given_out + b"o."
+        pickles[f"{text} INST"] = f"(i{name.module}\n{name.name}\n.".encode()
+        pickles[f"{text} as a storage"] = (
             b"(S'storage'\n" + given_out + b"S'0'\ntQ" + DTYPE_STATE + b"b."
         )
-        found[f"{text} as a type"] = (
+        pickles[f"{text} as a type"] = (
             b"ctorch._tensor\n_rebuild_from_type_v2\n(" + given_out + b"N(S'a'\ntNtR."
         )
     for module, attribute in [
@@ -72,11 +72,11 @@ def attacks() -> dict[str, bytes]:
         ("torch._utils", "_rebuild_tensor_v2.__globals__"),
         ("posenc_conformance.errors", "UserError"),
     ]:
-        found[f"{module}.{attribute}"] = global_of(Name(module, attribute)) + b"(S'true'\ntR."
-        found[f"{module}.{attribute} from the stack"] = (
+        pickles[f"{module}.{attribute}"] = global_of(Name(module, attribute)) + b"(S'true'\ntR."
+        pickles[f"{module}.{attribute} from the stack"] = (
             f"S'{module}'\nS'{attribute}'\n".encode() + b"\x93(S'true'\ntR."
         )
-    return found
+    return pickles
 
 
 ATTACKS = attacks()
@@ -107,13 +107,13 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, tuple[str, bool]]:
     """Return by attack whether it was refused, and whether all dtypes are unchanged."""
-    lines = "".join(f"{each.hex()}\n" for each in ATTACKS.values())
+    lines = "".join(f"{entry.hex()}\n" for entry in ATTACKS.values())
     child = subprocess.run(
         [sys.executable, "-c", CHILD], input=lines, capture_output=True, text=True, check=False
     )
     assert child.returncode == 0, child.stderr
     answers = [json.loads(line) for line in child.stdout.splitlines()]
-    return {name: tuple(each) for name, each in zip(ATTACKS, answers, strict=True)}
+    return {name: tuple(entry) for name, entry in zip(ATTACKS, answers, strict=True)}
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -124,11 +124,11 @@ def test_attacks_are_refused_and_change_nothing(
 
 
 def test_every_opcode_is_known_or_refused_by_name() -> None:
-    known = {*PUSH_ARGUMENT, *PUSH_NEW, *STEPS, *NOTHING_TO_DO}
-    opcodes = {each.name: each for each in pickletools.opcodes}
-    assert known < set(opcodes)
+    handled = {*PUSH_ARGUMENT, *PUSH_NEW, *STEPS, *NOTHING_TO_DO}
+    opcodes = {opcode.name: opcode for opcode in pickletools.opcodes}
+    assert handled < set(opcodes)
     sizes = {pickletools.UP_TO_NEWLINE: b"0\n0\n", pickletools.TAKEN_FROM_ARGUMENT1: b"\x00"}
-    for name in set(opcodes) - known:
+    for name in set(opcodes) - handled:
         argument = opcodes[name].arg
         body = b"" if argument is None else sizes.get(argument.n, bytes(8))
         with pytest.raises(UserError, match=rf"\b{name}\b"):
@@ -203,7 +203,7 @@ def test_checkpoints_of_torch_are_read(tmp_path: Path, torch: Any, protocol: int
         arrays = {name: read() for name, read in torch_archive(stream, Allowance()).items()}
     assert arrays["small"].dtype == ml_dtypes.bfloat16
     expected = {
-        **{f"model.{name}": each for name, each in module.state_dict().items()},
+        **{f"model.{name}": value for name, value in module.state_dict().items()},
         "weight": module.tied.detach(),
         "marked": marked.detach(),
         "buffer": torch.arange(2.0),

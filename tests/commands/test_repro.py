@@ -156,8 +156,8 @@ def test_a_snippet_shows_the_failure(
     Path("my-lib.py").write_text(HEAD + ROPE.format(dtype=dtype, body=lines), encoding="utf-8")
     text = snippet(capsys, f"rope.yaml::{id}", "my-lib.py")
     assert "posenc" not in "".join(line for line in text.splitlines() if "import" in line)
-    said = ran(text, tmp_path / "elsewhere")
-    assert shows_a_failure(said), f"{text}\n\n{said}"
+    output = ran(text, tmp_path / "elsewhere")
+    assert shows_a_failure(output), f"{text}\n\n{output}"
 
 
 TORCH = """
@@ -220,7 +220,7 @@ def test_a_snippet_loads_what_impl_names(
     path.write_text(text, encoding="utf-8")
     text = snippet(capsys, "rope.yaml::golden::half-d4-start[float32]", implementation)
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
-    monkeypatch.setattr(sys, "path", [each for each in sys.path if str(tmp_path) not in each])
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if str(tmp_path) not in folder])
     for module in ("pack", "pack.inner", "my-lib", "beside"):
         sys.modules.pop(module, None)
 

@@ -70,9 +70,9 @@ def report(_: bool) -> int:
     except UserError as error:
         print(error)
         return 2
-    if said := document.write(REPORT, place):
-        print(said)
-    return 2 if said else 0
+    if refusal := document.write(REPORT, place):
+        print(refusal)
+    return 2 if refusal else 0
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,19 @@ WRITERS: Mapping[str, Writing] = {
 
 def each_file(applies: Callable[[Writing], bool] = lambda _: True) -> pytest.MarkDecorator:
     """Parametrise a test by writers, and by each file that they write."""
-    found = [
-        pytest.param(each, file, id=f"{name}-{Path(file).name}")
-        for name, each in WRITERS.items()
-        for file in each.files
-        if applies(each)
+    cases = [
+        pytest.param(writer, file, id=f"{name}-{Path(file).name}")
+        for name, writer in WRITERS.items()
+        for file in writer.files
+        if applies(writer)
     ]
-    return pytest.mark.parametrize(("writing", "file"), found)
+    return pytest.mark.parametrize(("writing", "file"), cases)
 
 
 def all_writers(applies: Callable[[Writing], bool] = lambda _: True) -> pytest.MarkDecorator:
     """Parametrise a test by writers."""
-    found = [pytest.param(each, id=name) for name, each in WRITERS.items() if applies(each)]
-    return pytest.mark.parametrize("writing", found)
+    cases = [pytest.param(writer, id=name) for name, writer in WRITERS.items() if applies(writer)]
+    return pytest.mark.parametrize("writing", cases)
 
 
 def has_folder(writing: Writing) -> bool:
@@ -168,7 +168,7 @@ def test_new_files_are_written_and_its_own_replaced(writing: Writing) -> None:
 def test_a_foreign_file_is_refused_and_stays(
     writing: Writing, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By itself, and among the writer's own files."""
+    """It is refused by itself, and among the writer's own files."""
     Path(file).parent.mkdir(exist_ok=True)
     Path(file).write_text("three weeks of training", encoding="utf-8")
     before = contents()
@@ -185,9 +185,9 @@ def test_a_foreign_file_is_refused_and_stays(
     assert contents() == before
 
 
-@each_file(lambda each: each.run is not report)
+@each_file(lambda writer: writer.run is not report)
 def test_an_edited_file_is_refused_and_stays(writing: Writing, file: str) -> None:
-    """Except a report, which is recognised by its beginning."""
+    """A report is the exception: it is recognised by its beginning."""
     assert writing.run(False) == 0
     content = bytearray(Path(file).read_bytes())
     content[-2] ^= 1
@@ -198,7 +198,7 @@ def test_an_edited_file_is_refused_and_stays(writing: Writing, file: str) -> Non
 
 
 @pytest.mark.slow
-@each_file(lambda each: each.has_force)
+@each_file(lambda writer: writer.has_force)
 def test_force_replaces_only_the_file_in_the_way(writing: Writing, file: str) -> None:
     assert writing.run(False) == 0
     first = contents()
@@ -219,7 +219,7 @@ def test_a_link_is_not_followed(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Not even to one of its own files, and not with --force."""
+    """A link is not followed even to one of the writer's own files, nor with --force."""
     assert writing.run(False) == 0
     target = tmp_path / "elsewhere"
     shutil.move(file, target)
@@ -545,7 +545,7 @@ ALLOWED = {
 
 def writes(path: Path) -> list[tuple[str, str]]:
     """Find the calls of a module that write files, by the name of the function."""
-    found = []
+    names = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call):
             continue
@@ -558,8 +558,8 @@ def writes(path: Path) -> list[tuple[str, str]]:
         else:
             continue
         if name in WRITING or (owner, name) in OF_MODULES or _opens(node, owner, name):
-            found.append(name)
-    return [(str(path.relative_to(KIT)), name) for name in found]
+            names.append(name)
+    return [(str(path.relative_to(KIT)), name) for name in names]
 
 
 def _opens(node: ast.Call, owner: str, name: str) -> bool:
@@ -571,19 +571,19 @@ def _opens(node: ast.Call, owner: str, name: str) -> bool:
             "O_WRONLY" in ast.unparse(node.args[1]) and "devnull" not in ast.unparse(node.args[0])
         )
     places = node.args[0:1] if owner not in ("", "os", "io", "gzip") else node.args[1:2]
-    given = [*places, *(each.value for each in node.keywords if each.arg == "mode")]
-    return any(not isinstance(each, ast.Constant) or each.value not in READING for each in given)
+    modes = [*places, *(entry.value for entry in node.keywords if entry.arg == "mode")]
+    return any(not isinstance(entry, ast.Constant) or entry.value not in READING for entry in modes)
 
 
 @pytest.mark.slow
 def test_one_module_writes_all_files() -> None:
-    found = {
-        each
+    writing = {
+        call
         for path in sorted(KIT.rglob("*.py"))
         if path.name != "files.py"
-        for each in writes(path)
+        for call in writes(path)
     }
-    assert found == ALLOWED.keys()
+    assert writing == ALLOWED.keys()
 
 
 @pytest.mark.parametrize(

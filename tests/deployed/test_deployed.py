@@ -87,21 +87,23 @@ def titled(case: Case) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", RIGHT, ids=titled)
 def test_right_engines_pass(case: Case) -> None:
-    found = judge(case)
-    assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
+    results = judge(case)
+    assert {
+        id: result.text for id, result in results.items() if result.verdict != Verdict.PASSED
+    } == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG, ids=titled)
 def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
-    failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
-    named = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
+    failed = [result for result in judge(case).values() if result.verdict == Verdict.FAILED]
+    named = {result.outcome.explanations[0][0] for result in failed if result.outcome.explanations}
     assert failed
     assert named == {*case.name.split()}
 
 
 def test_each_small_configuration_has_a_right_engine() -> None:
-    """Except Falcon's rotation, which is tested with transformers only."""
+    """Falcon's rotation is the exception: it is tested with transformers only."""
     assert CONFIGS.keys() - {case.config for case in RIGHT} == {"falcon"}
 
 
@@ -115,9 +117,9 @@ def test_there_are_enough_engines_and_nearly_all_have_a_name() -> None:
 def test_float32_reads_angles_to_a_hundred_thousandth() -> None:
     points = [
         point
-        for id, each in judge(SMALL).items()
+        for id, execution in judge(SMALL).items()
         if id.startswith("distance")
-        for point in each.outcome.curve
+        for point in execution.outcome.curve
     ]
     assert max(error for _, error, _ in points) < 1e-5
 
@@ -131,24 +133,24 @@ def test_a_probe_is_written_alike_each_time() -> None:
 
 
 def decides(told: str) -> list[str]:
-    """Return the lines about positions without heads, of which a probe has its own."""
+    """Return the lines about positions, without the numbers of heads, which differ in a probe."""
     lines = filter(DECIDES.search, told.splitlines())
     return [line.partition(", heads ")[0] for line in lines]
 
 
 def includes(whole: Any, part: Any) -> bool:
-    """Return whether a whole has all fields of a part, nested ones included."""
+    """Return whether ``whole`` contains every field of ``part``, nested fields included."""
     if not isinstance(part, Mapping):
         return bool(whole == part)
-    return all(name in whole and includes(whole[name], each) for name, each in part.items())
+    return all(name in whole and includes(whole[name], value) for name, value in part.items())
 
 
 @pytest.mark.slow
 def test_batches_are_sent_after_every_group() -> None:
-    """A server may not answer any more after a batch."""
-    asked = [id.partition("-")[0] for id in judge(Case(Plain, "gemma3_text", ""))]
-    assert asked.count("one") == 2
-    assert set(asked[asked.index("one") :]) == {"one"}
+    """Batches are sent last, since a server may stop answering after one."""
+    groups = [id.partition("-")[0] for id in judge(Case(Plain, "gemma3_text", ""))]
+    assert groups.count("one") == 2
+    assert set(groups[groups.index("one") :]) == {"one"}
 
 
 @pytest.mark.draws
@@ -156,8 +158,8 @@ def test_batches_are_sent_after_every_group() -> None:
 def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
         assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 2
-        said = capsys.readouterr().err
-        assert model.configuration.type in said or "too large" in said
+        message = capsys.readouterr().err
+        assert model.configuration.type in message or "too large" in message
         return
     assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 0
     assert main(["model", str(tmp_path / "probe" / "config.json")]) == 0
@@ -173,18 +175,18 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
 @pytest.mark.slow
 def test_a_norm_that_subtracts_the_mean_changes_nothing() -> None:
     centred = [
-        each
-        for each in load_all()
-        if FAMILIES.get(each.configuration.type, PLAIN).centred and each.id not in TOO_LARGE
+        entry
+        for entry in load_all()
+        if FAMILIES.get(entry.configuration.type, PLAIN).centred and entry.id not in TOO_LARGE
     ]
     assert centred
     for model in centred:
         probe = probe_for(model)
-        found = dict(tensors(probe))
+        weights = dict(tensors(probe))
         names = probe.family.names
-        assert not found[f"{names.embeddings}.weight"].sum(axis=1).any()
+        assert not weights[f"{names.embeddings}.weight"].sum(axis=1).any()
         out = f"{names.layer.format(0)}.{names.attention}.{names.out}.weight"
-        assert not found[out].sum(axis=0).any()
+        assert not weights[out].sum(axis=0).any()
 
 
 OWN = [model_of(config) for config in CONFIGS]
@@ -231,7 +233,7 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
     )
     assert not {"rope_scaling", "rope_theta", "torch_dtype"} & other.keys()
     assert config["torch_dtype"] == other["dtype"]
-    meanings = [meaning(configuration(each, "here")) for each in (config, other)]
+    meanings = [meaning(configuration(fields, "here")) for fields in (config, other)]
     assert meanings[0] == meanings[1]
 
 
@@ -252,25 +254,25 @@ def test_logits_read_stay_below_the_token_that_follows() -> None:
 @pytest.mark.parametrize("config", dict.fromkeys(case.config for case in RIGHT))
 def test_one_request_reads_all_pairs(config: str) -> None:
     model = with_configuration(folder_of(config) / "config.json")
-    probe, asked = probe_for(model), []
+    probe, counts = probe_for(model), []
 
     class Counted(InProcess):
         def read(self, prompt: Any, steps: int) -> Any:
-            asked.append(steps)
+            counts.append(steps)
             return super().read(prompt, steps)
 
         def read_at(self, texts: Any, places: Any) -> Any:
-            asked.extend(map(len, places))
+            counts.extend(map(len, places))
             return super().read_at(texts, places)
 
         def read_after(self, texts: Any, begun: Any, steps: int) -> Any:
-            asked.append(steps)
+            counts.append(steps)
             return super().read_after(texts, begun, steps)
 
-    case = next(each for each in RIGHT if each.config == config)
+    case = next(candidate for candidate in RIGHT if candidate.config == config)
     engine = Deployed(Counted(made(case)), model, probe)
     measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
-    assert asked == [len(probe.plan.pairs)]
+    assert counts == [len(probe.plan.pairs)]
 
 
 def test_a_narrower_dtype_has_a_larger_bound() -> None:
@@ -286,12 +288,12 @@ def test_a_narrower_dtype_has_a_larger_bound() -> None:
 
 
 def test_a_probe_of_a_gemma_has_the_eps_of_gemmas_norms() -> None:
-    # CTranslate2 assumes it for Gemma 3, and rightly; with another one in the probe, scores of 256
-    # channels were off by 1.5 bounds.
-    gemmas = [each for each in load_all() if "gemma" in each.configuration.type]
-    found = {each.id: probe_for(each).eps for each in gemmas if has_probe(each)}
-    assert {"gemma-2b", "gemma-2-2b", "gemma-3-270m"} <= found.keys()
-    assert {*found.values()} == {1e-6}
+    # CTranslate2 assumes this eps for Gemma 3, rightly; with another one in the probe, scores of
+    # 256 channels were off by 1.5 bounds.
+    gemmas = [gemma for gemma in load_all() if "gemma" in gemma.configuration.type]
+    eps_of = {gemma.id: probe_for(gemma).eps for gemma in gemmas if has_probe(gemma)}
+    assert {"gemma-2b", "gemma-2-2b", "gemma-3-270m"} <= eps_of.keys()
+    assert {*eps_of.values()} == {1e-6}
     assert probe_for(with_configuration(folder_of("gemma") / "config.json")).eps == 1e-6
 
 
@@ -299,14 +301,14 @@ def test_a_probe_of_a_gemma_has_the_eps_of_gemmas_norms() -> None:
 def test_a_mistake_that_would_have_passed_explains_no_failure() -> None:
     model = model_named("gemma-3-270m")
     probe, group = probe_for(model), model.meaning.groups[0]
-    found, off = [], []
+    measured, off = [], []
     for distance in (1, 64, 511):  # in texts whose positions are exact in float16
         prompt = prompt_for(probe, group, distance)
         right = scores_of(probe, group, prompt, "float32")
-        found.append(Measured(prompt, right.values * 1.000006))
-        off.append(found[-1].ratio(right).max())
+        measured.append(Measured(prompt, right.values * 1.000006))
+        off.append(measured[-1].ratio(right).max())
     assert max(off) > 1
-    named = {each.id for each in explain(probe, model, group, "float32", found)}
+    named = {mistake.id for mistake in explain(probe, model, group, "float32", measured)}
     assert "scores-multiplied" in named
     assert "positions-in-float16" not in named
 
@@ -361,7 +363,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -
     (tmp_path / "thesis.txt").write_text("years")
     assert main(["probe", "llama-2-7b", "--out", str(tmp_path)]) == 2
     assert "thesis.txt" in capsys.readouterr().err
-    assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 # As a GGUF file.
@@ -382,38 +384,38 @@ WRITTEN = (
 def test_a_gguf_file_means_what_the_model_means(name: str, tmp_path: Path) -> None:
     path = tmp_path / "probe.gguf"
     assert main(["probe", name, "--gguf", "--out", str(path)]) == 0
-    (asked,), (read,) = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
-    assert np.allclose(frequencies(read), frequencies(asked), rtol=1e-6)
-    assert read.parameters["head_dim"] == asked.parameters["head_dim"]
-    assert read.layers == asked.layers
-    assert read.scheme == asked.scheme
+    (ours,), (read,) = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
+    assert np.allclose(frequencies(read), frequencies(ours), rtol=1e-6)
+    assert read.parameters["head_dim"] == ours.parameters["head_dim"]
+    assert read.layers == ours.layers
+    assert read.scheme == ours.scheme
 
 
 def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
     """Return the float32 matrices at the end of a GGUF file, by name."""
-    found, end = {}, len(content)
+    matrices, end = {}, len(content)
     for name, values in reversed([*gguf_file._renamed(probe, gguf_file.ARCHITECTURES["llama"])]):
         size = values.size * 4 + -(values.size * 4) % 32
         place = content[end - size : end - size + values.size * 4]
-        found[name] = np.frombuffer(place, np.float32).reshape(values.shape)
+        matrices[name] = np.frombuffer(place, np.float32).reshape(values.shape)
         end -= size
-    return found
+    return matrices
 
 
 @pytest.mark.slow
 def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
     model = model_named("llama-2-7b")
     probe = probe_for(model)
-    found = tensors_in(gguf_of(probe, model.meaning, "float32"), probe)
+    matrices = tensors_in(gguf_of(probe, model.meaning, "float32"), probe)
     plain = dict(tensors(probe))
     half = probe.plan.head_dim // 2
     for part in "qk":
         ours = plain[f"model.layers.3.self_attn.{part}_proj.weight"]
-        theirs = found[f"blk.3.attn_{part}.weight"]
+        theirs = matrices[f"blk.3.attn_{part}.weight"]
         assert np.array_equal(theirs[0 : 2 * half : 2], ours[:half])
         assert np.array_equal(theirs[1 : 2 * half : 2], ours[half : 2 * half])
     value = plain["model.layers.3.self_attn.v_proj.weight"]
-    assert np.array_equal(found["blk.3.attn_v.weight"], value)
+    assert np.array_equal(matrices["blk.3.attn_v.weight"], value)
 
 
 @pytest.mark.parametrize("name", ["olmo-2-7b", "phi-3.5-mini", "gemma-3-1b", "gpt2"])
@@ -441,9 +443,9 @@ def run(pytester: pytest.Pytester) -> Run:
     def judged(url: str, *options: str) -> tuple[int, str]:
         own = folder_of("llama") / "config.json"
         usual = (f"--posenc-model={own}", "--posenc-dtype=float32", "--posenc-context=512")
-        given = options or usual
-        found = pytester.runpytest_subprocess(f"--impl={url}", "-p", "no:cacheprovider", *given)
-        return int(found.ret), found.stdout.str() + found.stderr.str()
+        flags = options or usual
+        result = pytester.runpytest_subprocess(f"--impl={url}", "-p", "no:cacheprovider", *flags)
+        return int(result.ret), result.stdout.str() + result.stderr.str()
 
     return judged
 
@@ -490,7 +492,7 @@ def test_a_wrong_endpoint_is_named_and_its_cost_reported(
     assert "% at 4,096" in output
     assert "--posenc-dtype=float32 --posenc-context=512" in output  # to run it again
     report = json.loads((pytester.path / "report.json").read_text())
-    assert {each["level"] for each in report["checks"]} == {"deployed"}
+    assert {check["level"] for check in report["checks"]} == {"deployed"}
     assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "scaling-ignored"
 
 
@@ -533,7 +535,7 @@ def test_an_endpoint_that_says_too_little(
 @pytest.mark.slow
 @pytest.mark.parametrize(("best", "code"), [(6, 4), (7, 0)])
 def test_tied_embeddings_need_one_word_more(run: Run, best: int, code: int) -> None:
-    case = next(each for each in RIGHT if each.config == "gemma")
+    case = next(candidate for candidate in RIGHT if candidate.config == "gemma")
     own = f"--posenc-model={folder_of('gemma') / 'config.json'}"
     options = (own, "--posenc-dtype=float32", "--posenc-context=512", "-k", "distance-7[")
     with serving(made(case), best=best) as url:
@@ -568,9 +570,9 @@ def test_a_window_that_no_text_reaches_is_not_checked() -> None:
         for check in checks(engine, subjects_of(engine, "float32"), 1024)
         if check.id.startswith("window")
     ]
-    found = execute(window, Options(1))
-    assert found.verdict == Verdict.NOT_CLAIMED
-    assert "--posenc-context" in found.text
+    execution = execute(window, Options(1))
+    assert execution.verdict == Verdict.NOT_CLAIMED
+    assert "--posenc-context" in execution.text
 
 
 @pytest.mark.slow
@@ -615,7 +617,7 @@ def test_an_engine_that_breaks_in_the_middle(
     assert BROKEN[breaks] in output
     assert "Traceback" not in output
     report = json.loads((pytester.path / "report.json").read_text())
-    count = Counter(each["verdict"] for each in report["checks"])
+    count = Counter(check["verdict"] for check in report["checks"])
     assert count["passed"] == 2  # the first answer names the model
     gone = breaks in ("dies", "hangs")
     assert (count["failed"] == 1) == gone
@@ -669,7 +671,7 @@ def test_invalid_options(run: Run, engine: Engine, option: str) -> None:
 
 @pytest.mark.slow
 def test_a_quantised_cache_can_be_claimed(run: Run, pytester: pytest.Pytester) -> None:
-    case = next(each for each in RIGHT if each.cache == "int4" and each.config == "llama")
+    case = next(entry for entry in RIGHT if entry.cache == "int4" and entry.config == "llama")
     own = f"--posenc-model={folder_of('llama') / 'config.json'}"
     options = (own, "--posenc-dtype=float16", "--posenc-context=512", "-k", "distance-7[")
     with serving(made(case)) as url:
@@ -686,9 +688,9 @@ def test_logits_stay_readable_with_half_of_the_context(name: str) -> None:
     model = model_named(name)
     probe, group = probe_for(model), model.meaning.groups[0]
     engine = Deployed(InProcess(made(SMALL)), model, probe)
-    asked = Situations(engine, group, "float16", 2**14, 2**14)
+    situations = Situations(engine, group, "float16", 2**14, 2**14)
     for size in (640, 1024, 2048, 4096):
-        prompt = asked.text_across(size)
+        prompt = situations.text_across(size)
         assert prompt.positions[0] < size < prompt.positions[-1]
         scores = scores_of(probe, group, prompt, "float16").values
         seen = np.minimum(keys_seen(group, prompt), size // 2)
@@ -698,7 +700,7 @@ def test_logits_stay_readable_with_half_of_the_context(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_context_shift_is_checked_if_it_is_claimed(run: Run) -> None:
-    case = next(each for each in WRONG if each.name == "keys-not-turned-again")
+    case = next(candidate for candidate in WRONG if candidate.name == "keys-not-turned-again")
     options = (f"--posenc-model={folder_of(case.config) / 'config.json'}", "-k", "context-shift")
     with serving(made(case)) as url:
         code, _ = run(url, *options)
@@ -731,7 +733,7 @@ def test_fewer_bits_have_a_larger_bound(caches: tuple[str, ...]) -> None:
 
 
 def rounded(x: Any, cache: str) -> Any:
-    """Round numbers as the worst possible cache does, written out by hand."""
+    """Round numbers as the coarsest KV cache of this type does, computed independently."""
     if cache.startswith("float8"):
         dtype = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
         return x.astype(dtype[cache]).astype(np.float64)
@@ -912,14 +914,14 @@ def test_a_function_of_an_encoder_with_a_decoder(
 
 
 def test_a_bucket_is_named_in_a_failure() -> None:
-    case = next(each for each in WRONG if each.engine.__name__ == "UsualDistance")
+    case = next(item for item in WRONG if item.engine.__name__ == "UsualDistance")
     model = with_configuration(folder_of(case.config) / "config.json")
     probe, group = probe_for(model), model.meaning.groups[1]
     prompt = prompt_for(probe, group, 64)
     right = scores_of(probe, group, prompt, "float32").values
-    said = [described(probe, group, prompt, row, right[row]) for row in (0, 40)]
-    buckets = [int(right_buckets(group)(np.array([-each]))[0]) for each in (64, 104)]
-    assert [each.split(":")[0] for each in said] == [f"bucket {each}" for each in buckets]
+    texts = [described(probe, group, prompt, row, right[row]) for row in (0, 40)]
+    buckets = [int(right_buckets(group)(np.array([-item]))[0]) for item in (64, 104)]
+    assert [item.split(":")[0] for item in texts] == [f"bucket {item}" for item in buckets]
     assert isinstance(probe.plan, Bucketed)
     assert "no bucket" in described(probe, group, prompt, 0, right[0] + 0.5 * probe.plan.unit)
 
@@ -938,7 +940,7 @@ def test_an_encoder_is_not_served(run: Run, config: str) -> None:
     folder = folder_of(config)
 
     class Named(Engine):
-        """Engine that names the model of its probe, as a model that writes does."""
+        """Engine whose completions name the probe's model, as those of a decoder do."""
 
         def load(self) -> None:
             pass
@@ -957,10 +959,10 @@ def test_an_encoder_is_not_served(run: Run, config: str) -> None:
 
 def test_instructions_for_the_probe_of_an_encoder(tmp_path: Path, capsys: Any) -> None:
     assert main(["probe", "bert-base", "--out", str(tmp_path / "probe")]) == 0
-    said = capsys.readouterr().out
-    assert "serve" not in said
-    assert f"--impl={tmp_path / 'probe'}" in said
-    assert "--impl=logits:" in said
+    output = capsys.readouterr().out
+    assert "serve" not in output
+    assert f"--impl={tmp_path / 'probe'}" in output
+    assert "--impl=logits:" in output
 
 
 @pytest.mark.parametrize("name", ["modernbert-base", "modernbert", "nomic_bert"])

@@ -22,7 +22,7 @@ from scoreboard.deployed.judging import Bench, context_of, models, own_words
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, WRONG, Cell, Mistake, Results
 
 BOARD = (".ci", "docs", "lab/scoreboard")
-"""Folders that it reads in addition to the kit."""
+"""Folders, besides the kit, that these tests read."""
 pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
 
 Change = Callable[[dict[str, Any]], object]
@@ -121,7 +121,7 @@ def test_an_engine_may_take_only_a_gguf_file(tmp_path: Path) -> None:
     cell = judged(Bench(engine, Path(sys.prefix)))
     assert (cell.verdict, cell.says) == (REFUSED, "ValueError: heard")
     cell = Bench(engine, Path(sys.prefix)).judge("gpt2", "released", 512)
-    assert cell.verdict == UNJUDGED  # it has no GGUF form
+    assert cell.verdict == UNJUDGED  # the model has no GGUF form
 
 
 @pytest.mark.slow
@@ -137,22 +137,22 @@ def test_a_right_engine_passes_after_a_converter(server: str, spelling: str) -> 
 def test_a_wrong_engine_is_named(server: str) -> None:
     cell = judged(fake(serve=f"{server} NoScaling {{probe}} {{port}}"))
     assert cell.verdict == WRONG
-    assert [each.id for each in cell.mistakes] == ["scaling-ignored"]
-    assert sum(each.failures for each in cell.mistakes) == len(cell.failed)
+    assert [mistake.id for mistake in cell.mistakes] == ["scaling-ignored"]
+    assert sum(mistake.failures for mistake in cell.mistakes) == len(cell.failed)
 
 
 @pytest.mark.slow
 def test_identical_conversions_are_judged_once(server: str, tmp_path: Path) -> None:
     path = tmp_path / "converts.py"
     path.write_text(CONVERTER, encoding="utf-8")
-    # One converter drops the spelling, the other the scaling of one spelling only.
+    # One converter ignores the spelling, the other drops the scaling in one spelling only.
     for forgets, verdicts in (("nothing", [PASSED, PASSED]), ("rope_scaling", [WRONG, PASSED])):
         served = tmp_path / f"{forgets}.log"
         counted = f"sh -c 'echo >>{served}; exec {server} Plain {{out}} {{port}}'"
         bench = fake(convert=f"{sys.executable} {path} {{probe}} {{out}} {forgets}", serve=counted)
-        found = [judged(bench, spelling) for spelling in SPELLINGS]
-        assert [each.verdict for each in found] == verdicts
-        assert [each.spelling for each in found] == [*SPELLINGS]
+        cells = [judged(bench, spelling) for spelling in SPELLINGS]
+        assert [cell.verdict for cell in cells] == verdicts
+        assert [cell.spelling for cell in cells] == [*SPELLINGS]
         assert len(served.read_text()) == len(set(verdicts))
 
 
@@ -162,16 +162,16 @@ def test_layers_are_judged_on_all_models_in_one_run(tmp_path: Path) -> None:
     path.write_text(LAYERS, encoding="utf-8")
     engine = replace(FAKE, impl=str(path), layers=True)
     assert engine.spellings == ("released",)
-    asked = ["llama-2-7b", "llama-3.2-1b", "qwen2-0.5b"]
-    found = {each.model: each for each in Bench(engine, Path(sys.prefix)).judge_layers(asked)}
-    assert found["llama-2-7b"].verdict == PASSED
-    assert found["llama-3.2-1b"].verdict == WRONG
-    assert [each.id for each in found["llama-3.2-1b"].mistakes] == ["scaling-ignored"]
-    assert found["qwen2-0.5b"].verdict == UNJUDGED
-    assert found["qwen2-0.5b"].says
+    names = ["llama-2-7b", "llama-3.2-1b", "qwen2-0.5b"]
+    cells = {item.model: item for item in Bench(engine, Path(sys.prefix)).judge_layers(names)}
+    assert cells["llama-2-7b"].verdict == PASSED
+    assert cells["llama-3.2-1b"].verdict == WRONG
+    assert [item.id for item in cells["llama-3.2-1b"].mistakes] == ["scaling-ignored"]
+    assert cells["qwen2-0.5b"].verdict == UNJUDGED
+    assert cells["qwen2-0.5b"].says
     path.write_text("1 / 0", encoding="utf-8")
     with pytest.raises(UserError, match="layers"):
-        [*Bench(engine, Path(sys.prefix)).judge_layers(asked)]
+        [*Bench(engine, Path(sys.prefix)).judge_layers(names)]
 
 
 @pytest.mark.parametrize("step", ["convert", "serve"])
@@ -221,8 +221,8 @@ def test_an_engines_own_words_are_its_last_error() -> None:
     log = "0.1 E load: error loading model: no tensor\nE srv: exiting due to model loading error\n"
     assert own_words(log) == "error loading model: no tensor"
     assert own_words("all is well\n") == ""
-    asked = '127.0.0.1 - - "GET /health HTTP/1.1" 503 -\n'
-    assert own_words(f"TypeError: no n_ctx\n{asked * 200}") == "TypeError: no n_ctx"
+    request = '127.0.0.1 - - "GET /health HTTP/1.1" 503 -\n'
+    assert own_words(f"TypeError: no n_ctx\n{request * 200}") == "TypeError: no n_ctx"
 
 
 def test_the_context_extends_beyond_a_window() -> None:
@@ -235,16 +235,16 @@ def test_cells_that_are_up_to_date_are_not_judged_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(kept, "RESULTS", tmp_path)
-    asked = ["scoreboard", "ctranslate2", "--check", "--models", "llama-2-7b"]
-    monkeypatch.setattr(sys, "argv", asked)
+    arguments = ["scoreboard", "ctranslate2", "--check", "--models", "llama-2-7b"]
+    monkeypatch.setattr(sys, "argv", arguments)
     assert main() == 1
     (engine,) = select(["ctranslate2"], engines())
-    there = Results(engine.name, engine.pinned, {}, "", "")
+    results = Results(engine.name, engine.pinned, {}, "", "")
     for spelling in SPELLINGS:
-        there = there.with_cell(replace(CELL, spelling=spelling))
-    kept.write(there, kept.place_of(engine.name))
+        results = results.with_cell(replace(CELL, spelling=spelling))
+    kept.write(results, kept.place_of(engine.name))
     assert main() == 0
-    kept.write(replace(there, install=("other==1",)), kept.place_of(engine.name))
+    kept.write(replace(results, install=("other==1",)), kept.place_of(engine.name))
     assert main() == 1
     assert "2 due" in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["scoreboard", "nobody"])
@@ -300,9 +300,9 @@ def test_stored_results_match_the_table_and_contain_no_paths(path: Path) -> None
     assert results.install == engine.pinned
     assert set(engine.shows) <= set(results.packages)
     assert not re.search(r"/(?:tmp|home|root|work|opt)\b", path.read_text(encoding="utf-8"))
-    known = set(models([]))
+    model_ids = set(models([]))
     for cell in results.cells.values():
-        assert cell.model in known
+        assert cell.model in model_ids
         assert (cell.verdict == WRONG) == bool(cell.failed) == bool(cell.mistakes)
         assert (cell.verdict in (REFUSED, UNJUDGED)) <= bool(cell.says or cell.others)
 
@@ -313,20 +313,20 @@ def test_stored_results_match_the_table_and_contain_no_paths(path: Path) -> None
 @pytest.mark.slow
 def test_the_table_shows_every_stored_cell() -> None:
     page = engine_blocks.board_table()
-    found = engine_blocks.board()
-    asked = {model for _, results in found.values() for model, _ in results.cells}
-    assert page.count("<tr data-model=") == len(asked)
+    cells_of = engine_blocks.board()
+    shown_models = {model for _, results in cells_of.values() for model, _ in results.cells}
+    assert page.count("<tr data-model=") == len(shown_models)
     rows = dict(re.findall(r'<tr data-model="([^"]+)"><th[^>]*>.*?</th>(.*)</tr>', page))
-    for n, (_, results) in enumerate(found.values()):
-        for model in asked:
+    for n, (_, results) in enumerate(cells_of.values()):
+        for model in shown_models:
             cell = rows[model].split("</td>")[n]
             mine = [results.cells[key] for key in results.cells if key[0] == model]
             assert bool(mine) == (cell != "<td>")
-            for each in mine:
-                shown = [name.id for name in each.mistakes if name.id != kept.UNNAMED]
-                shown += [each.verdict] if each.says else []
+            for result in mine:
+                shown = [name.id for name in result.mistakes if name.id != kept.UNNAMED]
+                shown += [result.verdict] if result.says else []
                 assert all(word in cell for word in shown)
-                assert each.verdict != PASSED or "passes" in cell
+                assert result.verdict != PASSED or "passes" in cell
 
 
 def test_engines_that_cannot_be_judged_are_shown(tmp_path: Path) -> None:
@@ -350,30 +350,32 @@ def test_words_of_engines_are_shown() -> None:
 
 
 def test_every_finding_is_shown_by_a_cell_and_can_be_run() -> None:
-    found = {name: results for name, (_, results) in engine_blocks.board().items()}
-    for each in findings():
-        compile(each.reproduce, each.id, "exec")
-        assert set(each.engines) <= set(found), each.id
-        for pattern in each.cells:
-            alone = replace(each, cells=(pattern,))
+    results_of = {name: results for name, (_, results) in engine_blocks.board().items()}
+    for finding in findings():
+        compile(finding.reproduce, finding.id, "exec")
+        assert set(finding.engines) <= set(results_of), finding.id
+        for pattern in finding.cells:
+            alone = replace(finding, cells=(pattern,))
             shown = [
                 {mistake.id for mistake in cell.mistakes}
-                for name, results in found.items()
+                for name, results in results_of.items()
                 for cell in results.cells.values()
                 if alone.shown_by(name, cell)
             ]
-            assert shown, (each.id, pattern)
-            assert not each.mistakes or any(some & {*each.mistakes} for some in shown), each.id
+            assert shown, (finding.id, pattern)
+            assert not finding.mistakes or any(group & {*finding.mistakes} for group in shown), (
+                finding.id
+            )
 
 
 def test_a_finding_explains_only_its_own_mistake() -> None:
     plain = findings()[0]
-    one = replace(plain, engines=("fake",), cells=("llama-2-7b/*",), mistakes=(NAMED.id,))
-    assert unexplained("fake", CELL, [one]) == []
-    assert unexplained("other", CELL, [one]) == [NAMED]
-    other = replace(one, mistakes=("base-ignored",))
+    finding = replace(plain, engines=("fake",), cells=("llama-2-7b/*",), mistakes=(NAMED.id,))
+    assert unexplained("fake", CELL, [finding]) == []
+    assert unexplained("other", CELL, [finding]) == [NAMED]
+    other = replace(finding, mistakes=("base-ignored",))
     assert unexplained("fake", CELL, [other]) == [NAMED]
-    elsewhere = replace(one, cells=("*/transformers-5",))
+    elsewhere = replace(finding, cells=("*/transformers-5",))
     assert unexplained("fake", CELL, [elsewhere]) == [NAMED]
 
 

@@ -28,7 +28,7 @@ SHORT = 0.5
 
 
 def asked(speak: Callable[[Send], object], seconds: float = 30.0, more: str = "") -> Any:
-    """Ask a server that answers by ``speak`` for its models."""
+    """Request the list of models from a server that responds through ``speak``."""
     with talking(lambda connection, _: speak(connection.sendall)) as url:
         return Client.of(f"{url}{more}", seconds).ask("models")
 
@@ -39,12 +39,12 @@ def saying(content: object, code: int = 200, head: str = "") -> bytes:
 
 
 def replying(content: bytes) -> AbstractContextManager[str]:
-    """Give the same answer to each request."""
+    """Run a server that sends ``content`` in response to every request."""
     return talking(lambda connection, _: connection.sendall(content))
 
 
 def for_ever(piece: bytes, pause: float = 0.0) -> Callable[[Send], None]:
-    """Return a function that sends a piece again and again, until the client closes."""
+    """Return a function that sends ``piece`` repeatedly until the client disconnects."""
 
     def speak(send: Send) -> None:
         while True:
@@ -230,8 +230,8 @@ def test_an_address_is_used_whole_and_shown_without_secrets(
 @pytest.mark.parametrize(
     ("host", "here"),
     [
-        *((each, True) for each in ("localhost", "a.localhost", "127.0.0.9", "[::1]", "0.0.0.0")),
-        *((each, False) for each in ("host", "10.0.0.1", "[fe80::1]", "localhost.example")),
+        *((name, True) for name in ("localhost", "a.localhost", "127.0.0.9", "[::1]", "0.0.0.0")),
+        *((name, False) for name in ("host", "10.0.0.1", "[fe80::1]", "localhost.example")),
     ],
 )
 def test_which_addresses_are_of_this_machine(host: str, here: bool) -> None:
@@ -306,7 +306,7 @@ def test_readers_of_a_key_are_named_before_it_is_sent(
     Client.of(url, 1.0)
     output = capsys.readouterr().err
     assert bool(output) == bool(said)
-    assert all(each in output for each in said)
+    assert all(words in output for words in said)
     assert "sk-1" not in output
     assert "SECRET" not in output
 
@@ -380,8 +380,8 @@ def test_an_invalid_list_of_models_is_one_message(data: object) -> None:
 
 
 def test_a_model_name_that_is_too_long_is_refused() -> None:
-    listed, said = saying({"data": [{"id": "a" * 10**6}]}), "1,000,000 letters"
-    with replying(listed) as url, pytest.raises(UserError, match=said):
+    listed, message = saying({"data": [{"id": "a" * 10**6}]}), "1,000,000 letters"
+    with replying(listed) as url, pytest.raises(UserError, match=message):
         connect(Client.of(url, 30.0))
 
 
@@ -465,9 +465,9 @@ def test_words_are_escaped_and_shortened(word: str, read: str) -> None:
 def test_only_some_statuses_are_refusals_of_the_form(code: int, kind: type[Misbehaviour]) -> None:
     answer = saying({"error": "CUDA out of memory"}, code)
     with replying(answer) as url:
-        asked = Endpoint(Client.of(url, 30.0), "served", None)
+        served = Endpoint(Client.of(url, 30.0), "served", None)
         with pytest.raises(Misbehaviour, match="out of memory") as problem:
-            asked.read_together([[1], [2]], 1)
+            served.read_together([[1], [2]], 1)
     assert type(problem.value) is kind
 
 

@@ -50,10 +50,10 @@ class Images(Engine):
         sections = self.sections(block)
         if not self.interleaves(config):
             return np.repeat([0, 1, 2], sections)
-        found = np.zeros(pairs, np.int64)
+        axis_of_pair = np.zeros(pairs, np.int64)
         for axis in (1, 2):
-            found[axis : 3 * sections[axis] : 3] = axis
-        return found
+            axis_of_pair[axis : 3 * sections[axis] : 3] = axis
+        return axis_of_pair
 
     def sections(self, block: Config) -> list[int]:
         return list(block["mrope_section"])
@@ -135,14 +135,14 @@ class RampUpsideDown(Engine):
 
 
 class ExponentOfHalf(Engine):
-    """Exponents with the number of a pair divided by channels, not by pairs."""
+    """Exponents t/d, the index of a pair over the number of channels, instead of 2t/d."""
 
     def frequencies(self, config: Any, block: Any, layer: int, width: int, length: int) -> Array:
         return np.asarray(self.base(config, layer) ** (-np.arange(width // 2) / width))
 
 
 class NothingOfTheBlock(Engine):
-    """Neither base nor scaling read."""
+    """Neither base nor scaling read from the configuration."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
         return {"kind": "default"}
@@ -157,7 +157,7 @@ class NeitherScalingNorLayout(known.ScalingIgnored):
 
 
 class ScaledOnce(Engine):
-    """Pairs scaled by the factor of positions."""
+    """YaRN's scaling factor used as its attention factor."""
 
     def attention_factor(self, config: Config, block: Config) -> float:
         return self.factor(config, block) if block["kind"] == "yarn" else 1.0
@@ -273,27 +273,29 @@ REPORTED: Mapping[str, Reported] = {
 
 def words(reported: Reported) -> list[str]:
     """Return by failed check the name of the mistake, or the recovered description."""
-    found = [each.outcome for _, each in failures(reported.made(), *reported.models)]
+    outcomes = [result.outcome for _, result in failures(reported.made(), *reported.models)]
     return [
-        each.explanations[0][0] if each.explanations else f"read: {each.recovered}"
-        for each in found
+        result.explanations[0][0] if result.explanations else f"read: {result.recovered}"
+        for result in outcomes
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_a_reported_engine_is_rejected_and_named(name: str) -> None:
-    said = words(REPORTED[name])
-    assert said
-    listed = [each for each in said if each == "layers-mistaken"]  # it lists every layer concerned
-    best = listed[0] if listed else Counter(said).most_common(1)[0][0]
-    assert REPORTED[name].said in best, said
+    names = words(REPORTED[name])
+    assert names
+    listed = [
+        wrong for wrong in names if wrong == "layers-mistaken"
+    ]  # it lists every layer concerned
+    best = listed[0] if listed else Counter(names).most_common(1)[0][0]
+    assert REPORTED[name].said in best, names
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("made", [Engine, Images])
 def test_the_right_engines_behind_them_pass(made: type[Engine]) -> None:
-    asked = {model for each in REPORTED.values() if each.right is made for model in each.models}
-    found = judged(made(), *asked)
-    assert {id.split()[0] for id, _ in found} == asked
-    assert not [each.text for _, each in found if each.verdict != "passed"]
+    names = {model for entry in REPORTED.values() if entry.right is made for model in entry.models}
+    outcomes = judged(made(), *names)
+    assert {id.split()[0] for id, _ in outcomes} == names
+    assert not [entry.text for _, entry in outcomes if entry.verdict != "passed"]

@@ -15,9 +15,9 @@ from posenc_lab.judging import schemes
 
 def golden(scheme_id: str, golden_id: str) -> Case:
     """Return the case of a golden that prints only a few values."""
-    scheme = next(each for each in schemes() if each.id == scheme_id)
-    (found,) = (each for each in scheme.goldens if each.id == golden_id)
-    return golden_case(scheme, found, "float64")
+    scheme = next(candidate for candidate in schemes() if candidate.id == scheme_id)
+    (entry,) = (candidate for candidate in scheme.goldens if candidate.id == golden_id)
+    return golden_case(scheme, entry, "float64")
 
 
 def ids(*arguments: Any) -> set[str]:
@@ -61,11 +61,11 @@ def test_hidden_values_missing_in_a_model_make_no_difference() -> None:
 @pytest.mark.parametrize(("rows", "found"), [(64, True), (65, False)])
 def test_pairs_of_mistakes_are_tried_only_for_few_values(rows: int, found: bool) -> None:
     """Another base, rotated backwards: 512 values count as few, 520 do not."""
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
     positions = np.arange(rows)
-    given = {"x": fine((rows, 8)) + 1, "positions": positions, "base": 10000.0}
-    case = Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    arguments = {"x": fine((rows, 8)) + 1, "positions": positions, "base": 10000.0}
+    case = Case(scheme, call, call.combinations["half"].conventions, arguments, "float64")
     other = case.with_arguments(base=500000.0, positions=-positions)
     right, output = ids(case, np.asarray(case.with_arguments(base=500000.0).truth)), other.truth
     assert right == {"wrong-base"}

@@ -15,15 +15,17 @@ Distance = Callable[[Array, Array, int], Array]
 
 
 def case_of(call: str, combination: str, **given: Any) -> Case:
-    scheme = next(each for each in schemes() if call in each.calls)
-    known = scheme.calls[call]
-    return Case(scheme, known, known.combinations[combination].conventions, given, "float64")
+    scheme = next(candidate for candidate in schemes() if call in candidate.calls)
+    definition = scheme.calls[call]
+    return Case(
+        scheme, definition, definition.combinations[combination].conventions, given, "float64"
+    )
 
 
 def t5(q_len: int = 5, k_len: int = 20) -> Case:
     """Return a bias from a table of three heads, with keys on both sides."""
-    given = {"table": fine((32, 3)), "max_distance": 128}
-    return case_of("t5_bias", "bidirectional", **given, q_len=q_len, k_len=k_len)
+    arguments = {"table": fine((32, 3)), "max_distance": 128}
+    return case_of("t5_bias", "bidirectional", **arguments, q_len=q_len, k_len=k_len)
 
 
 def alibi(q_len: int = 5, k_len: int = 20, form: str = "symmetric") -> Case:
@@ -51,8 +53,8 @@ def moved(case: Case, distance: Distance) -> Floats:
     q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
     far = distance(np.arange(q_len)[:, None], np.arange(k_len), k_len - q_len)
     out = 3 * int(np.abs(far).max()) + 1
-    one = case.with_arguments(q_len=out, k_len=2 * out - 1)
-    return np.asarray(one.truth[:, 0][:, far + out - 1])
+    wide = case.with_arguments(q_len=out, k_len=2 * out - 1)
+    return np.asarray(wide.truth[:, 0][:, far + out - 1])
 
 
 @pytest.mark.parametrize(("distance", "words"), DISTANCES)

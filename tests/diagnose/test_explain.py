@@ -19,14 +19,14 @@ from posenc_lab.judging import schemes
 
 
 def case_of(scheme_id: str, call_id: str, combination: str, **arguments: Any) -> Case:
-    scheme = next(each for each in schemes() if each.id == scheme_id)
+    scheme = next(candidate for candidate in schemes() if candidate.id == scheme_id)
     call = scheme.calls[call_id]
     return Case(scheme, call, call.combinations[combination].conventions, arguments, "float64")
 
 
 def rope(positions: Any = (5, 9)) -> Case:
-    given = {"x": np.ones((3, len(positions), 4)), "positions": np.array(positions), "base": 1e4}
-    return case_of("rope", "rope", "half", **given)
+    inputs = {"x": np.ones((3, len(positions), 4)), "positions": np.array(positions), "base": 1e4}
+    return case_of("rope", "rope", "half", **inputs)
 
 
 def alibi(form: str = "causal") -> Case:
@@ -34,8 +34,8 @@ def alibi(form: str = "causal") -> Case:
 
 
 def lines(case: Case, output: Any) -> dict[str, str]:
-    found = comparison_lines(case, compare(case, output))
-    return {each.split()[0]: each.partition(" ")[2].strip() for each in found}
+    shown = comparison_lines(case, compare(case, output))
+    return {line.split()[0]: line.partition(" ")[2].strip() for line in shown}
 
 
 def test_the_worst_value_is_shown_with_its_bound() -> None:
@@ -43,21 +43,21 @@ def test_the_worst_value_is_shown_with_its_bound() -> None:
     output = case.truth.copy()
     output[1, 1, 3] += 8 * case.bound[1, 1, 3]
     output[2, 0, 0] += 2 * case.bound[2, 0, 0]
-    said = lines(case, output)
-    assert said["where"] == "leading index (1,), position 9, channel 3"
-    assert float(said["expected"]) == case.truth[1, 1, 3]
-    assert "8 times the bound" in said["error"]
-    assert said["wrong"] == "2 of 24 values looked at"
+    shown = lines(case, output)
+    assert shown["where"] == "leading index (1,), position 9, channel 3"
+    assert float(shown["expected"]) == case.truth[1, 1, 3]
+    assert "8 times the bound" in shown["error"]
+    assert shown["wrong"] == "2 of 24 values looked at"
 
 
 def test_an_exact_value_is_reported_as_such() -> None:
-    given = {"relative_position": np.array([-7, 3]), "num_buckets": 32, "max_distance": 128}
-    scheme = next(each for each in schemes() if each.id == "t5-bias")
+    inputs = {"relative_position": np.array([-7, 3]), "num_buckets": 32, "max_distance": 128}
+    scheme = next(candidate for candidate in schemes() if candidate.id == "t5-bias")
     call = scheme.calls["t5_bucket"]
-    case = Case(scheme, call, next(iter(call.combinations.values())).conventions, given, "integer")
-    said = lines(case, case.truth + np.array([1, 0]))
-    assert said["where"] == "distance -7"
-    assert "exact" in said["error"]
+    case = Case(scheme, call, next(iter(call.combinations.values())).conventions, inputs, "integer")
+    shown = lines(case, case.truth + np.array([1, 0]))
+    assert shown["where"] == "distance -7"
+    assert "exact" in shown["error"]
 
 
 def test_places_are_named_in_the_words_of_the_scheme() -> None:
@@ -86,9 +86,9 @@ def test_the_result_is_explained_as_it_was_returned() -> None:
 
         @claims("half", dtype="float64")
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
-            found = posenc.rope(x, positions, base=500.0, layout="half")
-            out = self.buffer[: found.size].reshape(found.shape)
-            out[...] = found
+            result = posenc.rope(x, positions, base=500.0, layout="half")
+            out = self.buffer[: result.size].reshape(result.shape)
+            out[...] = result
             return out
 
     (subject,) = subjects(OneBuffer(), schemes())
@@ -101,9 +101,9 @@ def test_the_result_is_explained_as_it_was_returned() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_result_of_any_dtype_is_explained(dtype: str) -> None:
     case = replace(rope(), dtype=dtype)
-    given = np.asarray(case.with_arguments(base=500.0).truth).astype(DTYPES[dtype])
+    output = np.asarray(case.with_arguments(base=500.0).truth).astype(DTYPES[dtype])
     with pytest.raises(Wrong) as raised:
-        require_agreement(None, case, given, "a check")
+        require_agreement(None, case, output, "a check")
     assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
 
 

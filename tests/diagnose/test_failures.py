@@ -30,9 +30,9 @@ class Adapter:
 
 class ChangesItsInput(Adapter):
     def spoiled(self, x: Array, positions: Array) -> Array:
-        found = self.turned(x, positions)
+        result = self.turned(x, positions)
         x += 1
-        return found
+        return result
 
 
 class HandsOutItsInput(Adapter):
@@ -61,7 +61,7 @@ class Raises(Adapter):
 
 
 def names(verdicts: list[Verdict]) -> set[str]:
-    return {each.check.id.partition("[")[0] for each in verdicts}
+    return {verdict.check.id.partition("[")[0] for verdict in verdicts}
 
 
 @pytest.mark.slow
@@ -76,18 +76,18 @@ def test_a_call_that_changes_its_input_is_not_said_to_share_it() -> None:
 def test_every_failure_shows_the_call(adapter: type[Adapter]) -> None:
     bad = failed(judge(adapter(), ["smoke", "golden", "behaviour", "invariant", "precision"]))
     assert bad
-    for each in bad:
-        lines = each.text.splitlines()
-        assert any("rope(x=array(" in line for line in lines), each.text
+    for verdict in bad:
+        lines = verdict.text.splitlines()
+        assert any("rope(x=array(" in line for line in lines), verdict.text
 
 
 def test_a_pattern_names_distances_and_not_their_indices() -> None:
     scheme = next(scheme for scheme in schemes() if scheme.id == "t5-bias")
     call = scheme.calls["t5_bucket"]
     distances = np.array([-300, -20, -3, 0, 1, 5])
-    given = {"relative_position": distances, "num_buckets": 32, "max_distance": 128}
+    arguments = {"relative_position": distances, "num_buckets": 32, "max_distance": 128}
     combination = next(iter(call.combinations.values()))
-    case = Case(scheme, call, combination.conventions, given, "integer")
+    case = Case(scheme, call, combination.conventions, arguments, "integer")
     wrong = case.truth + (distances < -10)
     described = pattern(case, wrong.astype(np.float64), KINDS["bucket"].axes)
     assert described.startswith("distance -300, -20")
@@ -100,8 +100,8 @@ class NarrowsFloat64:
 
     @claims("half", dtype=["float64", "float32"], head_dim=[8, 64])
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
-        found = posenc.rope(x, positions, base=base * self.base / 10000.0, layout="half")
-        return np.asarray(found, dtype=np.float32)
+        result = posenc.rope(x, positions, base=base * self.base / 10000.0, layout="half")
+        return np.asarray(result, dtype=np.float32)
 
 
 class NarrowsAnotherBase(NarrowsFloat64):
@@ -120,19 +120,19 @@ class WidensBfloat16:
 
 
 class NarrowsAndMisturnsFar(NarrowsFloat64):
-    """Also wrong in float32, where only drawn calls show it."""
+    """RoPE that is also wrong in float32, which only drawn calls show."""
 
     @claims("half", dtype=["float64", "float32"], head_dim=[8, 64])
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
-        found = NarrowsFloat64.rope(self, x, positions, base=base)
-        return found if positions.size < 2 else found * np.float32(1.001)
+        result = NarrowsFloat64.rope(self, x, positions, base=base)
+        return result if positions.size < 2 else result * np.float32(1.001)
 
 
 def verdicts_of(adapter: object, dtype: str) -> set[str]:
     return {
-        str(each.verdict)
-        for each in judge(adapter, ["golden", "precision"])
-        if each.check.dtype == dtype
+        str(verdict.verdict)
+        for verdict in judge(adapter, ["golden", "precision"])
+        if verdict.check.dtype == dtype
     }
 
 
@@ -141,9 +141,9 @@ def test_one_wrong_dtype_leaves_the_others_to_be_judged() -> None:
     assert verdicts_of(NarrowsFloat64(), "float64") == {"blocked"}
     assert verdicts_of(NarrowsFloat64(), "float32") == {"passed"}
     drawn = judge(NarrowsFloat64(), ["invariant", "behaviour"])
-    assert {str(each.verdict) for each in drawn} == {"passed"}
+    assert {str(verdict.verdict) for verdict in drawn} == {"passed"}
     drawn = judge(NarrowsAndMisturnsFar(), ["invariant"])
-    assert "failed" in {str(each.verdict) for each in drawn}
+    assert "failed" in {str(verdict.verdict) for verdict in drawn}
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_a_wider_dtype_leaves_the_others_to_be_judged() -> None:
 )
 def test_values_of_a_wrong_dtype_are_judged(adapter: type, words: list[str]) -> None:
     (wrong,) = (
-        each for each in failed(judge(adapter(), ["smoke"])) if each.check.dtype == "float64"
+        entry for entry in failed(judge(adapter(), ["smoke"])) if entry.check.dtype == "float64"
     )
-    for each in words:
-        assert each in wrong.text
+    for entry in words:
+        assert entry in wrong.text

@@ -22,10 +22,10 @@ WORDS = "matches base 500; 10000 was asked for"
 
 
 def rope(dim: int = 4, base: float = 10000.0) -> Case:
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": fine((4, dim)) + 1, "positions": np.arange(4), "base": base}
-    return Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    arguments = {"x": fine((4, dim)) + 1, "positions": np.arange(4), "base": base}
+    return Case(scheme, call, call.combinations["half"].conventions, arguments, "float64")
 
 
 def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: float = 0.5) -> Fit:
@@ -48,11 +48,11 @@ def test_a_mistake_found_in_an_answer_explains_it() -> None:
 def test_a_constant_from_elsewhere_explains_answers_within_the_bound() -> None:
     name = ("wrong-base", (OTHER,))
     for off, explains in ((0.0, True), (0.6, True), (1.5, False)):
-        found = witness(rope(), off).explained(name, fit(OTHER))
-        assert (found is not None) == explains
-        if found is not None:
-            assert abs(found.residual - off) < 0.1
-            assert found.explanation == WORDS.partition(";")[0]
+        explanation = witness(rope(), off).explained(name, fit(OTHER))
+        assert (explanation is not None) == explains
+        if explanation is not None:
+            assert abs(explanation.residual - off) < 0.1
+            assert explanation.explanation == WORDS.partition(";")[0]
     assert (
         witness(rope()).explained(("wrong-base", (("base", 400.0),)), fit(("base", 400.0))) is None
     )
@@ -67,9 +67,9 @@ def test_one_of_two_mistakes_may_be_all_that_shows() -> None:
     pair = ("degrees+wrong-base", (None, OTHER))
     alone = fit(OTHER, residual=0.25)
     here = witness(rope(), names={("wrong-base", (OTHER,)): alone})
-    found = here.explained(pair, fit(None, OTHER, deviation=pair[0]))
-    assert found is not None
-    assert (found.deviation, found.residual) == (pair[0], 0.25)
+    explanation = here.explained(pair, fit(None, OTHER, deviation=pair[0]))
+    assert explanation is not None
+    assert (explanation.deviation, explanation.residual) == (pair[0], 0.25)
     assert witness(rope()).explained(pair, fit(None, OTHER, deviation=pair[0])) is None
 
 
@@ -80,8 +80,8 @@ def test_a_right_answer_refutes_a_mistake_that_would_show_in_it() -> None:
     one_pair = rope(dim=2)  # which turns at 1, whatever the base
     assert not FollowUp(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
     mistake = fit(None).mistake
-    said = FollowUp(one_pair, one_pair.truth, False, excluded=frozenset({mistake}))
-    assert said.refutes(fit(None))
+    answer = FollowUp(one_pair, one_pair.truth, False, excluded=frozenset({mistake}))
+    assert answer.refutes(fit(None))
 
 
 def test_names_are_counted_among_wrong_answers_only() -> None:
@@ -101,34 +101,34 @@ def test_estimated_constants_are_equal_to_three_digits() -> None:
     assert round_constant(("base", 499.8)) == round_constant(("base", 500.2)) == ("base", 500.0)
     assert round_constant(("base", 502.0)) == ("base", 502.0)
     assert round_constant(None) is None
-    one, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
-    assert followups.FollowUps((), False).by_name([one, other]) == {("wrong-base", (OTHER,)): one}
-    assert followups.FollowUps((), True).by_name([one]) == {("wrong-base", (None,)): one}
+    near, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
+    assert followups.FollowUps((), False).by_name([near, other]) == {("wrong-base", (OTHER,)): near}
+    assert followups.FollowUps((), True).by_name([near]) == {("wrong-base", (None,)): near}
 
 
 def test_follow_up_calls_are_small() -> None:
     drawn = [Small(seed) for seed in range(40)]
-    assert {each.one_of(range(100)) for each in drawn} == set(range(5))
-    found = {each.integer(10, 1000) for each in drawn}
-    assert min(found) >= 10
-    assert max(found) <= 22
-    assert {each.integer(10, 11) for each in drawn} == {10, 11}
+    assert {choices.one_of(range(100)) for choices in drawn} == set(range(5))
+    numbers = {choices.integer(10, 1000) for choices in drawn}
+    assert min(numbers) >= 10
+    assert max(numbers) <= 22
+    assert {choices.integer(10, 11) for choices in drawn} == {10, 11}
 
 
 @pytest.mark.slow
 def test_every_follow_up_call_is_claimed() -> None:
-    asked = []
+    widths = []
 
     class Few:
         @claims("half", dtype="float64", when=lambda head_dim: head_dim < 64)
         def rope(self, x: Array, positions: Array, **named: Any) -> Array:
-            asked.append(x.shape[-1])
+            widths.append(x.shape[-1])
             return 2 * x
 
     (subject,) = subjects(Few(), schemes())
     seen = followups.ask_followups(subject, "float64")
     assert len(seen.answers) == len(seen.wrong) > 0
-    assert max(asked) < 64
+    assert max(widths) < 64
 
 
 class Doubled:
@@ -141,8 +141,8 @@ def test_goldens_are_called_up_to_a_size() -> None:
     (subject,) = subjects(Doubled(), schemes())
     sizes = sorted({prod(case.shape) for case in followups._goldens(subject, "float64", 2**20)})
     middle = sizes[len(sizes) // 2]
-    found = {prod(case.shape) for case in followups._goldens(subject, "float64", middle)}
-    assert found == {size for size in sizes if size <= middle}
+    called = {prod(case.shape) for case in followups._goldens(subject, "float64", middle)}
+    assert called == {size for size in sizes if size <= middle}
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_two_mistakes_may_show_only_far_out(layout: str, names: list[str]) -> No
             return posenc.rope(x, positions, base=base, layout="half")
 
     (subject,) = subjects(Far(), schemes())
-    given = {"x": fine((4, 8)) + 1, "positions": np.arange(100, 104), "base": 10000.0}
-    case = subject.case(given, "float64")
-    found = followups.fits_of_one(subject, case, subject.run(case))
-    assert [fit.deviation for fit in found] == names
+    arguments = {"x": fine((4, 8)) + 1, "positions": np.arange(100, 104), "base": 10000.0}
+    case = subject.case(arguments, "float64")
+    fits = followups.fits_of_one(subject, case, subject.run(case))
+    assert [fit.deviation for fit in fits] == names
 
 
 @pytest.mark.parametrize(("wrong", "explained", "found"), [(2, 1, False), (3, 2, True)])
@@ -172,9 +172,9 @@ def test_a_name_for_half_of_the_wrong_answers_is_not_common_to_them(
     (subject,) = subjects(Doubled(), schemes())
     name = ("degrees", (("base", 500.0),))
     here: dict[str, Any] = {"names": {name: fit(OTHER)}, "words": {name: frozenset({WORDS})}}
-    some = [witness(rope(), 9.0, **here) for _ in range(explained)]
+    witnesses = [witness(rope(), 9.0, **here) for _ in range(explained)]
     others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
-    seen = followups.FollowUps((*some, *others), False)
+    seen = followups.FollowUps((*witnesses, *others), False)
     monkeypatch.setattr(followups, "ask_followups", lambda subject, dtype: seen)
     monkeypatch.setattr(followups, "_printed", lambda subject, dtype: [])
     assert followups.common_names(subject, "float64") == [name] * found

@@ -20,10 +20,10 @@ PLACES = np.arange(12.0)
 
 
 def case(dtype: str = "float64") -> Case:
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": np.ones((12, 8)), "positions": np.arange(12), "base": 10000.0}
-    return Case(scheme, call, call.combinations["half"].conventions, given, dtype)
+    arguments = {"x": np.ones((12, 8)), "positions": np.arange(12), "base": 10000.0}
+    return Case(scheme, call, call.combinations["half"].conventions, arguments, dtype)
 
 
 def read(
@@ -46,8 +46,8 @@ def read(
 
 def only(found: list[PairFrequencies] | None) -> PairFrequencies:
     assert found is not None
-    (one,) = found
-    return one
+    (single,) = found
+    return single
 
 
 def test_frequencies_are_read() -> None:
@@ -105,7 +105,7 @@ def test_unequal_offsets_and_lengths_are_no_turns() -> None:
 
 @pytest.mark.parametrize("first", [0, 1, 9])
 def test_an_offset_is_as_certain_as_the_first_row_is_near(first: int) -> None:
-    """It is extrapolated from the rows with a frequency that is uncertain."""
+    """The offset is extrapolated from the rows with an uncertain frequency."""
     places, least = PLACES + first, NEAR * (1 + first)
     assert only(read(offset=0.95 * least, places=places)).offset == 0
     assert only(read(offset=1.05 * least, places=places)).offset == pytest.approx(1.05 * least)
@@ -118,12 +118,12 @@ def test_an_offset_is_as_certain_as_the_first_row_is_near(first: int) -> None:
 @pytest.mark.parametrize("length", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("shape", [(4,), (12, 1)])
 def test_lengths_must_agree_to_a_thousandth(length: float, shape: tuple[int, ...]) -> None:
-    """In all pairs and in all rows, however wide the bound is."""
-    one = np.zeros(shape)
-    one[2] = NEAR
-    found = only(read(length=length * (1 - 0.95 * one), bound=0.1))
-    assert found.length == pytest.approx(length, rel=NEAR)
-    assert read(length=length * (1 - 1.05 * one), bound=0.1) is None
+    """They must agree in all pairs and in all rows, however wide the bound is."""
+    error = np.zeros(shape)
+    error[2] = NEAR
+    result = only(read(length=length * (1 - 0.95 * error), bound=0.1))
+    assert result.length == pytest.approx(length, rel=NEAR)
+    assert read(length=length * (1 - 1.05 * error), bound=0.1) is None
 
 
 @pytest.mark.parametrize(("length", "read_as"), [(0.95, 1.0), (1.05, 1 + 1.05 * NEAR)])
@@ -201,8 +201,8 @@ def test_pairs_may_be_off_by_bound_and_rounding(bound: float, length: float, off
     for sign in (1, -1):
         allowed = sign * (max(1, length) * bound + length * SIZE * (lost(offset) + estimated))
         for share, turns in ((0.99, True), (1.01, False)):
-            found = pair(share * allowed, bound, offset, length)
-            assert found.turn(np.full(1, OMEGA), offset, length) == turns
+            paired = pair(share * allowed, bound, offset, length)
+            assert paired.turn(np.full(1, OMEGA), offset, length) == turns
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.01, 4.0])
@@ -210,15 +210,15 @@ def test_pairs_may_be_off_by_bound_and_rounding(bound: float, length: float, off
 def test_pairs_may_turn_unevenly_by_bound_and_noise(bound: float, length: float) -> None:
     allowed = 3 * max(1, length) * bound + length * SIZE * (lost(0.5) + 3e-6)
     for share, turns in ((0.99, True), (1.01, False)):
-        found = pair(share * allowed, bound, 0.5, length)
-        assert found.evenly(np.full(1, OMEGA), np.full(1, 0.5), length) == turns
+        paired = pair(share * allowed, bound, 0.5, length)
+        assert paired.evenly(np.full(1, OMEGA), np.full(1, 0.5), length) == turns
 
 
 def test_rounding_costs_an_angle_more_the_further_its_frequency_is_from_1() -> None:
-    one = pair(0.0, 0.0)
+    paired = pair(0.0, 0.0)
     for omega, growth in ((1.0, 1), (np.e, 2), (1 / np.e, 2), (-1 / np.e, 2), (0.0, 1)):
-        found = one.lost(np.full(1, -5.0), np.full(1, omega))
-        assert found == pytest.approx(4 * UNIT * 5 * growth)
+        error = paired.lost(np.full(1, -5.0), np.full(1, omega))
+        assert error == pytest.approx(4 * UNIT * 5 * growth)
 
 
 @pytest.mark.parametrize(("share", "alike"), [(0.7, True), (1.4, False)])

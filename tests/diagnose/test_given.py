@@ -27,18 +27,18 @@ PLACES = np.array([[5, 6, 7, 8], [5, 5, 6, 6], [9, 10, 9, 10]])
 
 def case_of(call: str, combination: str, **given: Any) -> Case:
     """Return a case in float64, or in the integer or boolean dtype of its call."""
-    scheme = next(each for each in schemes() if call in each.calls)
-    known = scheme.calls[call]
-    conventions = known.combinations[combination].conventions
-    dtype = "float64" if known.dtype not in ("integer", "boolean") else known.dtype
-    return Case(scheme, known, conventions, given, dtype)
+    scheme = next(candidate for candidate in schemes() if call in candidate.calls)
+    definition = scheme.calls[call]
+    conventions = definition.combinations[combination].conventions
+    dtype = "float64" if definition.dtype not in ("integer", "boolean") else definition.dtype
+    return Case(scheme, definition, conventions, given, dtype)
 
 
 def multimodal() -> Case:
     """Return a case whose rows have a time, a height and a width."""
     sections = np.array([2, 3, 3])
-    given = {"x": fine((2, 4, 16)), "positions": PLACES, "sections": sections, "base": 10000.0}
-    return case_of("m_rope", "qwen2-vl", **given)
+    arguments = {"x": fine((2, 4, 16)), "positions": PLACES, "sections": sections, "base": 10000.0}
+    return case_of("m_rope", "qwen2-vl", **arguments)
 
 
 def alibi(heads: int = 8, q_len: int = 3) -> Case:
@@ -143,9 +143,9 @@ def test_exchanged_arguments_are_described() -> None:
 
 
 def test_a_call_without_an_argument_does_not_refute_its_change() -> None:
-    given = {"x": fine((1, 4)), "positions": np.array([7]), "base": 1e4, "factor": 40.0}
-    given |= {"original_max_position_embeddings": 4096}
-    plain = case_of("yarn", "code-interleaved", **given)
+    arguments = {"x": fine((1, 4)), "positions": np.array([7]), "base": 1e4, "factor": 40.0}
+    arguments |= {"original_max_position_embeddings": 4096}
+    plain = case_of("yarn", "code-interleaved", **arguments)
     scales = plain.with_arguments(mscale=1.0, mscale_all_dim=0.707)
     scales = replace(scales, conventions={**plain.conventions, "attention": "mscale"})
     wrong = scales, result_of(scales, mscale=0.707, mscale_all_dim=1.0)
@@ -196,8 +196,8 @@ def test_keys_that_have_what_the_first_of_their_tile_should() -> None:
 
 def partial(x: Array) -> Case:
     """Return a case in which four of eight channels turn."""
-    given = {"x": x, "positions": np.arange(x.shape[-2]), "base": 1e4, "rotary_dim": 4}
-    case = case_of("rope", "half", **given)
+    arguments = {"x": x, "positions": np.arange(x.shape[-2]), "base": 1e4, "rotary_dim": 4}
+    case = case_of("rope", "half", **arguments)
     return case.with_conventions(rotation="partial")
 
 
@@ -225,8 +225,8 @@ def test_the_axis_by_which_channels_turn_is_described(axes: list[int]) -> None:
     for pair, axis in enumerate(axes):
         channels = [pair, pair + 8]
         output[..., channels] = result_of(case, positions=PLACES[[axis] * 3])[..., channels]
-    said = describe_axes([(case, output)])
-    assert "asked for 0" in said or "asked for 1" in said
+    text = describe_axes([(case, output)])
+    assert "asked for 0" in text or "asked for 1" in text
     assert describe_axes([(case, case.truth)]) == ""
     assert describe_axes([(case, output + 1)]) == ""
 
@@ -235,9 +235,9 @@ def test_an_unwritten_part_is_described() -> None:
     case = multimodal()
     output = case.truth.copy()
     output[:, 2:] = 0
-    said = describe_missing([(case, output)])
-    assert "not written" in said
-    assert "row 2, 3 only" in said or "position 2, 3 only" in said
+    text = describe_missing([(case, output)])
+    assert "not written" in text
+    assert "row 2, 3 only" in text or "position 2, 3 only" in text
     assert describe_missing([(case, np.zeros(case.shape))]) == ""
     output[0, 0, 0] += 1
     assert describe_missing([(case, output)]) == ""
@@ -259,8 +259,8 @@ def test_angles_from_a_table_of_the_circle_are_described(steps: int) -> None:
     angle = np.outer(positions, 1e4 ** (-np.arange(4) / 4))
     part = 2 * np.pi / steps
     turn = np.exp(1j * np.rint(angle / part) * part)
-    found = (x[..., :4] + 1j * x[..., 4:]) * turn
-    output = np.concatenate([found.real, found.imag], axis=-1)
+    rotated = (x[..., :4] + 1j * x[..., 4:]) * turn
+    output = np.concatenate([rotated.real, rotated.imag], axis=-1)
     assert describe_turning([(case, output)], []).endswith(f"2π/{steps}")
     assert describe_turning([(case, output * 1.5)], []) == ""
 
@@ -299,15 +299,15 @@ def test_ids_are_described_as_positions(ids: list[int], words: str) -> None:
 def test_a_mistake_of_some_calls_is_described_as_theirs() -> None:
     case = case_of("cached_position_ids", "from-zero", past_length=7, q_len=3)
     other = case.with_arguments(q_len=2)
-    said = describe_rows([(case, np.array([0.0, 1, 2]))], [(other, other.truth)])
-    assert said.startswith("in 1 of 2 small calls, ")
-    assert said.endswith("others are right")
+    text = describe_rows([(case, np.array([0.0, 1, 2]))], [(other, other.truth)])
+    assert text.startswith("in 1 of 2 small calls, ")
+    assert text.endswith("others are right")
 
 
 def projected(x: Array, positions: Array) -> Case:
     """Return a case of three heads of queries, two of keys and two of values in one projection."""
-    given = {"qkv": x, "positions": positions, "heads": 3, "key_heads": 2, "base": 1e4}
-    return case_of("rope_qkv", "qkv-half", **given)
+    arguments = {"qkv": x, "positions": positions, "heads": 3, "key_heads": 2, "base": 1e4}
+    return case_of("rope_qkv", "qkv-half", **arguments)
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,11 @@ MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("place", "words"), MISTAKES.values(), ids=MISTAKES)
 def test_the_positions_of_rows_are_named(place: Place, words: tuple[str, ...]) -> None:
-    said: dict[str, list[str]] = {}
-    for each in failed(judge(Kernel(place))):
-        said.setdefault(each.check.subject.name, []).append(each.text.splitlines()[0])
-    assert said.keys() == {"rope_batched", "rope_offsets", "rope", "rope_in_place"}
-    for lines in said.values():
+    by_call: dict[str, list[str]] = {}
+    for verdict in failed(judge(Kernel(place))):
+        by_call.setdefault(verdict.check.subject.name, []).append(verdict.text.splitlines()[0])
+    assert by_call.keys() == {"rope_batched", "rope_offsets", "rope", "rope_in_place"}
+    for lines in by_call.values():
         named = [any(word in line for word in words) for line in lines]
         assert 2 * sum(named) > len(named), lines
 
@@ -84,8 +84,8 @@ def test_the_positions_of_rows_are_named(place: Place, words: tuple[str, ...]) -
 @pytest.mark.slow
 def test_the_end_of_a_table_is_named() -> None:
     verdicts = failed(judge(Kernel(lambda p: np.minimum(p, 511)), ("behaviour",)))
-    assert {each.check.subject.name for each in verdicts} >= {"rope_batched", "rope"}
-    lines = [each.text.splitlines()[0] for each in verdicts]
+    assert {verdict.check.subject.name for verdict in verdicts} >= {"rope_batched", "rope"}
+    lines = [verdict.text.splitlines()[0] for verdict in verdicts]
     assert any("positions beyond 511 are taken for 511" in line for line in lines)
 
 

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 CALLS = ("rope", "alibi_bias", "t5_bucket", "yarn_frequencies")
 NAMED = {
-    (each.call, each.named): each for each in reversed(WRONG) if each.call in CALLS and each.named
+    (item.call, item.named): item for item in reversed(WRONG) if item.call in CALLS and item.named
 }
-UNNAMED = [each for each in WRONG if each.call in CALLS and not each.named][::3]
+UNNAMED = [miniature for miniature in WRONG if miniature.call in CALLS and not miniature.named][::3]
 
 
 @pytest.mark.draws
@@ -28,6 +28,6 @@ def test_a_mistake_is_named(mistake: type[Mistake]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mistake", UNNAMED, ids=lambda each: str(each.__name__))
+@pytest.mark.parametrize("mistake", UNNAMED, ids=lambda entry: str(entry.__name__))
 def test_a_mistake_without_a_name_is_rejected(mistake: type[Mistake]) -> None:
     assert failed(judge_until_named(mistake(), None))

@@ -109,8 +109,8 @@ def test_nondeterminism_is_not_reported_as_state() -> None:
 
         @claims("half")
         def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
-            found = halves(x, np.outer(positions, omega(x.shape[-1], base)))
-            return found * (1 + (self.chance.random() < 0.4))
+            result = halves(x, np.outer(positions, omega(x.shape[-1], base)))
+            return result * (1 + (self.chance.random() < 0.4))
 
     lines = first_lines(judge(Racing(), LEVELS))
     assert [line for line in lines if "it is not deterministic" in line]
@@ -135,13 +135,13 @@ def test_sums_whose_order_changes_are_right(left_of_the_last_call: float) -> Non
             sizes = {"num_buckets": num_buckets, "max_distance": max_distance}
             rows = posenc.t5_bucket(far, direction="causal", **sizes).ravel()
             order = self.chance.permutation(rows.size)
-            found = np.full((num_buckets, heads), self.last, gradient.dtype)
-            np.add.at(found, rows[order], gradient.reshape(heads, -1).T[order])
-            self.last = left_of_the_last_call * float(found.sum())
-            return found
+            result = np.full((num_buckets, heads), self.last, gradient.dtype)
+            np.add.at(result, rows[order], gradient.reshape(heads, -1).T[order])
+            self.last = left_of_the_last_call * float(result.sum())
+            return result
 
-    found = failed(judge(Adding(), ("smoke", "golden", "behaviour")))
-    assert bool(found) == bool(left_of_the_last_call)
+    result = failed(judge(Adding(), ("smoke", "golden", "behaviour")))
+    assert bool(result) == bool(left_of_the_last_call)
 
 
 def ids(lengths: Array, counted_on: slice) -> Array:
@@ -173,8 +173,8 @@ def test_a_name_that_other_answers_contradict_is_not_reported() -> None:
 @pytest.mark.slow
 def test_the_report_has_the_recovered_formula() -> None:
     verdicts = judge(rotary(lambda d, b: 2 * np.pi * omega(d, b)), ("smoke", "golden"))
-    said: set[Any] = {each.outcome.recovered for each in failed(verdicts)}
-    assert said == {"pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"}
+    texts: set[Any] = {verdict.outcome.recovered for verdict in failed(verdicts)}
+    assert texts == {"pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"}
 
 
 def test_a_base_for_each_length_is_reported_as_such() -> None:
@@ -199,8 +199,8 @@ def test_a_base_for_each_length_is_reported_as_such() -> None:
 
     verdicts = judge(Stepping(), (*LEVELS, "behaviour"))
     assert diagnoses(verdicts) == []
-    said = {each.outcome.recovered for each in failed(verdicts)}
-    assert all("pair t turns at B^(-2t/d), and the base B is " in each for each in said), said
+    texts = {entry.outcome.recovered for entry in failed(verdicts)}
+    assert all("pair t turns at B^(-2t/d), and the base B is " in entry for entry in texts), texts
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_a_name_that_fits_one_answer_of_many_is_not_reported() -> None:
 
 @pytest.mark.slow
 def test_a_name_that_right_answers_refute_is_not_reported() -> None:
-    """Another base, but only for positions beyond 1000, as from a table that is made anew."""
+    """The base is wrong only at positions beyond 1000, as from a table that is rebuilt."""
 
     class Growing:
         @claims("half")
@@ -247,13 +247,13 @@ def test_a_missing_rotation_is_reported_for_every_scheme(id: str) -> None:
     reported = []
     for golden in scheme.goldens:
         case = case_described_by(scheme, golden, "float32")
-        given = case.arguments.get("x")
-        if case.call.kind != "rotary" or given is None or agrees(case, given):
+        unrotated = case.arguments.get("x")
+        if case.call.kind != "rotary" or unrotated is None or agrees(case, unrotated):
             continue
-        places = np.abs(given - case.truth)
-        where = tuple(int(each) for each in np.unravel_index(places.argmax(), places.shape))
-        found = name_mistake(case, np.asarray(given, np.float64), where)
-        if found.deviation is None:  # a single position may be a shift
-            reported.append("nothing is rotated" in found.recovered)
+        places = np.abs(unrotated - case.truth)
+        where = tuple(int(index) for index in np.unravel_index(places.argmax(), places.shape))
+        diagnosis = name_mistake(case, np.asarray(unrotated, np.float64), where)
+        if diagnosis.deviation is None:  # a single position may be a shift
+            reported.append("nothing is rotated" in diagnosis.recovered)
     assert reported
     assert all(reported)

@@ -14,10 +14,10 @@ FAR = 2.0 ** np.arange(13)
 
 
 def sinusoid(positions: Array, dim: int = 8) -> Case:
-    scheme = next(each for each in schemes() if each.id == "sinusoidal")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "sinusoidal")
     call = scheme.calls["sinusoidal"]
-    given = {"positions": positions.astype(np.int64), "dim": dim, "base": 10000.0}
-    return Case(scheme, call, call.combinations["paper"].conventions, given, "float64")
+    arguments = {"positions": positions.astype(np.int64), "dim": dim, "base": 10000.0}
+    return Case(scheme, call, call.combinations["paper"].conventions, arguments, "float64")
 
 
 def seen(case: Case, error: Floats) -> str:
@@ -101,10 +101,10 @@ def test_a_right_result_has_no_pattern() -> None:
 
 def test_growth_is_read_along_positions_only() -> None:
     """A bias has heads, queries and keys, but no positions along which an error could grow."""
-    scheme = next(each for each in schemes() if each.id == "alibi")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "alibi")
     call = scheme.calls["alibi_bias"]
-    given = {"heads": 2, "q_len": 40, "k_len": 40}
-    case = Case(scheme, call, call.combinations["symmetric"].conventions, given, "float64")
+    arguments = {"heads": 2, "q_len": 40, "k_len": 40}
+    case = Case(scheme, call, call.combinations["symmetric"].conventions, arguments, "float64")
     error = 1e-6 * case.truth * np.arange(40)[:, None]
     assert "position" not in seen(case, error)
 
@@ -112,11 +112,11 @@ def test_growth_is_read_along_positions_only() -> None:
 def test_what_few_values_share_may_be_chance() -> None:
     case = sinusoid(np.arange(1, 6))
     for count, is_named in ((3, False), (4, True)):
-        some = np.zeros(case.shape)
+        error = np.zeros(case.shape)
         rows = np.argsort(-np.abs(case.truth[0]))[:count]
-        some[0, rows] = 0.5
-        assert ("1.5 times" in seen(case, some * case.truth)) == is_named
-        assert ("off by 0.5" in seen(case, some)) == is_named
+        error[0, rows] = 0.5
+        assert ("1.5 times" in seen(case, error * case.truth)) == is_named
+        assert ("off by 0.5" in seen(case, error)) == is_named
 
 
 @pytest.mark.parametrize(
@@ -156,22 +156,22 @@ LARGE = [8.0, 8.0, 8.0, 8.0]
 def test_large_values_show_a_factor_and_all_values_a_difference(
     truth: list[float], error: list[float], said: str
 ) -> None:
-    """Equal within a thousandth; an eighth of the largest value is not large."""
-    found = list(diagnosis._sameness(np.array(truth), np.array(error)))
-    assert len(found) == bool(said)
-    assert all(said in each for each in found)
+    """Values count as equal within a thousandth; an eighth of the largest is not large."""
+    texts = list(diagnosis._sameness(np.array(truth), np.array(error)))
+    assert len(texts) == bool(said)
+    assert all(said in text for text in texts)
 
 
 def test_leading_indices_are_named_if_some_are_right() -> None:
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": 1 + np.zeros((3, 4, 8)), "positions": np.arange(4), "base": 10000.0}
-    case = Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    arguments = {"x": 1 + np.zeros((3, 4, 8)), "positions": np.arange(4), "base": 10000.0}
+    case = Case(scheme, call, call.combinations["half"].conventions, arguments, "float64")
     output = case.truth.copy()
     output[1:] = 0
-    said = pattern(case, output, KINDS[case.call.kind].axes)
-    assert "leading index 1, 2 only" in said
-    assert said.endswith("got 0")
+    text = pattern(case, output, KINDS[case.call.kind].axes)
+    assert "leading index 1, 2 only" in text
+    assert text.endswith("got 0")
     assert "leading" not in pattern(case, 0 * case.truth, KINDS[case.call.kind].axes)
 
 

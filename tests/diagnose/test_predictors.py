@@ -22,17 +22,17 @@ from posenc_lab.judging import schemes
 
 
 def rope(positions: Any = (0, 1, 2), base: float = 10000.0) -> Case:
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": fine((len(positions), 4)) + 1, "positions": np.array(positions), "base": base}
-    return Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    arguments = {"x": fine((len(positions), 4)) + 1, "positions": np.array(positions), "base": base}
+    return Case(scheme, call, call.combinations["half"].conventions, arguments, "float64")
 
 
 @pytest.mark.parametrize("base", [100, 1000, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8])
 def test_bases_in_common_use_are_tried(base: float) -> None:
     case = rope(base=432.0)
-    found = [each for each in other_base(case, case.truth) if each.constant == ("base", base)]
-    (model,) = found
+    models = [guess for guess in other_base(case, case.truth) if guess.constant == ("base", base)]
+    (model,) = models
     assert np.array_equal(model.output, case.with_arguments(base=base).truth)
     assert model.of is not None
     assert model.of.arguments["base"] == base
@@ -61,10 +61,10 @@ def test_an_estimated_base_is_tried_first_and_also_as_a_share() -> None:
 )
 def test_shifts_are_as_estimated_or_by_one_or_two(estimate: float, shifts: list[int]) -> None:
     case = rope()
-    found = list(shifted_positions(case, estimate))
-    assert [each.constant for each in found] == [("shift", shift) for shift in shifts]
+    models = list(shifted_positions(case, estimate))
+    assert [model.constant for model in models] == [("shift", shift) for shift in shifts]
     moved = case.with_arguments(positions=case.arguments["positions"] + shifts[0]).truth
-    assert np.array_equal(found[0].output, moved)
+    assert np.array_equal(models[0].output, moved)
 
 
 def test_a_sign_shows_at_positions_other_than_0() -> None:
@@ -126,20 +126,20 @@ def test_angles_held_in_narrow_dtypes() -> None:
     places, omega = np.array([[3.3], [1001.7]]), np.array([1.0, 0.123456, 0.001234])
     for dtype in ("bfloat16", "float16"):
         p, w = held(places, dtype), held(omega, dtype)
-        found = {
-            each.explanation.removeprefix("matches "): each.output
-            for each in rounded_angles(places, omega, lambda angles: angles)
+        outputs = {
+            model.explanation.removeprefix("matches "): model.output
+            for model in rounded_angles(places, omega, lambda angles: angles)
         }
-        wanted = {
+        expected = {
             "positions": p * omega,
             "frequencies": places * w,
             "angles": held(places * omega, dtype),
             "positions and frequencies": p * w,
             "positions, frequencies and angles": held(p * w, dtype),
         }
-        for what, angles in wanted.items():
-            assert np.array_equal(found[f"{what} in {dtype}"], angles), what
-    assert len(found) == 10
+        for name, angles in expected.items():
+            assert np.array_equal(outputs[f"{name} in {dtype}"], angles), name
+    assert len(outputs) == 10
 
 
 @pytest.mark.parametrize(("largest", "models"), [(65504.0, 10), (-65504.0, 10), (65505.0, 5)])
@@ -151,15 +151,15 @@ def test_positions_beyond_float16_are_not_modelled_in_it(largest: float, models:
 
 def test_frequencies_computed_from_each_other() -> None:
     omega, places = 10000.0 ** (-np.arange(4) / 4), np.array([[0.0], [1.0], [777.0]])
-    angles, frequencies = iterated(places, omega, lambda each: each)
+    angles, frequencies = iterated(places, omega, lambda frequency: frequency)
     for model in (angles, frequencies):
         assert np.allclose(model.output, places * omega, rtol=1e-6)
         assert not np.array_equal(model.output, places * omega)
-    ratio, each = np.float32(omega[1] / omega[0]), np.float32(omega[0])
+    ratio, frequency = np.float32(omega[1] / omega[0]), np.float32(omega[0])
     by_hand = []
     for _ in omega:
-        by_hand.append(np.float32(777) * each)
-        each = np.float32(each * ratio)
-    assert frequencies.output[2].tolist() == [float(each) for each in by_hand]
-    assert list(iterated(places, omega[:1], lambda each: each)) == []
-    assert len(list(iterated(places, omega[:2], lambda each: each))) == 2
+        by_hand.append(np.float32(777) * frequency)
+        frequency = np.float32(frequency * ratio)
+    assert frequencies.output[2].tolist() == [float(frequency) for frequency in by_hand]
+    assert list(iterated(places, omega[:1], lambda frequency: frequency)) == []
+    assert len(list(iterated(places, omega[:2], lambda frequency: frequency))) == 2

@@ -16,10 +16,10 @@ Answer = tuple[Case, Floats]
 
 
 def rope(dim: int = 16, base: float = 10000.0, dtype: str = "float64", start: int = 0) -> Case:
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": fine((8, dim)) + 1, "positions": start + np.arange(8), "base": base}
-    return Case(scheme, call, call.combinations["half"].conventions, given, dtype)
+    arguments = {"x": fine((8, dim)) + 1, "positions": start + np.arange(8), "base": base}
+    return Case(scheme, call, call.combinations["half"].conventions, arguments, dtype)
 
 
 def answer(
@@ -73,11 +73,11 @@ def test_a_formula_is_named_next_to_the_right_one(frequencies: Any, formula: str
 
 def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:
     """Return an answer with these frequencies to a call of position interpolation."""
-    scheme = next(each for each in schemes() if each.id == "position-interpolation")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "position-interpolation")
     call = scheme.calls["position_interpolation_frequencies"]
     conventions = next(iter(call.combinations.values())).conventions
-    given = {"rotary_dim": dim, "base": base, "factor": factor}
-    case = Case(scheme, call, conventions, given, "float64")
+    arguments = {"rotary_dim": dim, "base": base, "factor": factor}
+    case = Case(scheme, call, conventions, arguments, "float64")
     return case, np.asarray(frequencies(dim, base, factor))
 
 
@@ -96,10 +96,10 @@ def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:
     ],
 )
 def test_a_formula_of_base_and_factor_is_named(frequencies: Any, formula: str) -> None:
-    """Even next to a result of one pair, for which any formula of powers holds."""
+    """It is named even next to a result of one pair, which any formula of powers fits."""
     sizes = ((16, 10000.0, 4.0), (12, 500.0, 3.0), (2, 500.0, 2.0))
-    found = said(*(of_factor(frequencies, *each) for each in sizes))
-    assert found.startswith(f"pair t turns at {formula}; asked for base^(-2t/d)/factor")
+    text = said(*(of_factor(frequencies, *size) for size in sizes))
+    assert text.startswith(f"pair t turns at {formula}; asked for base^(-2t/d)/factor")
 
 
 def test_growing_powers_are_written_without_two_signs() -> None:
@@ -122,20 +122,20 @@ def test_one_frequency_for_all_is_named() -> None:
 
 @pytest.mark.parametrize("part", [1.1, 0.9, 1.01, 0.99])
 def test_one_factor_for_all_is_named(part: float) -> None:
-    found = both(lambda d, b: part * omega(d, b))
-    assert found == f"every pair turns at {part:g} of what it should"
+    text = both(lambda d, b: part * omega(d, b))
+    assert text == f"every pair turns at {part:g} of what it should"
 
 
 def test_factors_are_named_and_told_apart_to_two_thousandths() -> None:
-    one = "every pair turns at"
-    assert not both(lambda d, b: 1.0015 * omega(d, b)).startswith(one)
-    assert both(lambda d, b: 1.0025 * omega(d, b)).startswith(one)
+    words = "every pair turns at"
+    assert not both(lambda d, b: 1.0015 * omega(d, b)).startswith(words)
+    assert both(lambda d, b: 1.0025 * omega(d, b)).startswith(words)
     for other, alike in ((1.1015, True), (1.1025, False)):
-        found = said(
+        text = said(
             answer(lambda d, b: 1.1 * omega(d, b)),
             answer(lambda d, b, part=other: part * omega(d, b), dim=12),  # type: ignore[misc]
         )
-        assert found.startswith(one) == alike
+        assert text.startswith(words) == alike
 
 
 def test_another_base_for_each_call_is_named() -> None:
@@ -144,19 +144,19 @@ def test_another_base_for_each_call_is_named() -> None:
 
 
 def test_another_factor_for_each_call_is_named() -> None:
-    found = said(
+    text = said(
         answer(lambda d, b: 1.1 * omega(d, b)), answer(lambda d, b: 1.3 * omega(d, b), dim=12)
     )
-    assert "all turn alike" in found
-    assert "1.1 to 1.3" in found
+    assert "all turn alike" in text
+    assert "1.1 to 1.3" in text
 
 
 def test_pairs_that_turn_differently_are_named_for_the_largest_call() -> None:
     def some(d: int, b: float) -> Array:
         return np.where(numbers(d) < 3, 1, 1.5) * omega(d, b)
 
-    found = said(answer(some, dim=12, base=100.0), answer(some, base=100.0))
-    assert "5 of 8 pairs, from pair 3 on, turn at 1.5 of" in found
+    text = said(answer(some, dim=12, base=100.0), answer(some, base=100.0))
+    assert "5 of 8 pairs, from pair 3 on, turn at 1.5 of" in text
     growing = answer(lambda d, b: np.linspace(1, 1.5, d // 2) * omega(d, b), base=100.0)
     assert "7 of 8 pairs, from pair 1 on, turn at 1.071 to 1.5 of" in said(growing)
 
@@ -198,7 +198,7 @@ def test_unreadable_answers_are_not_described() -> None:
 
 
 def test_few_pairs_show_no_formula() -> None:
-    found = said(answer(lambda d, b: b ** (-numbers(d) / d), dim=4, base=16.0))
-    assert "base^(-t/d)" not in found
+    text = said(answer(lambda d, b: b ** (-numbers(d) / d), dim=4, base=16.0))
+    assert "base^(-t/d)" not in text
     assert "2·base" not in said(answer(lambda d, b: 2 * omega(d, b), dim=4))
     assert "2·base" in said(answer(lambda d, b: 2 * omega(d, b), dim=6))

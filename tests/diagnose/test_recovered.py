@@ -52,7 +52,7 @@ def said(adapter: object) -> set[str]:
     verdicts = judge(adapter, LEVELS)
     assert failed(verdicts)
     assert diagnoses(verdicts) == []
-    return {each.outcome.recovered for each in failed(verdicts)} - {""}
+    return {verdict.outcome.recovered for verdict in failed(verdicts)} - {""}
 
 
 CASES: list[tuple[type[Mistake], dict[str, Any], str]] = [
@@ -236,7 +236,7 @@ def half_precision(out: Array) -> None:
         (one_channel, ""),
     ],
 )
-@pytest.mark.parametrize("steps", [each for each, _, _ in CASES if "requencies" not in each.call])
+@pytest.mark.parametrize("steps", [item for item, _, _ in CASES if "requencies" not in item.call])
 def test_a_result_that_is_no_rotation_gets_no_formula(
     steps: type[Mistake], spoiled: Any, words: str | None
 ) -> None:
@@ -251,12 +251,12 @@ def test_a_result_that_is_no_rotation_gets_no_formula(
         return  # its first channel by itself, the sine of pair 0, does turn the other way
     verdicts = judge(made(steps, answer=answer), LEVELS)
     assert failed(verdicts)
-    said = {each.outcome.recovered for each in failed(verdicts)}
+    texts = {item.outcome.recovered for item in failed(verdicts)}
     if words is None:
-        assert not any("turn" in each for each in said)
+        assert not any("turn" in item for item in texts)
         return
-    assert all(each.endswith(words) if words else not each for each in said)
-    assert not words or any(said)
+    assert all(item.endswith(words) if words else not item for item in texts)
+    assert not words or any(texts)
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_a_formula_of_some_calls_is_reported_as_such() -> None:
 
 
 def test_rotations_too_fast_to_be_seen_get_no_number() -> None:
-    """Between two rows whole turns are lost."""
+    """Whole turns between two rows are lost."""
     changed = {"angles": lambda self, time, omega, scale: 1000 * scale * np.outer(time, omega)}
     assert said(made(timestep.Times, **changed)) == set()
 
@@ -292,7 +292,7 @@ def test_another_combination_is_named(base: float | None) -> None:
 
     fixed = base
     bad = failed(judge(Table(), LEVELS))
-    descriptions = {each.outcome.recovered or diagnoses([each])[0] for each in bad}
+    descriptions = {verdict.outcome.recovered or diagnoses([verdict])[0] for verdict in bad}
     assert len(descriptions) == 1
     if base:
         assert "whisper, with base 10,000" in descriptions.pop()

@@ -23,11 +23,11 @@ def turned(
     positions: Any, used: Any, *, dim: int = 16, dtype: str = "float64", kind: Any = np.float64
 ) -> Answer:
     """Return a case of RoPE at ``positions``, and its result at the positions ``used``."""
-    scheme = next(each for each in schemes() if each.id == "rope")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
     call = scheme.calls["rope"]
-    given = {"x": fine((2, len(positions), dim)) + 1, "positions": positions, "base": 10000.0}
-    case = Case(scheme, call, call.combinations["half"].conventions, given, dtype)
-    output = halves(given["x"], np.outer(used, omega(dim, 10000.0)))
+    arguments = {"x": fine((2, len(positions), dim)) + 1, "positions": positions, "base": 10000.0}
+    case = Case(scheme, call, call.combinations["half"].conventions, arguments, dtype)
+    output = halves(arguments["x"], np.outer(used, omega(dim, 10000.0)))
     return case, np.asarray(output.astype(kind).astype(np.float64))
 
 
@@ -78,10 +78,10 @@ def test_a_description_holds_for_all_answers() -> None:
     """One answer counts from 0 in each stretch, the other counts rows."""
     first = turned(CACHED, np.r_[0:6, 0:6])
     second = turned(np.r_[0:6, 50:56], np.arange(12))
-    said = describe_rows([first, second])
-    assert "again" not in said
-    assert "by their numbers" not in said
-    assert said.startswith("rows stand at")
+    text = describe_rows([first, second])
+    assert "again" not in text
+    assert "by their numbers" not in text
+    assert text.startswith("rows stand at")
 
 
 def test_few_rows_are_not_described() -> None:
@@ -90,17 +90,17 @@ def test_few_rows_are_not_described() -> None:
 
 
 def test_the_positions_of_rows_of_a_table_are_described() -> None:
-    scheme = next(each for each in schemes() if each.id == "sinusoidal")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "sinusoidal")
     call = scheme.calls["sinusoidal"]
-    given = {"positions": ODD, "dim": 8, "base": 10000.0}
-    case = Case(scheme, call, call.combinations["paper"].conventions, given, "float64")
+    arguments = {"positions": ODD, "dim": 8, "base": 10000.0}
+    case = Case(scheme, call, call.combinations["paper"].conventions, arguments, "float64")
     other = case.with_arguments(positions=np.arange(6))
     assert "by their numbers" in describe_rows([(case, np.asarray(other.truth))])
 
 
 def kernel(name: str, used: Any, **given: Any) -> Answer:
     """Return a case of a kernel, and its result at the positions ``used``."""
-    scheme = next(each for each in schemes() if each.id == "rope-kernel")
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope-kernel")
     call = scheme.calls[name]
     conventions = next(iter(call.combinations.values())).conventions
     case = Case(scheme, call, conventions, {**given, "base": 10000.0}, "float64")
@@ -154,6 +154,6 @@ def test_rows_of_many_sequences_are_read() -> None:
 
 
 def test_packed_rows_that_do_not_restart_are_described() -> None:
-    given = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
-    assert describe_rows([kernel("rope_packed", PACKED, **given)]) == ""  # which is right
-    assert "by their numbers" in describe_rows([kernel("rope_packed", np.arange(5), **given)])
+    arguments = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
+    assert describe_rows([kernel("rope_packed", PACKED, **arguments)]) == ""  # which is right
+    assert "by their numbers" in describe_rows([kernel("rope_packed", np.arange(5), **arguments)])

@@ -111,8 +111,8 @@ def test_state_of_the_first_call_is_reported(made: type, number: str) -> None:
 def test_state_for_each_size_is_not_reported_as_another_base() -> None:
     verdicts = judge(KeepsForSizes())
     assert diagnoses(verdicts) == []
-    said = "keeps something of the first call: matches base 1428.57 of that call"
-    assert any(said in line for line in first_lines(verdicts))
+    message = "keeps something of the first call: matches base 1428.57 of that call"
+    assert any(message in line for line in first_lines(verdicts))
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_one_base_for_all_is_not_reported_as_state() -> None:
 
 
 def test_a_first_call_that_is_wrong_is_seen() -> None:
-    """As with tables that are not ready yet."""
+    """The first call may be wrong because tables are not ready yet."""
 
     class Warming(Turning):
         calls = 0
@@ -158,7 +158,7 @@ def of_base(asked: float, kept: float, earlier: list[float]) -> str:
 
 @pytest.mark.parametrize("ago", [1, 2, 5, 8])
 def test_a_base_of_one_of_the_last_eight_calls_is_reported(ago: int) -> None:
-    """As with a cache that evicts the oldest of several entries and reads a wrong one."""
+    """A cache may evict the oldest of several entries and read a wrong one."""
     bases = [100.0 + n for n in range(20)]
     assert f"base {bases[-ago]:g}," in of_base(50, bases[-ago], bases)
 
@@ -184,8 +184,8 @@ def test_repeated_values_count_once() -> None:
 def opened(first: float, *asked: float) -> tuple[Subject, list[Case]]:
     """Return a subject whose first call had the base ``first``, and cases with other bases."""
     (subject,) = subjects(Turning(), schemes())
-    given = {"x": np.ones((2, 4)), "positions": np.arange(2)}
-    opening, *cases = (subject.case({**given, "base": base}, "float64") for base in (first, *asked))
+    fixed = {"x": np.ones((2, 4)), "positions": np.arange(2)}
+    opening, *cases = (subject.case({**fixed, "base": base}, "float64") for base in (first, *asked))
     subject.history.openings["float64"] = opening
     return subject, cases
 
@@ -228,8 +228,8 @@ def test_a_parameter_that_a_call_lacks_is_not_kept() -> None:
 @pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1001.0, False)])
 def test_one_result_shows_a_number_that_no_other_call_has(first: float, told: bool) -> None:
     subject, (case,) = opened(first, 10.0)
-    found = describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
-    assert ("base 1000.5 " in found) == told == bool(found)
+    text = describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
+    assert ("base 1000.5 " in text) == told == bool(text)
     assert (
         describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=7.0).truth)) == ""
     )
@@ -297,7 +297,7 @@ def test_implementations_without_state_are_not_said_to_have_any(made: type) -> N
 
 
 def test_state_left_by_a_call_is_found_by_repeating_it() -> None:
-    """With a class, in a new instance of it; without one, in the next call."""
+    """It is repeated in a new instance of a class, or, without a class, in the next call."""
 
     class Last:
         kept: ClassVar[list[float]] = [10000.0]
@@ -307,14 +307,14 @@ def test_state_left_by_a_call_is_found_by_repeating_it() -> None:
             self.kept.append(base)
             return halves(x, np.outer(positions, omega(x.shape[-1], self.kept[-2])))
 
-    given = {"x": np.ones((2, 4)), "positions": np.arange(2), "base": 50.0}
+    arguments = {"x": np.ones((2, 4)), "positions": np.arange(2), "base": 50.0}
     for made, fresh, following in (
         *((Turning, True, False), (HardCoded, False, False), (KeepsTheFirst, True, False)),
         (Last, True, True),
     ):
         (subject,) = subjects(made(), schemes())
-        subject.run(subject.case({**given, "base": 20.0}, "float32"))
-        case = subject.case(given, "float32")
+        subject.run(subject.case({**arguments, "base": 20.0}, "float32"))
+        case = subject.case(arguments, "float32")
         subject.run(case)
         assert is_fresh_right(subject, case) == fresh
         assert shows_in_next_call(subject, case, ("base",)) == following

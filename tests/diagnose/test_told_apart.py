@@ -50,13 +50,15 @@ class Named(NamedTuple):
 @pytest.mark.filterwarnings("ignore")
 def test_goldens_tell_mistakes_apart(scheme: KnownScheme) -> None:
     with np.errstate(all="ignore"):
-        for (call, label), group in groupby(claimed(scheme), key=lambda each: place(each.subject)):
-            answers = {each: answers_to_goldens(each.subject) for each in group}
-            for one, other in combinations(answers, 2):
-                names = tuple(sorted((one.name, other.name)))
+        for (call, label), group in groupby(claimed(scheme), key=lambda item: place(item.subject)):
+            answers = {item: answers_to_goldens(item.subject) for item in group}
+            for left, other in combinations(answers, 2):
+                names = tuple(sorted((left.name, other.name)))
                 if names[0] == names[1] or (call, *names) in ALIKE:
                     continue
-                if same_wrong(answers[one], answers[other]) and differ(one.subject, other.subject):
+                if same_wrong(answers[left], answers[other]) and differ(
+                    left.subject, other.subject
+                ):
                     pytest.fail(f"{call}, {label}: no golden tells {' from '.join(names)}")
 
 
@@ -65,14 +67,14 @@ def test_goldens_tell_mistakes_apart(scheme: KnownScheme) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
 def test_no_drawn_number_hides_many_mistakes(scheme: KnownScheme) -> None:
-    """Such as a factor of 1, which undoes a scaling. Edges may hide a few mistakes."""
+    """A factor of 1, for example, undoes a scaling. Edges may hide a few mistakes."""
     hidden: dict[tuple[str, str, float], set[str]] = {}
     with np.errstate(all="ignore"):
-        for one in claimed(scheme):
-            if any(each.type == "real" for each in one.subject.call.parameters.values()):
-                for parameter, value in never_wrong_at(one.subject):
-                    place = one.subject.call.name, parameter, value
-                    hidden.setdefault(place, set()).add(one.name)
+        for wrong in claimed(scheme):
+            if any(entry.type == "real" for entry in wrong.subject.call.parameters.values()):
+                for parameter, value in never_wrong_at(wrong.subject):
+                    place = wrong.subject.call.name, parameter, value
+                    hidden.setdefault(place, set()).add(wrong.name)
     assert {place: names for place, names in hidden.items() if len(names) > HIDDEN} == {}
 
 
@@ -89,9 +91,9 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
     for (name, value), here in seen.items():
         elsewhere = [
             wrong
-            for (other, at), each in seen.items()
+            for (other, at), answers in seen.items()
             if (other, at == value) == (name, False)
-            for wrong in each
+            for wrong in answers
         ]
         if len(here) >= OFTEN and not any(here) and 2 * sum(elsewhere) > len(elsewhere):
             yield name, value
@@ -99,12 +101,12 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
 
 def claimed(scheme: KnownScheme) -> list[Named]:
     """Return wrong miniatures with a name of their own, by call and combination."""
-    found = [
-        Named(str(NAMES[each.name]), each.subject)
-        for each in wrong_subjects(scheme)
-        if each.claimed and each.name in NAMES
+    result = [
+        Named(str(NAMES[wrong.name]), wrong.subject)
+        for wrong in wrong_subjects(scheme)
+        if wrong.claimed and wrong.name in NAMES
     ]
-    return sorted(found, key=lambda each: place(each.subject))
+    return sorted(result, key=lambda wrong: place(wrong.subject))
 
 
 def place(subject: Subject) -> tuple[str, str]:
@@ -122,11 +124,11 @@ def goldens(subject: Subject) -> Iterator[tuple[str, Case]]:
 
 def answers_to_goldens(subject: Subject) -> Mapping[str, Array | None]:
     """Return by golden the visible part of a wrong answer, or None for a right one."""
-    found: dict[str, Array | None] = {}
+    answers: dict[str, Array | None] = {}
     for id, case in goldens(subject):
         if (output := shown(subject, case)) is not None:
-            found[id] = None if compare(case, output).passes else output
-    return found
+            answers[id] = None if compare(case, output).passes else output
+    return answers
 
 
 def shown(subject: Subject, case: Case) -> Array | None:
@@ -140,7 +142,7 @@ def shown(subject: Subject, case: Case) -> Array | None:
 
 
 def same_wrong(one: Mapping[str, Array | None], other: Mapping[str, Array | None]) -> bool:
-    """Return whether two are wrong at some golden, and alike at all where one is wrong."""
+    """Return whether two subjects fail some golden, and give equal answers where either fails."""
     both = [(one[id], other[id]) for id in one.keys() & other.keys()]
     wrong = [(a, b) for a, b in both if a is not None or b is not None]
     return bool(wrong) and all(

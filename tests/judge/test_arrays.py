@@ -29,10 +29,10 @@ def formula(index: int) -> float:
 @pytest.mark.parametrize("start", [0, 1, 40, 62, 63, 1000])
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (64_000,), (2, 40_000)])
 def test_a_lattice_follows_its_formula(shape: tuple[int, ...], start: int) -> None:
-    found = lattice(shape, start)
-    assert found.shape == shape
-    wanted = [formula(start + index) for index in range(found.size)]
-    assert found.reshape(-1).tolist() == wanted
+    values = lattice(shape, start)
+    assert values.shape == shape
+    expected = [formula(start + index) for index in range(values.size)]
+    assert values.reshape(-1).tolist() == expected
 
 
 def test_a_lattice_is_exact_in_every_dtype() -> None:
@@ -132,21 +132,21 @@ def test_a_tensor_has_the_strides_of_its_array(dtype: np.dtype[Any]) -> None:
         wide[0, 0, 0, 0],
         wide[:0],
     ):
-        found = to_torch(view)
-        assert np.array_equal(to_numpy(found), view)
+        tensor = to_torch(view)
+        assert np.array_equal(to_numpy(tensor), view)
         if view.size:
-            assert found.stride() == tuple(step // view.itemsize for step in view.strides)
+            assert tensor.stride() == tuple(step // view.itemsize for step in view.strides)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("writeable", [True, False])
 def test_a_tensor_shares_the_memory_of_its_array(writeable: bool) -> None:
-    """Including the gaps; a read-only array is copied."""
+    """The shared memory includes the gaps between rows; a read-only array is copied."""
     wide = np.arange(24.0).reshape(2, 12)
     wide.flags.writeable = writeable
-    found = to_torch(wide[:, 4:8])
-    assert found.as_strided((2, 4), (4, 1)).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
-    found.zero_()
+    tensor = to_torch(wide[:, 4:8])
+    assert tensor.as_strided((2, 4), (4, 1)).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
+    tensor.zero_()
     assert wide.flat[5] == (0 if writeable else 5)
 
 
@@ -165,9 +165,9 @@ def test_a_tensor_on_another_device_has_the_strides_of_its_array() -> None:
             wide.transpose(0, 2, 1, 3),
             fixed[:, 1],
         ):
-            found = to_torch(view)
-            assert found.device.type == "meta"
-            assert found.stride() == tuple(step // view.itemsize for step in view.strides)
+            tensor = to_torch(view)
+            assert tensor.device.type == "meta"
+            assert tensor.stride() == tuple(step // view.itemsize for step in view.strides)
         assert to_torch(wide[1:]).storage_offset() == wide[0].size
     assert to_torch(wide).device.type == "cpu"
 
@@ -183,6 +183,6 @@ def test_an_array_that_torch_has_no_strides_for_is_copied_densely() -> None:
 def test_values_are_placed_with_strides() -> None:
     values = np.arange(12.0).reshape(2, 2, 3)
     for strides in ((6, 3, 1), (20, 9, 2), (3, 6, 1)):
-        found = placed(values, strides)
-        assert np.array_equal(found, values)
-        assert found.strides == tuple(8 * step for step in strides)
+        result = placed(values, strides)
+        assert np.array_equal(result, values)
+        assert result.strides == tuple(8 * step for step in strides)

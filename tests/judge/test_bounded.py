@@ -106,8 +106,8 @@ def add_up(values: Any) -> Any:
 
 
 CASES: list[tuple[Operation, Makes]] = [
-    *((each, (a, b)) for each in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS),
-    *((each, (b, a)) for each in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS[2:]),
+    *((op, (a, b)) for op in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS),
+    *((op, (b, a)) for op in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS[2:]),
     *((DIVIDE, (a, nonzero(b))) for a in ANSWERS for b in OTHERS[2:]),
     *((MATMUL, (a, b)) for a in ANSWERS for b in ANSWERS),
     *((add_up, (a,)) for a in ANSWERS),
@@ -119,30 +119,30 @@ CASES: list[tuple[Operation, Makes]] = [
 def ratios(operation: Operation, makes: Makes) -> list[Fraction]:
     """Return errors in units of their bounds, over many samples; -1 for an error at bound 0."""
     draw = np.random.default_rng(0)
-    found = []
+    result = []
     for _ in range(SAMPLES):
         operands = [make(draw) for make in makes]
-        got = operation(*(each.held for each in operands))
-        truth = operation(*(each.meant for each in operands))
+        got = operation(*(operand.held for operand in operands))
+        truth = operation(*(operand.meant for operand in operands))
         for value, bound, meant in zip(
             got.values.ravel(), got.bound.ravel(), np.ravel(truth), strict=True
         ):
             error = abs(Fraction(float(value)) - meant)
             allowed = Fraction(float(bound)) * BOUND_ROUNDED
-            found.append(error / allowed if allowed else Fraction(-1 if error else 0))
-    return found
+            result.append(error / allowed if allowed else Fraction(-1 if error else 0))
+    return result
 
 
 def holds(found: list[Fraction]) -> bool:
-    return all(0 <= each <= 1 for each in found)
+    return all(0 <= ratio <= 1 for ratio in found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("operation", "makes"), CASES)
 def test_errors_fill_the_bound_and_stay_within_it(operation: Operation, makes: Makes) -> None:
-    found = ratios(operation, makes)
-    assert holds(found)
-    assert max(found) > Fraction(1, 2)
+    errors = ratios(operation, makes)
+    assert holds(errors)
+    assert max(errors) > Fraction(1, 2)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_whole_and_exact_numbers_add_nothing(other: Any) -> None:
 
 
 def test_powers_of_two_only_scale_the_bound() -> None:
-    some = answer(numbers(np.random.default_rng(2)), 2.0**-20)
-    for result in (some / 4, some * Exact(0.25), Exact(-0.25) * some):
+    operand = answer(numbers(np.random.default_rng(2)), 2.0**-20)
+    for result in (operand / 4, operand * Exact(0.25), Exact(-0.25) * operand):
         np.testing.assert_array_equal(result.bound, 2.0**-22)
     factors = np.array([[0.0, 1.0], [-2.0, 0.5]])
-    np.testing.assert_array_equal((some * Exact(factors)).bound, np.abs(factors) * 2.0**-20)
-    rounded = some * Exact(np.array([[0.0, 1.0], [-2.0, 3.0]]))
+    np.testing.assert_array_equal((operand * Exact(factors)).bound, np.abs(factors) * 2.0**-20)
+    rounded = operand * Exact(np.array([[0.0, 1.0], [-2.0, 3.0]]))
     assert rounded.bound[1, 1] > 3 * 2.0**-20
 
 
@@ -206,49 +206,49 @@ def test_a_matrix_product_is_rounded_once_for_each_term_of_a_sum() -> None:
 
 def test_moving_a_value_moves_its_bound() -> None:
     values = np.arange(1.0, 25.0).reshape(2, 3, 4)
-    some = answer(values, values / 64)
+    operand = answer(values, values / 64)
     mask = values % 2 == 0
     for result in (
-        some.moved(0, -1),
-        some.swapped(1, 2),
-        some[:, ::-1],
-        some.where(mask),
-        -some,
-        some.positive(),
+        operand.moved(0, -1),
+        operand.swapped(1, 2),
+        operand[:, ::-1],
+        operand.where(mask),
+        -operand,
+        operand.positive(),
     ):
         np.testing.assert_array_equal(np.abs(result.values), 64 * result.bound)
-    assert np.all((-some).positive().values == 0)
-    np.testing.assert_array_equal((-some).positive().bound, some.bound)
-    assert np.count_nonzero(some.where(mask).values) == np.count_nonzero(mask)
+    assert np.all((-operand).positive().values == 0)
+    np.testing.assert_array_equal((-operand).positive().bound, operand.bound)
+    assert np.count_nonzero(operand.where(mask).values) == np.count_nonzero(mask)
 
 
 def test_an_additional_allowance_is_added() -> None:
-    some = answer([1.0, 2.0], [0.25, 0.0]).allowing(np.array([0.5, 0.125]))
-    np.testing.assert_array_equal(some.values, [1.0, 2.0])
-    np.testing.assert_array_equal(some.bound, [0.75, 0.125])
+    operand = answer([1.0, 2.0], [0.25, 0.0]).allowing(np.array([0.5, 0.125]))
+    np.testing.assert_array_equal(operand.values, [1.0, 2.0])
+    np.testing.assert_array_equal(operand.bound, [0.75, 0.125])
 
 
 def test_an_infinite_bound_stays_where_it_is() -> None:
-    """Even where it meets a 0; only a factor of exactly 0 removes it."""
-    some = answer([0.0, 2.0], [np.inf, 0.25])
-    for result in (some + 1, some * 3, some - some, some / 3, some * some):
+    """An infinite bound stays infinite even at a value of 0; only an exact factor 0 removes it."""
+    operand = answer([0.0, 2.0], [np.inf, 0.25])
+    for result in (operand + 1, operand * 3, operand - operand, operand / 3, operand * operand):
         assert np.isinf(result.bound[0])
         assert np.isfinite(result.bound[1])
-    np.testing.assert_array_equal((some * 0).bound, 0.0)
-    assert np.isinf(some.sum(axis=0).bound)
+    np.testing.assert_array_equal((operand * 0).bound, 0.0)
+    assert np.isinf(operand.sum(axis=0).bound)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_nan_and_infinity_do_not_widen_their_own_bound(wrong: float) -> None:
-    some = answer([wrong, 1.0], 2.0**-10)
+    operand = answer([wrong, 1.0], 2.0**-10)
     with np.errstate(invalid="ignore"):
         for result in (
-            some + 1,
-            some - Exact(np.array([0.1, 0.2])),
-            some * 3,
-            some * answer([0.1, 0.3], 2.0**-10),
-            some / 3,
-            some.sum(axis=0, keepdims=True),
+            operand + 1,
+            operand - Exact(np.array([0.1, 0.2])),
+            operand * 3,
+            operand * answer([0.1, 0.3], 2.0**-10),
+            operand / 3,
+            operand.sum(axis=0, keepdims=True),
         ):
             assert np.all(result.bound < 1)
             assert not np.isfinite(result.values[0])
@@ -260,19 +260,19 @@ def test_nan_and_infinity_are_wrong_at_any_bound() -> None:
 
 
 def test_the_first_answer_is_blamed() -> None:
-    one, other = answer([1.0], 0.0), answer([2.0], 0.0)
-    for result in (2 * one - other, Exact(3.0) - one + other, one * other, one[:1].sum(axis=0)):
-        assert result.case is one.case
-        assert result.output is one.output
+    left, other = answer([1.0], 0.0), answer([2.0], 0.0)
+    for result in (2 * left - other, Exact(3.0) - left + other, left * other, left[:1].sum(axis=0)):
+        assert result.case is left.case
+        assert result.output is left.output
 
 
 def test_arguments_are_known_exactly() -> None:
     values = np.array([0.1, 0.3])
     case: Any = SimpleNamespace(arguments={"q": values})
-    some = Answer(case, values, values, np.full(2, 0.25))
-    np.testing.assert_array_equal(some.given("q").values, values)
-    np.testing.assert_array_equal(some.given("q").bound, 0.0)
-    np.testing.assert_array_equal(some.known([3, 4]).bound, 0.0)
+    operand = Answer(case, values, values, np.full(2, 0.25))
+    np.testing.assert_array_equal(operand.given("q").values, values)
+    np.testing.assert_array_equal(operand.given("q").bound, 0.0)
+    np.testing.assert_array_equal(operand.known([3, 4]).bound, 0.0)
 
 
 def test_an_uncertain_divisor_widens_the_bound() -> None:

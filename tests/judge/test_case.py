@@ -11,7 +11,7 @@ from posenc_lab.judging import schemes
 
 
 def case_of(call_id: str, combination: str, dtype: str = "float64", **given: Any) -> Case:
-    scheme = next(each for each in schemes() if call_id in each.calls)
+    scheme = next(candidate for candidate in schemes() if call_id in candidate.calls)
     call = scheme.calls[call_id]
     return Case(scheme, call, call.combinations[combination].conventions, given, dtype)
 
@@ -71,8 +71,8 @@ def test_only_elements_with_a_bound_below_their_scale_are_judged() -> None:
     case = case_of("sinusoidal", "paper", "float32", positions=np.array([0]), dim=4, base=10000.0)
     scale = float(case.terms.scale.max())
     for grain, judged in ((0.0, True), (0.9, True), (1.0, False), (1.1, False)):
-        rest = scale - float(case.bound.max())
-        assert replace(case, grain=grain * rest).judged.all() == judged
+        margin = scale - float(case.bound.max())
+        assert replace(case, grain=grain * margin).judged.all() == judged
     exact = case_of("causal_mask", "end", "boolean", q_len=2, k_len=3)
     assert exact.judged.all()
 

@@ -26,15 +26,15 @@ ROUNDED = 0.5
 
 def claiming(call: str) -> list[Subject]:
     """Return the right miniatures of a call in bfloat16."""
-    found = (subject for made in RIGHT for subject in subjects(made(), schemes()))
-    return [each for each in found if each.call.name == call and "bfloat16" in each.dtypes]
+    claimed = (subject for made in RIGHT for subject in subjects(made(), schemes()))
+    return [other for other in claimed if other.call.name == call and "bfloat16" in other.dtypes]
 
 
 def cases(subject: Subject) -> list[Case]:
     """Return the smallest call in bfloat16, and calls of other sizes."""
     case = smallest_case(subject, "bfloat16")
-    some = [case, *(case.with_arguments(**change) for change in sizes_of(case))]
-    return [each for each in some if subject.covers(each)]
+    tried = [case, *(case.with_arguments(**change) for change in sizes_of(case))]
+    return [candidate for candidate in tried if subject.covers(candidate)]
 
 
 @pytest.mark.parametrize("call", ["conv_wav2vec2", "conv_peg"])

@@ -22,15 +22,15 @@ from posenc_lab.judging import schemes
 
 
 def case_of(scheme_id: str, combination: str, dtype: str, **arguments: Any) -> Case:
-    scheme = next(each for each in schemes() if each.id == scheme_id)
+    scheme = next(candidate for candidate in schemes() if candidate.id == scheme_id)
     call = scheme.calls[scheme_id]
     conventions = call.combinations[combination].conventions
     return Case(scheme, call, conventions, arguments, dtype)
 
 
 def sinusoid(*positions: int, dtype: str = "float32") -> Case:
-    given = {"positions": np.array(positions), "dim": 2, "base": 10000.0}
-    return case_of("sinusoidal", "paper", dtype, **given)
+    arguments = {"positions": np.array(positions), "dim": 2, "base": 10000.0}
+    return case_of("sinusoidal", "paper", dtype, **arguments)
 
 
 def turned(x: Array, dtype: str = "float16") -> Case:
@@ -62,10 +62,10 @@ def test_an_error_as_large_as_its_bound_is_right_and_the_next_number_is_not() ->
 
 def test_a_comparison_reports_the_worst_element() -> None:
     case = bare([[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.5], [0.5, 0.1]], [[True, True], [True, False]])
-    found = compare(case, np.array([[1.0, 4.0], [3.75, np.nan]]))
-    assert found.index == (0, 1)
-    assert (found.got, found.expected, found.bound, found.worst) == (4, 2, 0.5, 4)
-    assert (found.wrong, found.judged) == (2, 3)
+    result = compare(case, np.array([[1.0, 4.0], [3.75, np.nan]]))
+    assert result.index == (0, 1)
+    assert (result.got, result.expected, result.bound, result.worst) == (4, 2, 0.5, 4)
+    assert (result.wrong, result.judged) == (2, 3)
     assert not agrees(case, np.array([[1.0, 4.0], [3.0, 4.0]]))
     assert agrees(case, np.array([[1.0, 2.0], [3.0, np.inf]]))
 
@@ -79,8 +79,8 @@ def test_an_empty_result_is_right() -> None:
 
 def test_an_error_at_bound_zero_has_an_infinite_ratio() -> None:
     def ratio(error: Any, bound: Any) -> list[float]:
-        found: Floats = error_ratio(np.array(error, float), np.array(bound, float))
-        return [float(each) for each in found]
+        ratios: Floats = error_ratio(np.array(error, float), np.array(bound, float))
+        return [float(value) for value in ratios]
 
     assert ratio([0, 1e-300, 1], [0, 0, 2]) == [0, np.inf, 0.5]
     assert ratio([np.nan, 1], [2, 2]) == [np.inf, 0.5]
@@ -167,8 +167,8 @@ def rounded_once(r1: Array, r2: Array, q_len: int, k_len: int, **named: Any) -> 
 
 def gaussian_scheme() -> KnownScheme:
     """Return the scheme of KERPLE with another formula, whose derived A is 3."""
-    kerple = next(each for each in schemes() if each.id == "kerple")
-    known = CallKnowledge(
+    kerple = next(candidate for candidate in schemes() if candidate.id == "kerple")
+    knowledge = CallKnowledge(
         error_terms=GAUSSIAN.error_terms,
         arguments=GAUSSIAN.arguments,
         sweep=GAUSSIAN.sweep,
@@ -181,7 +181,7 @@ def gaussian_scheme() -> KnownScheme:
         invariants=(),
         bad_inputs=(),
         accuracy=replace(kerple.accuracy, rounding=3, angle=0),
-        find_knowledge=lambda scheme: {"kerple_bias": known},
+        find_knowledge=lambda scheme: {"kerple_bias": knowledge},
         find_reference=lambda scheme, call: rounded_once,
     )
 
@@ -201,8 +201,8 @@ def test_a_right_implementation_passes_although_the_truth_is_rounded_too() -> No
     (subject,) = subjects(Honest(), [scheme])
     for level in ("precision", "behaviour", "invariant"):
         for check in checks_of(scheme, level, [subject]):
-            found = execute(check, Options(examples=3))
-            assert found.verdict is not Verdict.FAILED, (check.id, found.text)
+            execution = execute(check, Options(examples=3))
+            assert execution.verdict is not Verdict.FAILED, (check.id, execution.text)
     arguments = GAUSSIAN.of_heads(3) | {"q_len": 1, "k_len": 1000}
     case = subject.case(arguments, "float64")
     off = np.abs(subject.run(case) - case.truth)

@@ -12,10 +12,10 @@ from posenc_lab.judging import schemes
 
 
 def rope(**changed: Any) -> KnownScheme:
-    return replace(next(each for each in schemes() if each.id == "rope"), **changed)
+    return replace(next(candidate for candidate in schemes() if candidate.id == "rope"), **changed)
 
 
-@pytest.mark.parametrize("scheme", schemes()[::7], ids=lambda each: each.id)
+@pytest.mark.parametrize("scheme", schemes()[::7], ids=lambda entry: entry.id)
 def test_shipped_schemes_are_complete(scheme: KnownScheme) -> None:
     require_complete(scheme)
 

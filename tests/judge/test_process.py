@@ -58,8 +58,8 @@ def doing(action: Callable[[], object]) -> object:
 
 
 def verdicts(action: Callable[[], object]) -> dict[str, tuple[str, str]]:
-    found = judge(doing(action), ["smoke", "behaviour"])
-    return {each.check.id.partition("[")[0]: (each.verdict, each.text) for each in found}
+    outcomes = judge(doing(action), ["smoke", "behaviour"])
+    return {run.check.id.partition("[")[0]: (run.verdict, run.text) for run in outcomes}
 
 
 @pytest.mark.parametrize("what", WRONG)

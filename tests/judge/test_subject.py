@@ -35,13 +35,13 @@ class Turning:
 def subject(result: Any = Turning.result) -> Subject:
     adapter = Turning()
     adapter.result = result
-    (found,) = subjects(adapter, schemes())
-    return found
+    (claimed,) = subjects(adapter, schemes())
+    return claimed
 
 
 def case(of: Subject, dim: int = 4, last: int = 1, dtype: str = "float64") -> Case:
-    given = {"x": np.ones((2, dim)), "positions": np.array([0, last]), "base": 10000.0}
-    return of.case(given, dtype)
+    arguments = {"x": np.ones((2, dim)), "positions": np.array([0, last]), "base": 10000.0}
+    return of.case(arguments, dtype)
 
 
 def test_a_claim_covers_what_it_says() -> None:
@@ -70,10 +70,10 @@ def test_fewer_dtypes_are_another_subject() -> None:
 
 
 def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
-    """Inputs and result in float64: 8 numbers of x, 2 positions, 8 of the result."""
+    """The call takes 18 numbers in float64: 8 of x, 2 positions and 8 of the result."""
     it = subject()
     size = 8 * (8 + 2 + 8)
-    enough, little = (replace(it, memory_of_a_call=each) for each in (size, size - 1))
+    enough, little = (replace(it, memory_of_a_call=limit) for limit in (size, size - 1))
     assert [*enough.runnable([case(it)])]
     assert not enough.history.too_large
     assert not [*little.runnable([case(it, last=101)])]
@@ -94,8 +94,8 @@ def test_a_call_may_take_half_a_gibibyte_by_default(more: int, asked: bool) -> N
             raise NotImplementedError
 
     (it,) = subjects(Bias(), schemes())
-    given = {"heads": 1, "q_len": 2**13, "k_len": 2**13 + more}
-    assert it.covers(it.case(given, "float32")) == asked
+    arguments = {"heads": 1, "q_len": 2**13, "k_len": 2**13 + more}
+    assert it.covers(it.case(arguments, "float32")) == asked
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_a_result_of_the_right_form_is_returned_unchanged() -> None:
 )
 def test_an_exception_is_a_refusal_or_an_escape(raised: BaseException, kind: type) -> None:
     it = subject(raised)
-    with pytest.raises(Misbehaviour) as found:
+    with pytest.raises(Misbehaviour) as caught:
         it.run(case(it))
-    assert type(found.value) is kind
+    assert type(caught.value) is kind
     with pytest.raises(KeyboardInterrupt):
         subject(KeyboardInterrupt()).run(case(it))
 
@@ -142,8 +142,8 @@ def test_the_first_calls_and_the_last_ones_are_remembered() -> None:
     it = subject(np.zeros((2, 4)))
     for last in range(100):
         it.run(case(it, last=last))
-    kept = [int(each.arguments["positions"][1]) for each in it.history.calls]
-    assert kept == [*range(16), *range(52, 100)]
+    remembered = [int(call.arguments["positions"][1]) for call in it.history.calls]
+    assert remembered == [*range(16), *range(52, 100)]
     it.history.forget()
     assert it.history.calls == []
 
@@ -151,9 +151,9 @@ def test_the_first_calls_and_the_last_ones_are_remembered() -> None:
 def test_large_calls_are_not_remembered() -> None:
     it = subject()
     for rows, remembers in ((256, True), (257, False)):
-        given = {"x": np.ones((rows, 4)), "positions": np.zeros(rows, int), "base": 1e4}
+        arguments = {"x": np.ones((rows, 4)), "positions": np.zeros(rows, int), "base": 1e4}
         with pytest.raises(Misbehaviour):
-            it.run(it.case(given, "float64"))
+            it.run(it.case(arguments, "float64"))
         assert bool(it.history.calls) == remembers
         it.history.forget()
 
@@ -201,12 +201,12 @@ def test_a_broadcast_result_is_written_in_place() -> None:
 
 
 def test_a_finding_is_made_once_for_each_subject_and_argument() -> None:
-    found = []
+    dtypes = []
 
     @once_per_subject
     def find(subject: Subject, dtype: str) -> int:
-        found.append(dtype)
-        return len(found)
+        dtypes.append(dtype)
+        return len(dtypes)
 
     it, other = subject(), subject()
     assert [find(it, "a"), find(it, "a"), find(it, "b"), find(other, "a")] == [1, 1, 2, 3]
@@ -222,7 +222,7 @@ def test_options_of_a_call_that_are_left_open_are_passed() -> None:
 
     (it,) = subjects(Partial(), schemes())
     positional, keywords = it.arguments(case(it), case(it).inputs)
-    assert [each.shape for each in positional] == [(2, 4), (2,)]
+    assert [array.shape for array in positional] == [(2, 4), (2,)]
     assert keywords["base"] == 10000
     assert keywords["layout"] == "half"
     assert it.offers({"rotation": "partial"})
@@ -235,8 +235,8 @@ class Even:
     @claims("musicgen", odd_dim="refuse")
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: Any) -> Array:
         assert dim % 2 == 0
-        given: Any = {"layout": "cos-sin", "denominator": "d/2-1", "single_pair": "refuse"}
-        return posenc.sinusoidal(positions, dim, base=base, dtype=dtype, **given)
+        conventions: Any = {"layout": "cos-sin", "denominator": "d/2-1", "single_pair": "refuse"}
+        return posenc.sinusoidal(positions, dim, base=base, dtype=dtype, **conventions)
 
 
 class Cut:

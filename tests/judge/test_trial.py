@@ -51,12 +51,12 @@ def test_an_answer_that_vanishes_within_its_bound_passes() -> None:
     ],
 )
 def test_an_answer_that_does_not_vanish_fails(values: Any, bound: Any, worst: float) -> None:
-    it, given = trial(), answer(values, bound)
+    it, answered = trial(), answer(values, bound)
     with pytest.raises(Failure) as raised:
-        it.assert_zero(given, "it should vanish")
+        it.assert_zero(answered, "it should vanish")
     assert raised.value.worst == pytest.approx(worst)
     assert it.worst == raised.value.worst
-    assert raised.value.case is given.case
+    assert raised.value.case is answered.case
     assert "it should vanish" in raised.value.message
     assert ("nothing" in raised.value.message) == (min(bound) == 0)
 
@@ -81,19 +81,19 @@ def test_a_claim_limits_what_is_drawn() -> None:
 
 def test_an_answer_has_the_bound_of_its_call_and_none_beyond_the_claim() -> None:
     it = trial()
-    given = {"x": np.ones((2, 4)), "positions": np.array([0, 1]), "base": 10000.0}
-    found = it.answer(**given)
-    assert not found.values.any()
-    assert np.array_equal(found.bound, found.case.bound)
-    assert not it.compare(found).passes
+    arguments = {"x": np.ones((2, 4)), "positions": np.array([0, 1]), "base": 10000.0}
+    result = it.answer(**arguments)
+    assert not result.values.any()
+    assert np.array_equal(result.bound, result.case.bound)
+    assert not it.compare(result).passes
     with pytest.raises(NotClaimed):
-        it.answer(**{**given, "positions": np.array([0, 51])})
+        it.answer(**{**arguments, "positions": np.array([0, 51])})
 
 
 def test_choices_are_the_simplest_or_drawn_from_a_seed() -> None:
     assert First().one_of([3, 1, 2]) == 3
     assert First().integer(4, 9) == 4
-    one, again = ([Seeded(5).integer(0, 10**9) for _ in range(2)] for _ in range(2))
-    assert one == again
+    first, again = ([Seeded(5).integer(0, 10**9) for _ in range(2)] for _ in range(2))
+    assert first == again
     assert {Seeded(n).integer(1, 3) for n in range(40)} == {1, 2, 3}
     assert {Seeded(n).one_of("abc") for n in range(40)} == set("abc")

@@ -33,9 +33,9 @@ class Finder:
 def test_cached_results_are_read_only() -> None:
     mine, truths = np.zeros(3), Truths()
     for _ in range(2):
-        (kept,) = truths.of("key", lambda: (mine,))
+        (cached,) = truths.of("key", lambda: (mine,))
         with pytest.raises(ValueError, match="read-only"):
-            kept[0] = 1
+            cached[0] = 1
     mine[0] = 1  # the original stays writable
 
 
@@ -94,7 +94,7 @@ def test_keys_are_alike_for_equal_arguments_only() -> None:
 
 @pytest.mark.parametrize("count", [64, 65, 1000])
 def test_keys_of_long_arrays_see_every_value(count: int) -> None:
-    one = np.zeros(count)
-    other = one.copy()
+    array = np.zeros(count)
+    other = array.copy()
     other[-1] = 1
-    assert cache_key({"a": one}) == cache_key({"a": one.copy()}) != cache_key({"a": other})
+    assert cache_key({"a": array}) == cache_key({"a": array.copy()}) != cache_key({"a": other})

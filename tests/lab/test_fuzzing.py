@@ -32,7 +32,7 @@ FOUND = sorted((CHECKOUT / "tests" / "found").glob("*/*"))
 def test_harm_is_found(planted: str, what: str) -> None:
     tally = trials(planted, 0, 0, 3, 60, each=0.5, worker="tests.planted")
     assert tally.tried == 3
-    assert {found.what for found in tally.findings} == {what}
+    assert {finding.what for finding in tally.findings} == {what}
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_unchanged_inputs_are_read(
 ) -> None:
     """A fuzzer whose inputs are all refused right away finds nothing."""
     for name_of in ("mutated", "mutated_document", "mutated_call"):
-        monkeypatch.setattr(f"posenc_lab.fuzzing.kinds.{name_of}", lambda _, given, *__: given)
+        monkeypatch.setattr(f"posenc_lab.fuzzing.kinds.{name_of}", lambda _, data, *__: data)
     kind = KINDS[name]
     path = tmp_path / kind.name
     read = 0
@@ -82,11 +82,11 @@ def test_unchanged_inputs_are_read(
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_earlier_findings_are_read_or_refused(path: Path, tmp_path: Path) -> None:
     kind = KINDS[path.parent.name]
-    given = tmp_path / kind.name
-    given.write_bytes(path.read_bytes())
+    copied = tmp_path / kind.name
+    copied.write_bytes(path.read_bytes())
     cause: BaseException | None = None
     try:
-        read_quietly(kind, given)
+        read_quietly(kind, copied)
     except kind.refusals as error:
         cause = error.__cause__
     assert cause is None or isinstance(cause, (*FORESEEN, UserError))
@@ -96,4 +96,4 @@ def test_mutators_change_something_and_stay_small() -> None:
     random = Random(0)
     assert len({mutated(random, b"[1, 2, 3]", [b"else"]) for _ in range(100)}) > 80
     documents = [mutated_document(random, {"a": [1, {"b": 2}]}, ["c"]) for _ in range(100)]
-    assert len({repr(each) for each in documents}) > 50
+    assert len({repr(document) for document in documents}) > 50

@@ -30,12 +30,12 @@ NOT_FOUND = "24 → 25"
 
 
 def mutant(change: str) -> Subject:
-    (found,) = (
+    (match,) = (
         Subject(MODULE, number)
-        for number, each in enumerate(gate.parsed(MODULE)[1])
-        if each.change == change
+        for number, candidate in enumerate(gate.parsed(MODULE)[1])
+        if candidate.change == change
     )
-    return found
+    return match
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_a_survivor_is_told_apart_from_a_mutant_that_is_found(tests: Path) -> None:
-    found, survivor = gate.fates_of([mutant(FOUND), mutant(NOT_FOUND)], 1)
-    assert found.by.endswith("::test_first_in_a_process_of_its_own")
+    caught, survivor = gate.fates_of([mutant(FOUND), mutant(NOT_FOUND)], 1)
+    assert caught.by.endswith("::test_first_in_a_process_of_its_own")
     assert survivor.survived
     assert positions_up_to(9)[0] == 0  # nothing has changed for anybody else
 
@@ -70,10 +70,10 @@ def test_an_endless_mutant_is_found(tmp_path: Path) -> None:
 
 
 def test_more_survivors_than_a_tenth_are_too_many() -> None:
-    found, survivor = Fate(mutant(FOUND), "a test"), Fate(mutant(NOT_FOUND), "")
-    assert gate.passed([found] * 90 + [survivor] * 10)
-    assert not gate.passed([found] * 89 + [survivor] * 11)
-    shown = gate.render([found, survivor])
+    caught, survivor = Fate(mutant(FOUND), "a test"), Fate(mutant(NOT_FOUND), "")
+    assert gate.passed([caught] * 90 + [survivor] * 10)
+    assert not gate.passed([caught] * 89 + [survivor] * 11)
+    shown = gate.render([caught, survivor])
     assert f"judge/positions.py:{survivor.subject.mutant.line}: `{NOT_FOUND}`" in shown
     assert FOUND not in shown
 
@@ -83,16 +83,16 @@ def test_every_mutant_is_python_and_leaves_no_trace() -> None:
         tree, mutants = gate.parsed(module)
         before = ast.dump(tree)
         assert mutants
-        for each in mutants:
-            code_of(tree, each, module)
+        for candidate in mutants:
+            code_of(tree, candidate, module)
         assert ast.dump(tree) == before
 
 
 def test_a_sample_is_drawn_from_its_seed() -> None:
     modules = [MODULE, "posenc_conformance.deployed.instruments.alibi_slopes"]
-    one, again, other = (gate.subjects(modules, 20, seed) for seed in "aab")
-    assert one == again != other
-    assert len(one) == len(set(one)) == 20
+    first, again, other = (gate.subjects(modules, 20, seed) for seed in "aab")
+    assert first == again != other
+    assert len(first) == len(set(first)) == 20
 
 
 def test_every_module_has_tests_that_exist() -> None:

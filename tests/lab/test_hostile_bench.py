@@ -44,15 +44,15 @@ def test_the_outcome_of_a_file_is_rated(case: File, said: Said, rating: Rating) 
 
 
 def some(kind: str) -> list[File]:
-    all_of_it = [each for each in files() if each.kind == kind]
+    all_of_it = [file for file in files() if file.kind == kind]
     return all_of_it[:: max(1, len(all_of_it) // FEW)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_some_files_of_each_kind_are_rated_good(kind: str) -> None:
-    came = {each.name: of_file(each) for each in some(kind)}
-    assert not {name: each.why for name, each in came.items() if each.rating is not Rating.GOOD}
+    ratings = {case.name: of_file(case) for case in some(kind)}
+    assert not {name: case.why for name, case in ratings.items() if case.rating is not Rating.GOOD}
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,14 @@ def test_processes_left_by_a_stage_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_program_that_claims_too_many_values_is_refused(stage: Stage) -> None:
-    (case,) = (each for each in descriptions() if each.name == "heads-of-50000")
+    (case,) = (candidate for candidate in descriptions() if candidate.name == "heads-of-50000")
     assert stage.of_description(case).rating is Rating.GOOD
 
 
 def test_cases_are_unique_and_there_are_enough() -> None:
-    known = [(each.kind, each.name) for each in files()]
-    done = [(each.kind, each.name) for each in (*programs(), *descriptions())]
-    for cases, least in ((known, 400), (done, 250)):
+    read = [(entry.kind, entry.name) for entry in files()]
+    done = [(entry.kind, entry.name) for entry in (*programs(), *descriptions())]
+    for cases, least in ((read, 400), (done, 250)):
         assert len(cases) >= least
         assert max(Counter(cases).values()) == 1
 

@@ -22,17 +22,17 @@ def data() -> dict[str, Any]:
 
 def test_every_scheme_has_every_task_and_seed(data: dict[str, Any]) -> None:
     tasks = data["settings"]["steps"]
-    schemes = {each["scheme"] for each in data["results"]}
+    schemes = {row["scheme"] for row in data["results"]}
     assert schemes >= RESCALED | {"nope", "sinusoidal", "learned", "rope", "alibi", "t5-bias-128"}
     assert len(data["seeds"]) >= 5
-    found = Counter((each["task"], each["scheme"], each["seed"]) for each in data["results"])
-    assert found == Counter(product(tasks, schemes, data["seeds"]))
+    counts = Counter((row["task"], row["scheme"], row["seed"]) for row in data["results"])
+    assert counts == Counter(product(tasks, schemes, data["seeds"]))
 
 
 def test_rescaled_schemes_have_the_trained_model_of_rope(data: dict[str, Any]) -> None:
-    for each in data["results"]:
-        trained = "rope" if each["scheme"] in RESCALED else each["scheme"]
-        assert each["trained"] == trained, each["scheme"]
+    for row in data["results"]:
+        trained = "rope" if row["scheme"] in RESCALED else row["scheme"]
+        assert row["trained"] == trained, row["scheme"]
 
 
 def test_versions_are_recorded(data: dict[str, Any]) -> None:
@@ -51,20 +51,20 @@ def test_the_summary_follows_from_the_results(data: dict[str, Any]) -> None:
 def test_parts_follow_from_places(data: dict[str, Any], score: str) -> None:
     settings = data["settings"]
     bins = settings["trained_length"] // settings["bin"]
-    for each in data["results"]:
-        asked = data["questions"][each["task"]]
-        places = each[f"{score}_by_place"]
-        assert len(places) == len(asked) == settings["tested_length"] // settings["bin"]
-        for part, some in (("within", slice(bins)), ("beyond", slice(bins, None))):
-            mean = sum(map(operator.mul, places[some], asked[some])) / sum(asked[some])
-            assert math.isclose(each[part][score], mean, rel_tol=1e-4, abs_tol=1e-6), each["scheme"]
+    for row in data["results"]:
+        counts = data["questions"][row["task"]]
+        places = row[f"{score}_by_place"]
+        assert len(places) == len(counts) == settings["tested_length"] // settings["bin"]
+        for part, span in (("within", slice(bins)), ("beyond", slice(bins, None))):
+            mean = sum(map(operator.mul, places[span], counts[span])) / sum(counts[span])
+            assert math.isclose(row[part][score], mean, rel_tol=1e-4, abs_tol=1e-6), row["scheme"]
 
 
 def test_later_tokens_change_nothing_except_with_dynamic_scaling(data: dict[str, Any]) -> None:
     moved = {
-        each["scheme"]
-        for each in data["results"]
-        if not math.isclose(each["alone"]["loss"], each["within"]["loss"], rel_tol=1e-3)
+        row["scheme"]
+        for row in data["results"]
+        if not math.isclose(row["alone"]["loss"], row["within"]["loss"], rel_tol=1e-3)
     }
     assert moved == {"dynamic-ntk"}
 

@@ -20,7 +20,7 @@ assert right.__path__, wrong.__path__  # importing them fills the lists
 
 def told(verdicts: Sequence[Verdict]) -> str:
     """Return verdicts as text, with the kit's words about them."""
-    return "\n\n".join(f"{each.id} {each.verdict}:\n{each.text}" for each in verdicts)
+    return "\n\n".join(f"{verdict.id} {verdict.verdict}:\n{verdict.text}" for verdict in verdicts)
 
 
 def name_of(miniature: Any) -> str:
@@ -29,12 +29,12 @@ def name_of(miniature: Any) -> str:
 
 def assert_right(adapter: object) -> None:
     verdicts = judge(adapter)
-    bad = [each for each in verdicts if each.verdict in ("failed", "blocked")]
+    bad = [verdict for verdict in verdicts if verdict.verdict in ("failed", "blocked")]
     assert verdicts
     assert not bad, told(bad)
 
 
-MODULES = sorted({each.__module__ for each in (*RIGHT, *STEPS, *WRONG)})
+MODULES = sorted({miniature.__module__ for miniature in (*RIGHT, *STEPS, *WRONG)})
 """The modules of miniatures, one for the right ones and one for the wrong ones of each scheme."""
 
 
@@ -44,18 +44,18 @@ def scheme_of(module: str) -> str:
 
 def made_in(module: str, miniatures: Iterable[Any]) -> list[Any]:
     """Return a share of a module's miniatures, or all if their scheme has changed."""
-    own = [each for each in miniatures if each.__module__ == module]
+    own = [miniature for miniature in miniatures if miniature.__module__ == module]
     return drawn(own, name_of, scheme_of(module))
 
 
 def hold_all(miniatures: Iterable[Any], hold: Callable[[Any], None]) -> None:
     """Check each miniature by ``hold``, then report all that fail."""
     broken = []
-    for each in miniatures:
+    for miniature in miniatures:
         try:
-            hold(each)
+            hold(miniature)
         except Exception as problem:
-            broken.append(f"{name_of(each)}: {problem or type(problem).__name__}")
+            broken.append(f"{name_of(miniature)}: {problem or type(problem).__name__}")
     assert not broken, "\n\n".join(broken)
 
 
@@ -99,14 +99,14 @@ def assert_wrong(mistake: type[Mistake]) -> None:
 
 @pytest.mark.always
 def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
-    """Each combination of each call, in each dtype."""
+    """Right miniatures claim each combination of each call, in each dtype."""
     claimed = {
         (verdict.check.subject.call.name, verdict.check.subject.label, dtype)
         for adapter in [*(make() for make in RIGHT), *map(whole, tuple(STEPS))]
         for verdict in judge(adapter, levels=("smoke",))
         for dtype in verdict.check.subject.dtypes
     }
-    wanted = {
+    expected = {
         (call.name, combination, dtype)
         for scheme in schemes()
         for call in scheme.calls.values()
@@ -115,21 +115,21 @@ def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
             (call.dtype,) if call.dtype in EXACT else ("float64", "float32", "bfloat16", "float16")
         )
     }
-    assert wanted <= claimed
+    assert expected <= claimed
 
 
 def test_every_deviation_of_the_spec_has_a_wrong_miniature() -> None:
-    known = {
+    expected = {
         (call, deviation.id)
-        for each in schemes()
-        for deviation in each.deviations
+        for entry in schemes()
+        for deviation in entry.deviations
         for call in deviation.calls
     }
-    named = {(each.call, each.named) for each in WRONG if each.named and "+" not in each.named}
-    assert known == named
+    named = {(entry.call, entry.named) for entry in WRONG if entry.named and "+" not in entry.named}
+    assert expected == named
 
 
 def test_miniatures_have_unique_names() -> None:
     for miniatures in (RIGHT, WRONG):
-        names = [name_of(each) for each in miniatures]
+        names = [name_of(miniature) for miniature in miniatures]
         assert len(set(names)) == len(names)

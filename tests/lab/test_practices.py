@@ -9,9 +9,9 @@ from posenc_lab.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("practice", [*USUAL, *LIBRARIES], ids=lambda each: each.name)
+@pytest.mark.parametrize("practice", [*USUAL, *LIBRARIES], ids=lambda entry: entry.name)
 def test_the_reference_is_accepted(practice: Practice) -> None:
-    asked = 0
+    count = 0
     for subject in subjects(Reference(), schemes()):
         for dtype in set(subject.dtypes) & set(practice.dtypes):
             try:
@@ -19,5 +19,5 @@ def test_the_reference_is_accepted(practice: Practice) -> None:
             except OutOfReach:
                 continue
             assert accepted, f"{subject.call.name} {subject.label} in {dtype}"
-            asked += 1
-    assert asked
+            count += 1
+    assert count

@@ -35,7 +35,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def wrong_of_each_scheme() -> dict[str, int]:
-    return dict(Counter(home(each.call) for each in WRONG))
+    return dict(Counter(home(miniature.call) for miniature in WRONG))
 
 
 def test_the_matrix_has_every_miniature() -> None:
@@ -84,8 +84,8 @@ def test_new_results_replace_old_ones() -> None:
 def test_records_of_a_scheme_match_its_current_files(name: str) -> None:
     """Results without a digest predate digests, and ``records --check`` lists them."""
     data = recorded(name)
-    found = [id for id in stale(data, load_all()) if data["inputs"].get(id, {}).get("own")]
-    assert not found, f"run make records SCHEME='{' '.join(found)}'"
+    outdated = [id for id in stale(data, load_all()) if data["inputs"].get(id, {}).get("own")]
+    assert not outdated, f"run make records SCHEME='{' '.join(outdated)}'"
 
 
 def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
@@ -122,8 +122,8 @@ def test_dependencies_of_a_record(
     before = {name: inputs(name, rope) for name in LEFT_OUT}
 
     def changed(name: str) -> Source:
-        there = source(name)
-        return replace(there, digest=there.digest + "!" * (name == module))
+        original = source(name)
+        return replace(original, digest=original.digest + "!" * (name == module))
 
     monkeypatch.setattr(record_inputs, "source", changed)
     monkeypatch.setattr(record_inputs, "own", record_inputs.own.__wrapped__)
@@ -136,11 +136,11 @@ def test_dependencies_of_a_record(
 def test_a_record_depends_on_all_code_that_runs() -> None:
     schemes = load_all()
     rope = next(scheme for scheme in schemes if scheme.id == "rope")
-    wrong_one = next(each for each in WRONG if each.call == "rope")
+    wrong_one = next(candidate for candidate in WRONG if candidate.call == "rope")
     with without_diagnosis():
         ran = files_that_run(lambda: today.verdicts(wrong_one, schemes))
-    known = closure(["posenc_lab.today", *own_modules(rope)])
-    assert ran <= {files()[module] for module in known}
+    modules = closure(["posenc_lab.today", *own_modules(rope)])
+    assert ran <= {files()[module] for module in modules}
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_updating_a_scheme_keeps_the_others(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schemes, before = load_all(), recorded(name)
-    known = {scheme.id: inputs(name, scheme) for scheme in schemes}
-    changed = {**known, "rope": {"own": None, "all": None}}
+    current = {scheme.id: inputs(name, scheme) for scheme in schemes}
+    changed = {**current, "rope": {"own": None, "all": None}}
     old = json.dumps({**before, "inputs": changed})
     (tmp_path / f"{name}.json").write_text(old, encoding="utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
@@ -217,7 +217,7 @@ def test_updating_a_scheme_keeps_the_others(
     records.update(name, schemes)
     data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert data.keys() == before.keys()
-    assert data["inputs"] == known
+    assert data["inputs"] == current
 
 
 def test_a_record_that_no_longer_holds_is_found(

@@ -27,8 +27,8 @@ def test_a_wrong_adapter_is_judged_the_same_in_every_way(tmp_path: Path) -> None
     (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
     every = {way.name: way for way in islice(ways(), 6)}
     chosen = [every[name] for name in ("as usual", "random order", "all of it at once")]
-    found = repeated("wrong.py", ["rope.yaml::smoke", "rope.yaml::golden"], chosen, tmp_path)
-    assert [(way.name, lines) for way, lines in found] == [(way.name, []) for way in chosen[1:]]
+    changed = repeated("wrong.py", ["rope.yaml::smoke", "rope.yaml::golden"], chosen, tmp_path)
+    assert [(way.name, lines) for way, lines in changed] == [(way.name, []) for way in chosen[1:]]
 
 
 @pytest.mark.slow

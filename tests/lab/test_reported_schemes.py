@@ -20,7 +20,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 
 class Grows:
-    """Dynamic NTK, whose base grows with the text, in halves and in float32."""
+    """Dynamic NTK, whose base grows with the text, in the half layout and float32."""
 
     @claims("half", dtype="float32", max_position=2**20)
     def dynamic_ntk(self, x: Array, positions: Array, **given: Any) -> Array:
@@ -58,14 +58,14 @@ class NeverGrows(Grows):
 
 
 class AlwaysLarge(Grows):
-    """As if every text had the length that the factor stretches to."""
+    """Dynamic NTK as if every text had the length that the factor stretches to."""
 
     def stretch(self, factor: float, original: int, length: int) -> float:
         return super().stretch(factor, original, int(factor * original))
 
 
 class PositionsToo(Grows):
-    """Positions doubled as well."""
+    """Dynamic NTK that doubles positions as well."""
 
     def placed(self, positions: Array, **given: Any) -> Array:
         return positions * 2.0
@@ -95,8 +95,8 @@ class ByLines(Resampled):
         side = round(len(table) ** 0.5)
         grid = table.reshape(side, side, -1)
         down, across = self.matrix(height, side), self.matrix(width, side)
-        found = np.einsum("hi,wj,ijd->hwd", down, across, grid)
-        return np.asarray(found.reshape(height * width, -1), table.dtype)
+        resampled = np.einsum("hi,wj,ijd->hwd", down, across, grid)
+        return np.asarray(resampled.reshape(height * width, -1), table.dtype)
 
     def matrix(self, count: int, side: int) -> Array:
         middle = (np.arange(count) + 0.5) * side / count - 0.5
@@ -108,7 +108,7 @@ class ByLines(Resampled):
 
 
 class ByMiddles(ByLines):
-    """With a class token before the patches."""
+    """Linear resampling between middles, with a class token before the patches."""
 
     corners = False
 
@@ -119,7 +119,7 @@ class ByMiddles(ByLines):
 
 
 class ByFilteredMiddles(ByMiddles):
-    """With the filter for a smaller grid."""
+    """The same with an antialiasing filter for smaller grids."""
 
     filters = True
 
@@ -137,14 +137,14 @@ class OneTime(Video):
 
     @claims("largest")
     def m_rope_position_ids(self, segments: Array, **given: Any) -> Array:
-        found = np.array(super().m_rope_position_ids(segments, **given))
+        ids = np.array(super().m_rope_position_ids(segments, **given))
         size, start = given.get("merge_size", 1), 0
         for frames, height, width in np.asarray(segments):
             count = frames * (height // size) * (width // size) if height else frames
             if height:
-                found[0, start : start + count] = found[0, start]
+                ids[0, start : start + count] = ids[0, start]
             start += count
-        return found
+        return ids
 
 
 class Slopes:
@@ -158,9 +158,9 @@ class Slopes:
 
     def slopes(self, heads: int) -> Array:
         whole = 1 << (heads.bit_length() - 1)
-        found = [2 ** (-8 * (head + 1) / whole) for head in range(whole)]
-        found += [2 ** (-4 * (2 * head + 1) / whole) for head in range(heads - whole)]
-        return np.array(found)
+        values = [2 ** (-8 * (head + 1) / whole) for head in range(whole)]
+        values += [2 ** (-4 * (2 * head + 1) / whole) for head in range(heads - whole)]
+        return np.array(values)
 
 
 class NoSlopes(Slopes):
@@ -232,28 +232,28 @@ NUMBERS = [level for level in LEVELS if level != "robust"]
 
 
 def verdicts(made: type, scheme: str) -> list[Verdict]:
-    return judge(made(), NUMBERS, among=[each for each in schemes() if each.id == scheme])
+    return judge(made(), NUMBERS, among=[item for item in schemes() if item.id == scheme])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_a_reported_implementation_is_rejected_and_named(name: str) -> None:
     reported = REPORTED[name]
-    found = verdicts(reported.made, reported.scheme)
-    assert failed(found)
-    named = diagnoses(found)[:1]
-    said = named or [f"{each.outcome.recovered} {each.text}" for each in failed(found)]
-    assert reported.said is None or any(reported.said in each for each in said), said
+    outcomes = verdicts(reported.made, reported.scheme)
+    assert failed(outcomes)
+    named = diagnoses(outcomes)[:1]
+    texts = named or [f"{entry.outcome.recovered} {entry.text}" for entry in failed(outcomes)]
+    assert reported.said is None or any(reported.said in entry for entry in texts), texts
 
 
 def test_most_are_named() -> None:
-    assert sum(each.said is not None for each in REPORTED.values()) >= len(REPORTED) - 2
+    assert sum(reported.said is not None for reported in REPORTED.values()) >= len(REPORTED) - 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", dict.fromkeys(each.right for each in REPORTED.values()))
+@pytest.mark.parametrize("made", dict.fromkeys(entry.right for entry in REPORTED.values()))
 def test_the_right_ones_behind_them_pass(made: type) -> None:
-    scheme = next(each.scheme for each in REPORTED.values() if each.right is made)
-    found = verdicts(made, scheme)
-    assert found
-    assert not [each.text for each in found if each.verdict != "passed"]
+    scheme = next(entry.scheme for entry in REPORTED.values() if entry.right is made)
+    outcomes = verdicts(made, scheme)
+    assert outcomes
+    assert not [entry.text for entry in outcomes if entry.verdict != "passed"]

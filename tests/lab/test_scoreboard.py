@@ -30,7 +30,7 @@ from tests.building import CHECKOUT
 from tests.shares import without_use
 
 BOARD = (".ci", ".github", "LICENSE", "Makefile", "action.yml", "docs", "lab/scoreboard")
-"""Files and folders that it reads in addition to the kit."""
+"""Files and folders, besides the kit, that these tests read."""
 pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
 
 Change = Callable[[dict[str, Any]], object]
@@ -67,7 +67,7 @@ def report(*checks: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-LIBRARY = next(each for each in table.libraries() if each.name == "torch")
+LIBRARY = next(candidate for candidate in table.libraries() if candidate.name == "torch")
 ADAPTER = LIBRARY.adapters[0]
 
 
@@ -179,9 +179,9 @@ def test_a_change_makes_a_report_out_of_date(
     changed = content()
     change(changed)
     kept.write(changed, kept.place_of("torch"))
-    found = kept.out_of_date(LIBRARY, ADAPTER)
-    assert reason in found
-    assert bool(found) == bool(reason)
+    message = kept.out_of_date(LIBRARY, ADAPTER)
+    assert reason in message
+    assert bool(message) == bool(reason)
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_only_a_changed_scheme_is_left_out(tmp_path: Path, monkeypatch: pytest.M
     }
     kept.write(old, kept.place_of("torch"))
     (left,), missing = kept.all_kept([LIBRARY])
-    assert [each["id"] for each in left.report["checks"]] == [alibi["id"]]
+    assert [item["id"] for item in left.report["checks"]] == [alibi["id"]]
     assert (left.without, missing) == (
         ("rope.rope",),
         {"torch": "of another spec: rope.rope differ since"},
@@ -271,26 +271,26 @@ def test_a_change_to_another_call_does_not_change_a_call() -> None:
         "a": {"combinations": {"x": {"conventions": {"layout": "half"}}}},
         "b": {"combinations": {"y": {"conventions": {"packing": "blocks"}}}},
     }
-    asked = {
+    fields = {
         "family": "rotary",
         "conventions": {"layout": {"default": "half"}, "packing": {"default": "blocks"}},
         "goldens": [{"call": "a", "expect": 1}, {"call": "b", "expect": 2}],
     }
 
     def of(call: str, **more: Any) -> Any:
-        return kept._of_call(call, calls[call], {**asked, **more})
+        return kept._of_call(call, calls[call], {**fields, **more})
 
     new = {"conventions": {"layout": {"default": "half"}, "packing": {"default": "by-group"}}}
     assert of("a", **new) == of("a")
     assert of("b", **new) != of("b")
-    goldens = {"goldens": [*asked["goldens"], {"call": "b", "expect": 3}]}
+    goldens = {"goldens": [*fields["goldens"], {"call": "b", "expect": 3}]}
     assert of("a", **goldens) == of("a")
     assert of("b", **goldens) != of("b")
     assert of("a", family="absolute") != of("a")
 
 
 def test_cells_count_what_ran_and_nothing_else() -> None:
-    found = cells(
+    counts = cells(
         shown(
             check("rope.yaml::golden::a[float32]", "passed"),
             check("rope.yaml::golden::a[bfloat16]", "failed", dtype="bfloat16"),
@@ -300,7 +300,7 @@ def test_cells_count_what_ran_and_nothing_else() -> None:
         ),
         [],
     )
-    assert found == {
+    assert counts == {
         "rope": {
             ALL: Counts(2, 1, 1, 2**17),
             "float32": Counts(2, 0, 0, 2**17),
@@ -310,32 +310,34 @@ def test_cells_count_what_ran_and_nothing_else() -> None:
 
 
 def test_a_finding_explains_only_its_own_checks() -> None:
-    one = findings()[0]
-    mine = type(one)(**{**vars(one), "adapters": ("torch",), "checks": ("rope.yaml::*[float32]",)})
+    first = findings()[0]
+    mine = type(first)(
+        **{**vars(first), "adapters": ("torch",), "checks": ("rope.yaml::*[float32]",)}
+    )
     checks = [
         check("rope.yaml::golden::a[float32]", "failed"),
         check("rope.yaml::golden::a[float16]", "failed", dtype="float16"),
     ]
     assert cells(shown(*checks), [mine])["rope"][ALL] == Counts(0, 1, 1, None)
-    other = type(one)(**{**vars(mine), "adapters": ("timm",)})
+    other = type(first)(**{**vars(mine), "adapters": ("timm",)})
     assert cells(shown(*checks), [other])["rope"][ALL] == Counts(0, 2, 0, None)
 
 
 @pytest.mark.slow
 def test_every_finding_is_shown_by_a_report_and_can_be_run() -> None:
-    reports = {each.adapter.name: each for each in kept.all_kept(table.libraries())[0]}
-    known = {adapter.name for library in table.libraries() for adapter in library.adapters}
-    for found in findings():
-        compile(found.reproduce, found.title, "exec")
-        assert set(found.adapters) <= known, found.title
-        for name in set(found.adapters) & set(reports):
+    reports = {entry.adapter.name: entry for entry in kept.all_kept(table.libraries())[0]}
+    names = {adapter.name for library in table.libraries() for adapter in library.adapters}
+    for finding in findings():
+        compile(finding.reproduce, finding.title, "exec")
+        assert set(finding.adapters) <= names, finding.title
+        for name in set(finding.adapters) & set(reports):
             checks = reports[name].report["checks"]
-            for pattern in found.checks:
+            for pattern in finding.checks:
                 scheme = pattern.partition(".yaml")[0]
-                if any(each.startswith(f"{scheme}.") for each in reports[name].without):
+                if any(entry.startswith(f"{scheme}.") for entry in reports[name].without):
                     continue
-                alone = type(found)(**{**vars(found), "checks": (pattern,)})
-                assert any(alone.shown_by(each) for each in checks), (name, pattern)
+                alone = type(finding)(**{**vars(finding), "checks": (pattern,)})
+                assert any(alone.shown_by(entry) for entry in checks), (name, pattern)
 
 
 @pytest.mark.parametrize(
@@ -375,9 +377,9 @@ def test_a_program_is_built_from_installed_packages(
 
 
 def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> None:
-    (contrib,) = (each for each in table.libraries() if each.name == "onnxruntime-contrib-c")
+    (contrib,) = (entry for entry in table.libraries() if entry.name == "onnxruntime-contrib-c")
     (adapter,) = contrib.adapters
-    assert {"onnxruntime.c", "onnxruntime-contrib.c"} <= {each.name for each in adapter.files}
+    assert {"onnxruntime.c", "onnxruntime-contrib.c"} <= {entry.name for entry in adapter.files}
 
 
 def test_a_missing_gpu_is_reported_once(
@@ -400,7 +402,7 @@ def test_adapters_that_need_a_gpu_are_judged_only_with_the_option(
         listed[len(words)] = {
             line.partition(":")[0] for line in capsys.readouterr().out.splitlines()
         }
-    on_gpu = {each.name for row in table.libraries() if row.gpu for each in row.adapters}
+    on_gpu = {adapter.name for row in table.libraries() if row.gpu for adapter in row.adapters}
     assert listed[2] == on_gpu
     assert not listed[1] & on_gpu
 
@@ -414,8 +416,8 @@ def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) ->
     for library in table.libraries():
         for adapter in library.adapters:
             options = judging.arguments(library, adapter, tmp_path, tmp_path / "r.json")
-            known = CHECKOUT / "tests" / "known" / f"{adapter.name}.yaml"
-            assert (f"--posenc-known={known}" in options) == known.is_file()
+            file = CHECKOUT / "tests" / "known" / f"{adapter.name}.yaml"
+            assert (f"--posenc-known={file}" in options) == file.is_file()
 
 
 @pytest.mark.slow
@@ -424,8 +426,8 @@ def test_the_strip_of_a_library_has_a_piece_for_each_measured_scheme() -> None:
     reports = kept.all_kept(table.libraries())[0]
     rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', page, re.S))
     measured: dict[str, set[str]] = {}
-    for each in reports:
-        measured.setdefault(each.library.name, set()).update(cells(each, findings()))
+    for judged in reports:
+        measured.setdefault(judged.library.name, set()).update(cells(judged, findings()))
     links = {name: set(re.findall(rf'href="{name}/#([^"]+)"', row)) for name, row in rows.items()}
     assert links == measured
     for data in re.findall(r"data-counts='(.*?)'", page):
@@ -433,9 +435,9 @@ def test_the_strip_of_a_library_has_a_piece_for_each_measured_scheme() -> None:
 
 
 def test_counts_of_a_library_are_those_of_its_adapters_together() -> None:
-    one = {"rope": {ALL: Counts(2, 0, 1, 2**17), "float32": Counts(2, 0, 1, 2**17)}}
+    first = {"rope": {ALL: Counts(2, 0, 1, 2**17), "float32": Counts(2, 0, 1, 2**17)}}
     other = {"rope": {ALL: Counts(1, 1, 0, 2**9)}, "yarn": {ALL: Counts(3, 0, 0, None)}}
-    assert scoreboard_blocks._added([one, other]) == {
+    assert scoreboard_blocks._added([first, other]) == {
         "rope": {ALL: Counts(3, 1, 1, 2**9), "float32": Counts(2, 0, 1, 2**17)},
         "yarn": {ALL: Counts(3, 0, 0, None)},
     }
@@ -456,7 +458,7 @@ def test_a_piece_has_the_colour_of_the_worst(counts: Counts, state: str, words: 
 @pytest.mark.slow
 def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed() -> None:
     pages = library_pages.pages()
-    every = {each.library.name: each.library for each in kept.all_kept(table.libraries())[0]}
+    every = {entry.library.name: entry.library for entry in kept.all_kept(table.libraries())[0]}
     assert set(pages) == {f"scoreboard/{name}.md" for name in every}
     for name, library in every.items():
         page = pages[f"scoreboard/{name}.md"]
@@ -464,7 +466,7 @@ def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed()
             assert f'<tr id="{scheme}"' in page, (name, scheme)
         told = set(re.findall(r'id="finding-([^"]+)"', page))
         rows = {adapter.name for adapter in library.adapters}
-        assert told == {each.id for each in findings() if rows & set(each.adapters)}
+        assert told == {entry.id for entry in findings() if rows & set(entry.adapters)}
         assert all(pinned in page for pinned in library.pinned), name
 
 
@@ -472,7 +474,7 @@ def test_the_page_of_a_library_has_its_schemes_findings_and_what_was_installed()
 def test_every_finding_on_the_scoreboard_links_to_its_description() -> None:
     pages = library_pages.pages()
     links = re.findall(r'href="([^"/]+)/#(finding-[^"]+)"', scoreboard_blocks.listed())
-    assert {anchor for _, anchor in links} == {f"finding-{each.id}" for each in findings()}
+    assert {anchor for _, anchor in links} == {f"finding-{finding.id}" for finding in findings()}
     for name, anchor in links:
         assert f'id="{anchor}"' in pages[f"scoreboard/{name}.md"]
 
@@ -489,8 +491,8 @@ def test_a_disputed_finding_says_so(tmp_path: Path) -> None:
     (plain,) = findings(kept("plain"))
     raw["findings"][0]["disputed"] = "by its maintainers, in a thread"
     (disputed,) = findings(kept("disputed"))
-    shown = [library_pages._finding(each) for each in (plain, disputed)]
-    assert ["<dt>disputed</dt>" in each for each in shown] == [False, True]
+    shown = [library_pages._finding(entry) for entry in (plain, disputed)]
+    assert ["<dt>disputed</dt>" in entry for entry in shown] == [False, True]
     assert "in a thread" in shown[1]
     for wrong in ("", 3):
         raw["findings"][0]["disputed"] = wrong
@@ -505,7 +507,7 @@ def test_the_weekly_job_judges_the_whole_table() -> None:
         [sys.executable, "-m", "scoreboard.table"], capture_output=True, text=True
     )
     output, _, names = done.stdout.partition("=")
-    assert json.loads(names) == [each.name for each in table.libraries() if not each.gpu]
+    assert json.loads(names) == [library.name for library in table.libraries() if not library.gpu]
     assert jobs["table"]["outputs"] == {output: f"${{{{ steps.table.outputs.{output} }}}}"}
     chosen = jobs["judge"]["strategy"]["matrix"]["library"]
     assert chosen == f"${{{{ fromJSON(needs.table.outputs.{output}) }}}}"
@@ -514,11 +516,11 @@ def test_the_weekly_job_judges_the_whole_table() -> None:
 
 def action(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
     """Run the step of action.yml in a project's folder."""
-    given = {f"POSENC_{name.upper()}": value for name, value in inputs.items()}
+    variables = {f"POSENC_{name.upper()}": value for name, value in inputs.items()}
     return subprocess.run(
         ["bash", str(CHECKOUT / ".ci" / "action")],
         cwd=folder,
-        env=os.environ | {"POSENC_PYTHON": sys.executable} | given,
+        env=os.environ | {"POSENC_PYTHON": sys.executable} | variables,
         capture_output=True,
         text=True,
     )
@@ -540,8 +542,8 @@ def test_the_action_judges_and_leaves_report_and_badges(
         done = action(tmp_path, impl=name, arguments="-q\n--tb=no")
         assert done.returncode == code, done.stdout + done.stderr
         assert words in done.stdout
-        said = json.loads(badge.read_text(encoding="utf-8"))
-        assert words in f"{said['label']}: {said['message']}"
+        written = json.loads(badge.read_text(encoding="utf-8"))
+        assert words in f"{written['label']}: {written['message']}"
         assert "scheme  conventions" in summary.read_text(encoding="utf-8")
 
 
@@ -549,7 +551,7 @@ def test_the_action_judges_and_leaves_report_and_badges(
 def test_the_action_reports_no_old_result_as_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For an adapter that cannot be loaded, and for one that exits with 0 during the run."""
+    """One adapter cannot be loaded, another exits with 0 during the run."""
     folder = tmp_path / "posenc-report"
     (folder / "badges").mkdir(parents=True)
     old = '{"posenc-report": 1, "schemes": ["rope"]}'
@@ -563,7 +565,7 @@ def test_the_action_reports_no_old_result_as_new(
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
         done = action(tmp_path, impl="broken.py", arguments="rope.yaml")
         assert done.returncode == code, done.stdout + done.stderr
-        assert [each.name for each in folder.rglob("*") if each.is_file()] == ["mine.svg"]
+        assert [file.name for file in folder.rglob("*") if file.is_file()] == ["mine.svg"]
         assert not (tmp_path / "summary.md").exists()
 
 
@@ -576,7 +578,7 @@ def test_the_action_without_an_implementation_fails(tmp_path: Path) -> None:
 def test_the_action_passes_its_inputs_on() -> None:
     raw = yaml.safe_load((CHECKOUT / "action.yml").read_text(encoding="utf-8"))
     script = (CHECKOUT / ".ci" / "action").read_text(encoding="utf-8")
-    (step,) = [each for each in raw["runs"]["steps"] if "run" in each]
+    (step,) = [candidate for candidate in raw["runs"]["steps"] if "run" in candidate]
     assert "${{" not in step["run"]
     assert list(step["env"].values()) == [
         f"${{{{ inputs.{name} }}}}" for name in ("impl", "known", "arguments", "folder", "python")
@@ -593,8 +595,8 @@ SERVING = {"rope_cache", "serving_ids", "vision_order"}
 
 def test_schemes_without_a_known_use_are_those_that_say_so() -> None:
     boards, _ = kept.all_kept(table.libraries())
-    judged = {row["scheme"] for each in boards for row in each.content["report"]["rows"]}
+    judged = {row["scheme"] for entry in boards for row in entry.content["report"]["rows"]}
     modelled = {group.scheme for model in load_all() for group in model.meaning.groups}
-    known = {id.replace("-", "_") for id in judged | modelled}
-    found = {each.module_name for each in schemes()} - known
-    assert without_use() == found - SERVING
+    used = {id.replace("-", "_") for id in judged | modelled}
+    unused = {entry.module_name for entry in schemes()} - used
+    assert without_use() == unused - SERVING

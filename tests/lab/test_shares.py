@@ -47,16 +47,16 @@ def ran(pytester: pytest.Pytester) -> Run:
     def run(share: int, draw: str, changed: frozenset[str] = frozenset()) -> dict[str, int]:
         pytester.makepyfile(test_it=TESTS)
         marks = ("slow", "draws", "xdist_group")
-        pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {each}\n" for each in marks))
+        pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {entry}\n" for entry in marks))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(shares, "SHARE", share)
             patch.setattr(shares, "draw", lambda: draw)
             patch.setattr(shares, "changed", lambda: changed)
             result = pytester.inline_run("-p", "no:xdist", "-p", "no:posenc", plugins=[shares])
-        passed = [each.nodeid for each in result.listoutcomes()[0]]
+        passed = [entry.nodeid for entry in result.listoutcomes()[0]]
         names = ("long", "slow", "always", "group")
-        found = {name: sum(f"test_{name}[" in each for each in passed) for name in names}
-        return found | {"rope": sum("rope" in each for each in passed)}
+        counts = {name: sum(f"test_{name}[" in entry for entry in passed) for name in names}
+        return counts | {"rope": sum("rope" in entry for entry in passed)}
 
     return run
 
@@ -68,19 +68,19 @@ def test_without_a_share_everything_runs(ran: Run) -> None:
 
 @pytest.mark.always  # each runs hundreds of tests
 def test_a_share_runs_one_test_in_share(ran: Run) -> None:
-    found = ran(8, "a")
-    assert found["always"] == 20
-    assert 5 < found["long"] < 50  # 25 are expected, with a deviation of 4.7
-    assert 0 < found["slow"] < 30  # 12.5, with one of 3.4
-    assert found["group"] in (0, 20)
-    assert ran(8, "a") == found
+    counts = ran(8, "a")
+    assert counts["always"] == 20
+    assert 5 < counts["long"] < 50  # 25 are expected, with a deviation of 4.7
+    assert 0 < counts["slow"] < 30  # 12.5, with one of 3.4
+    assert counts["group"] in (0, 20)
+    assert ran(8, "a") == counts
 
 
 @pytest.mark.always  # each runs hundreds of tests
 def test_all_tests_of_a_changed_scheme_run(ran: Run) -> None:
-    found = ran(8, "a", frozenset({"rope"}))
-    assert found["rope"] == 100
-    assert found["long"] - found["rope"] < 30
+    counts = ran(8, "a", frozenset({"rope"}))
+    assert counts["rope"] == 100
+    assert counts["long"] - counts["rope"] < 30
 
 
 @pytest.mark.parametrize("name", ["rope 1", "a", "test_it[x]"])
@@ -155,7 +155,7 @@ def test_doors_and_their_tests_exist() -> None:
     assert rooms - judging <= shares.DOORS.keys()
     assert all((CHECKOUT / shares.KIT / door).exists() for door in shares.DOORS)
     tried = {name for names in shares.DOORS.values() for name in names.split()}
-    assert [each for each in tried if not [*CHECKOUT.glob(f"tests/*/test_{each}.py")]] == []
+    assert [test for test in tried if not [*CHECKOUT.glob(f"tests/*/test_{test}.py")]] == []
 
 
 def test_a_door_has_its_files_without_those_of_doors_within() -> None:
@@ -199,10 +199,10 @@ def test_a_slow_test_without_a_mark_fails(pytester: pytest.Pytester) -> None:
         patch.setenv("POSENC_COSTS", str(pytester.path / "costs.json"))
         patch.delenv("PYTEST_XDIST_WORKER", raising=False)
         _, _, failed = pytester.inline_run(*options, plugins=[costs]).listoutcomes()
-    assert [each.nodeid.partition("::")[2] for each in failed] == ["test_it"]
+    assert [report.nodeid.partition("::")[2] for report in failed] == ["test_it"]
     assert "mark it as slow" in str(failed[0].longrepr)
-    found = json.loads((pytester.path / "costs.json").read_text("utf-8"))
-    assert [cost >= 0.3 for cost in found.values()] == [True, True]
+    recorded = json.loads((pytester.path / "costs.json").read_text("utf-8"))
+    assert [cost >= 0.3 for cost in recorded.values()] == [True, True]
 
 
 def test_a_slow_machine_has_a_higher_limit(monkeypatch: pytest.MonkeyPatch) -> None:

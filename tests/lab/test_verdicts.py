@@ -24,7 +24,7 @@ from tests.running import files_that_run
 
 assert wrong.__path__  # importing it fills the list
 
-FIRST = {each.call: each for each in reversed(WRONG)}
+FIRST = {miniature.call: miniature for miniature in reversed(WRONG)}
 """A wrong miniature of each call."""
 SOME = sorted(FIRST)[::12]
 
@@ -33,9 +33,9 @@ SOME = sorted(FIRST)[::12]
 @pytest.mark.parametrize("call", SOME)
 def test_a_verdict_depends_on_all_code_that_runs(call: str) -> None:
     mistake = FIRST[call]
-    scheme = next(each for each in schemes() if call in each.calls)
-    known = closure([JUDGE, mistake.__module__, *modules_of(scheme)])
-    assert files_that_run(lambda: judge(mistake())) <= {files()[module] for module in known}
+    scheme = next(candidate for candidate in schemes() if call in candidate.calls)
+    modules = closure([JUDGE, mistake.__module__, *modules_of(scheme)])
+    assert files_that_run(lambda: judge(mistake())) <= {files()[module] for module in modules}
 
 
 @pytest.fixture
@@ -190,20 +190,20 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
 
 
 def test_modules_of_other_tests_read_by_hypothesis_are_not_noticed() -> None:
-    with remembered.files_read() as found:
+    with remembered.files_read() as files_opened:
         constants_ast.constants_from_module.__wrapped__(building)
-    assert found == set()
+    assert files_opened == set()
 
 
 def test_a_file_that_a_remembered_test_does_not_name_is_noticed() -> None:
-    with remembered.files_read() as found:
+    with remembered.files_read() as files_opened:
         (CHECKOUT / "LICENSE").read_text(encoding="utf-8")
         (CHECKOUT / "spec" / "rotary" / "rope.yaml").read_text(encoding="utf-8")
         Path("/etc/passwd").read_text(encoding="utf-8")
-    assert found == {"LICENSE", "spec/rotary/rope.yaml"}
+    assert files_opened == {"LICENSE", "spec/rotary/rope.yaml"}
     for hanging, left in (
         ({"shipped": True}, {"LICENSE"}),
         ({"tools": True}, {"LICENSE", "spec/rotary/rope.yaml"}),
         ({"shipped": True, "also": ("LICENSE",)}, set()),
     ):
-        assert found - remembered.known(__name__, found, hanging) == left
+        assert files_opened - remembered.known(__name__, files_opened, hanging) == left

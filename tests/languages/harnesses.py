@@ -36,7 +36,7 @@ class Harness:
     run: str
     build: str = ""
     kind: str = "ValueError"
-    """Type of the error that the echo answers."""
+    """Type of the error with which the echo answers."""
 
     def built(self, source: Path, folder: Path, wrong: tuple[str, str] | None = None) -> str:
         """Build a program with a part of it replaced; return the command that runs it."""
@@ -59,37 +59,37 @@ class Harness:
 
 
 def judged(command: str, levels: tuple[str, ...]) -> list[Verdict]:
-    there = load(command, How(), schemes())
+    loaded = load(command, How(), schemes())
     try:
-        return judge(there.adapter, levels)
+        return judge(loaded.adapter, levels)
     finally:
-        there.end()
+        loaded.end()
 
 
 def assert_right(harness: Harness, folder: Path) -> None:
     """Check that the tutorial's adapter is short, and right in all checks."""
     lines = harness.adapter().read_text(encoding="utf-8").splitlines()
     name = Path(harness.path).stem
-    assert len([each for each in lines if each and name not in each]) <= LONGEST
+    assert len([item for item in lines if item and name not in item]) <= LONGEST
     verdicts = judged(
         harness.built(harness.adapter(), folder),
         ("smoke", "golden", "invariant", "behaviour", "robust"),
     )
     assert not failed(verdicts), failed(verdicts)[0].text
-    assert {each.check.subject.call.name for each in verdicts} == {"sinusoidal", "rope"}
-    assert {each.check.dtype for each in verdicts} >= {"float64", "float32", "bfloat16", "float16"}
+    assert {item.check.subject.call.name for item in verdicts} == {"sinusoidal", "rope"}
+    assert {item.check.dtype for item in verdicts} >= {"float64", "float32", "bfloat16", "float16"}
 
 
 def assert_starts(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build and judge what posenc init writes, by the commands that it prints."""
     monkeypatch.chdir(folder)
-    said = dict(line.split(": ", 1) for line in start("kernels", language) if ": " in line)
-    if "build it with" in said:
-        command = shlex.split(said["build it with"].replace("<your library>", ""))
+    advice = dict(line.split(": ", 1) for line in start("kernels", language) if ": " in line)
+    if "build it with" in advice:
+        command = shlex.split(advice["build it with"].replace("<your library>", ""))
         subprocess.run(command, check=True)
-    (chosen,) = shlex.split(said["judge it with"].partition("--impl=")[2])
+    (chosen,) = shlex.split(advice["judge it with"].partition("--impl=")[2])
     verdicts = judged(chosen, ("smoke", "golden"))
-    assert {str(each.verdict) for each in verdicts} == {"passed"}
+    assert {str(verdict.verdict) for verdict in verdicts} == {"passed"}
 
 
 MISTAKES = {
@@ -125,12 +125,12 @@ class Conversation:
             shlex.split(self.command), input=b"".join(self.lines), capture_output=True, check=True
         )
         answers = [json.loads(line) for line in done.stdout.decode().splitlines()]
-        assert [each["id"] for each in answers] == list(range(1, len(self.lines) + 1))
+        assert [answer["id"] for answer in answers] == list(range(1, len(self.lines) + 1))
         return answers, done.stderr.decode()
 
 
 def everything() -> list[tuple[wire.Array, str]]:
-    """Return arrays, each with the dtype of its echo."""
+    """Return arrays, each with the dtype in which the echo must return it."""
     halves = np.arange(2**16, dtype=np.uint16)
     rng = np.random.default_rng(5)
     bits = rng.integers(0, 2**64, 4000, np.uint64)
@@ -140,7 +140,7 @@ def everything() -> list[tuple[wire.Array, str]]:
     ties = halves.view(np.float16).astype(np.float64)
     ties = ties[np.isfinite(ties)]
     ties = (ties[1:] + ties[:-1]) / 2
-    found = [
+    arrays = [
         (halves.view(np.float16), "float16"),
         (halves.view(ml_dtypes.bfloat16), "bfloat16"),
         (bits.view(np.float32), "float32"),
@@ -156,8 +156,8 @@ def everything() -> list[tuple[wire.Array, str]]:
     for name in wire.INTEGERS:
         limits = np.iinfo(name)
         values = [max(limits.min, -(2**53)), max(limits.min, -1), 0, 1, min(limits.max, 2**53)]
-        found.append((np.array(values, name), name))
-    return found
+        arrays.append((np.array(values, name), name))
+    return arrays
 
 
 def assert_carries(harness: Harness, folder: Path) -> None:
@@ -199,21 +199,21 @@ def assert_answers_errors(harness: Harness, folder: Path) -> None:
     talk.call("numbers", a=-1.25e-05, b=9007199254740992)
     talk.call("floats", x=np.array([[1 / 3, 1e300]]))
     answers, _ = talk.answers()
-    errors = [each.get("error", {}) for each in answers]
+    errors = [answer.get("error", {}) for answer in answers]
     assert "protocol 1" in errors[0]["message"]
     assert errors[1]["type"] == harness.kind
     assert '3 "channels"\\' in errors[1]["message"]
     assert "are not pairs" in errors[1]["message"]
     assert errors[2]["message"].endswith(" is no dtype")
-    assert [each["type"] for each in errors[3:5]] == ["NotImplementedError"] * 2
+    assert [answer["type"] for answer in errors[3:5]] == ["NotImplementedError"] * 2
     assert errors[3]["message"] == "not here"
     assert "shape" in errors[5]["message"]
     assert errors[6]["message"] == "nothing is given as x"
     assert "whole number" in errors[7]["message"]
     assert "2^53" in errors[8]["message"]
     assert "float8" in errors[9]["message"]
-    assert all(each["type"] for each in errors[:10])
-    numbers, floats = (each["result"] for each in answers[10:])
+    assert all(answer["type"] for answer in errors[:10])
+    numbers, floats = (answer["result"] for answer in answers[10:])
     assert wire.value(numbers).tolist() == [-1.25e-05, 9007199254740992.0]
     with np.errstate(over="ignore"):
         expected = np.array([[1 / 3, 1e300]]).astype(np.float32)

@@ -37,7 +37,7 @@ def judge(reader: Reader, folder: Path, instead: str = RIGHT) -> "subprocess.Com
     text = (SOURCES / reader.source).read_text(encoding="utf-8")
     assert text.count(RIGHT) == 1
     (folder / reader.source).write_text(text.replace(RIGHT, instead), encoding="utf-8")
-    (scheme,) = (each for each in schemes() if each.id == "rope")
+    (scheme,) = (candidate for candidate in schemes() if candidate.id == "rope")
     (vectors,) = vectors_of(scheme, ["float32"])
     form = FORMS[reader.form]
     name = f"{vectors.name}.{form.ending}"
@@ -49,15 +49,15 @@ def judge(reader: Reader, folder: Path, instead: str = RIGHT) -> "subprocess.Com
 
 def asked() -> list[Vector]:
     """Return the cases that the programs run."""
-    (scheme,) = (each for each in schemes() if each.id == "rope")
+    (scheme,) = (item for item in schemes() if item.id == "rope")
     (vectors,) = vectors_of(scheme, ["float32"])
-    some = ((each, each.conventions) for each in vectors.cases if each.call == "rope")
-    return [each for each, said in some if said["layout"] == "half" and "rotation" not in said]
+    pairs = ((item, item.conventions) for item in vectors.cases if item.call == "rope")
+    return [item for item, form in pairs if form["layout"] == "half" and "rotation" not in form]
 
 
 def assert_right(reader: Reader, folder: Path) -> None:
     done = judge(reader, folder)
-    count = sum(len(each.elements) for each in asked())
+    count = sum(len(case.elements) for case in asked())
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"{count} elements judged, 0 wrong\n"
 
@@ -66,7 +66,7 @@ def assert_wrong(reader: Reader, folder: Path, mistake: str) -> None:
     """Check that every case that notes the mistake fails."""
     done = judge(reader, folder, MISTAKES[mistake])
     failed = {line.split()[0].rstrip(":") for line in done.stdout.splitlines()[:-1]}
-    noted = {each.id for each in asked() if mistake in each.kills}
+    noted = {case.id for case in asked() if mistake in case.kills}
     assert done.returncode == 1, done.stdout + done.stderr
     assert noted
     assert noted <= failed

@@ -29,8 +29,8 @@ MISTAKES = {
 
 def built(folder: Path, program: str, wrong: tuple[str, str] | None = None) -> Path:
     """Build a program of the page by its command, with a mistake in its header if ``wrong``."""
-    for each in (*EXAMPLES.iterdir(), CHECKOUT / "harness/cpp/posenc_harness.hpp"):
-        shutil.copy(each, folder)
+    for source in (*EXAMPLES.iterdir(), CHECKOUT / "harness/cpp/posenc_harness.hpp"):
+        shutil.copy(source, folder)
     if wrong:
         header = folder / "encodings.hpp"
         text = header.read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def built(folder: Path, program: str, wrong: tuple[str, str] | None = None) -> P
 def test_the_programs_are_right(tmp_path: Path) -> None:
     verdicts = judged(str(built(tmp_path, "adapter")), LEVELS)
     assert not failed(verdicts), failed(verdicts)[0].text
-    assert {each.check.subject.call.name for each in verdicts} == {
+    assert {verdict.check.subject.call.name for verdict in verdicts} == {
         "attention_weights",
         "embedding_sum",
         "rope",

@@ -150,8 +150,8 @@ def test_an_original_context_outside_of_the_block_is_read() -> None:
     inside = {"rope_scaling": {**LLAMA3, "original_max_position_embeddings": 1024}}
     outside = {"rope_scaling": LLAMA3, "original_max_position_embeddings": 1024}
     assert derived({**small("llama"), **inside}) == derived({**small("llama"), **outside})
-    said = refused({**small("llama"), **inside, "original_max_position_embeddings": 2048})
-    assert "original_max_position_embeddings: it is 2048" in said
+    message = refused({**small("llama"), **inside, "original_max_position_embeddings": 2048})
+    assert "original_max_position_embeddings: it is 2048" in message
 
 
 def test_an_original_context_that_nothing_stretches_is_refused() -> None:
@@ -162,22 +162,22 @@ def test_an_original_context_that_nothing_stretches_is_refused() -> None:
 
 def test_the_original_context_of_gpt_oss_has_two_names() -> None:
     yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
-    given = {**small("gpt_oss"), "sliding_window": 128, "rope_scaling": yarn}
-    assert derived({**given, "initial_context_length": 1024}) == derived(given)
-    assert "it is 512" in refused({**given, "initial_context_length": 512})
+    fields = {**small("gpt_oss"), "sliding_window": 128, "rope_scaling": yarn}
+    assert derived({**fields, "initial_context_length": 1024}) == derived(fields)
+    assert "it is 512" in refused({**fields, "initial_context_length": 512})
 
 
 def test_blocks_for_kinds_of_layers_hold_nothing_else() -> None:
-    given = small("gemma4_text")
-    blocks = given["rope_parameters"]
+    fields = small("gemma4_text")
+    blocks = fields["rope_parameters"]
     assert "rope_parameters.rope_theta" in refused(
-        {**given, "rope_parameters": {**blocks, "rope_theta": 1e6}}
+        {**fields, "rope_parameters": {**blocks, "rope_theta": 1e6}}
     )
     assert "rope_parameters.odd_attention" in refused(
-        {**given, "rope_parameters": {**blocks, "odd_attention": {}}}
+        {**fields, "rope_parameters": {**blocks, "odd_attention": {}}}
     )
     bare = {**blocks, "full_attention": {"rope_type": "default"}}
-    assert "rope_theta: it is missing" in refused({**given, "rope_parameters": bare})
+    assert "rope_theta: it is missing" in refused({**fields, "rope_parameters": bare})
 
 
 # Single layers.
@@ -194,9 +194,9 @@ def test_gemma_4_means_the_same_as_released_and_as_saved_again() -> None:
     released = derived(gemma4(global_head_dim=512))
     assert [group.parameters["head_dim"] for group in released.groups] == [256, 512]
     assert derived(gemma4(per_layer_config=FULL)) == released
-    assert derived(gemma4(per_layer_config={f"{int(n):02}": each for n, each in FULL.items()})) == (
-        released
-    )
+    assert derived(
+        gemma4(per_layer_config={f"{int(n):02}": fields for n, fields in FULL.items()})
+    ) == (released)
     assert derived(gemma4()) == released
     narrow = derived(gemma4(per_layer_config={}))
     assert [group.parameters["head_dim"] for group in narrow.groups] == [256, 256]
@@ -204,8 +204,8 @@ def test_gemma_4_means_the_same_as_released_and_as_saved_again() -> None:
 
 def test_a_layer_may_have_a_window_of_its_own() -> None:
     windows = {str(n): {"sliding_window": 64} for n in (0, 1, 2, 4, 5, 6)}
-    found = derived(gemma4(global_head_dim=512, per_layer_config=windows))
-    assert [group.window for group in found.groups] == [64, None]
+    result = derived(gemma4(global_head_dim=512, per_layer_config=windows))
+    assert [group.window for group in result.groups] == [64, None]
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ def test_queries_of_an_embedding_model_see_both_sides() -> None:
 
 
 def test_layers_without_attention_and_attention_without_positions() -> None:
-    found = {group.id: written(group.layers) for group in derived(small("nemotron_h")).groups}
-    assert found == {"linear": "0-2, 4-5, 7", "without-positions": "3, 6"}
+    groups = {group.id: written(group.layers) for group in derived(small("nemotron_h")).groups}
+    assert groups == {"linear": "0-2, 4-5, 7", "without-positions": "3, 6"}
     listed = {**small("nemotron_h"), "hybrid_override_pattern": None}
     names = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
     listed["layers_block_type"] = [names[letter] for letter in "MEM*-M*E"]
@@ -267,8 +267,8 @@ def test_layers_without_attention_and_attention_without_positions() -> None:
 
 def test_kimi_counts_layers_from_one() -> None:
     kimi = small("kimi_linear")
-    found = {group.id: written(group.layers) for group in derived(kimi).groups}
-    assert found == {"linear": "0-2, 4-6", "without-positions": "3, 7"}
+    groups = {group.id: written(group.layers) for group in derived(kimi).groups}
+    assert groups == {"linear": "0-2, 4-6", "without-positions": "3, 7"}
     assert "mla_use_nope" in refused({**kimi, "mla_use_nope": False})
     lists = {"full_attn_layers": [3, 7], "kda_layers": [0, 1, 2, 4, 5, 6]}
     assert "from 1 to 8" in refused({**kimi, "linear_attn_config": lists})
@@ -287,8 +287,8 @@ def test_granite_4_turns_nothing_unless_it_says_so() -> None:
 
 
 def test_layers_that_look_at_an_image_have_no_positions() -> None:
-    found = derived({**small("mllama_text_model"), "cross_attention_layers": [3, 5]})
-    assert {group.id: written(group.layers) for group in found.groups} == {
+    result = derived({**small("mllama_text_model"), "cross_attention_layers": [3, 5]})
+    assert {group.id: written(group.layers) for group in result.groups} == {
         "full": "0-2, 4, 6-7",
         "cross": "3, 5",
     }
@@ -367,9 +367,9 @@ def test_positions_of_another_style_are_refused(type: str, given: str | None) ->
 
 
 def test_layers_of_bamba_are_those_that_it_lists() -> None:
-    found = {group.id: group for group in derived(small("bamba")).groups}
-    assert found["full"].layers == (3, 7)
-    assert found["full"].parameters["rotary_dim"] == 32
+    groups = {group.id: group for group in derived(small("bamba")).groups}
+    assert groups["full"].layers == (3, 7)
+    assert groups["full"].parameters["rotary_dim"] == 32
     assert "layer_types" in refused({**small("bamba"), "attn_layer_indices": None})
 
 
@@ -379,16 +379,16 @@ def test_three_axes_under_scaling_are_refused_with_the_reason(type: str, block: 
     own = {name: value for name, value in small(type).items() if "rope" not in name}
     scaled = {"rope_type": block, "factor": 4.0, "rope_theta": 1e6}
     for sections in ({}, {"mrope_section": [16, 24, 24]}):
-        said = refused({**own, "rope_parameters": {**scaled, **sections}})
-        assert "three axes" in said
-        assert f"under {block} alone" in said
+        message = refused({**own, "rope_parameters": {**scaled, **sections}})
+        assert "three axes" in message
+        assert f"under {block} alone" in message
 
 
 @pytest.mark.parametrize("type", [*NOT_SPECIFIED])
 def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str) -> None:
     assert type not in TYPES
-    said = refused({**small("llama"), "model_type": type})
-    assert NOT_SPECIFIED[type] in said
+    message = refused({**small("llama"), "model_type": type})
+    assert NOT_SPECIFIED[type] in message
 
 
 @pytest.mark.parametrize(
@@ -403,8 +403,8 @@ def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str
     ],
 )
 def test_another_version_is_no_typo(given: str, hint: str | None) -> None:
-    said = refused({**small("llama"), "model_type": given})
-    assert hint in said if hint else "similar" not in said
+    message = refused({**small("llama"), "model_type": given})
+    assert hint in message if hint else "similar" not in message
 
 
 # Mistral's own form, and folders.
@@ -439,11 +439,11 @@ def of_file(path: Path, fields: Mapping[str, Any]) -> Meaning:
 
 
 def test_params_mean_what_the_configuration_does(tmp_path: Path) -> None:
-    found = of_file(tmp_path / "params.json", PARAMS)
+    read = of_file(tmp_path / "params.json", PARAMS)
     released = model_named("ministral-3-3b").meaning
-    assert found.layout == "interleaved"
-    assert found.context == released.context
-    (ours,), (theirs,) = found.groups, released.groups
+    assert read.layout == "interleaved"
+    assert read.context == released.context
+    (ours,), (theirs,) = read.groups, released.groups
     assert frequencies(ours) == pytest.approx(frequencies(theirs), rel=1e-12)
     assert longer(ours) == longer(theirs) == 1
     assert ours.temperature == theirs.temperature
@@ -520,14 +520,14 @@ def test_invalid_lists_are_refused(type: str, field: str, value: Any) -> None:
 
 @pytest.mark.parametrize("type", ["olmo", "llama", "afmoe", "cohere2", "llama4_text", "gpt_oss"])
 def test_a_share_of_a_head_is_refused_for_types_that_rotate_it_whole(type: str) -> None:
-    given = small(type)
-    assert derived({**given, "partial_rotary_factor": 1.0}) == derived(given)
-    assert "rotates whole heads" in refused({**given, "partial_rotary_factor": 0.5})
-    assert ": rotary_pct: " in refused({**given, "rotary_pct": 0.5})
-    assert ": rotary_dim: " in refused({**given, "rotary_dim": 32})
-    if "rope_scaling" not in given:
+    fields = small(type)
+    assert derived({**fields, "partial_rotary_factor": 1.0}) == derived(fields)
+    assert "rotates whole heads" in refused({**fields, "partial_rotary_factor": 0.5})
+    assert ": rotary_pct: " in refused({**fields, "rotary_pct": 0.5})
+    assert ": rotary_dim: " in refused({**fields, "rotary_dim": 32})
+    if "rope_scaling" not in fields:
         block = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
-        assert "rotates whole heads" in refused({**given, "rope_parameters": block})
+        assert "rotates whole heads" in refused({**fields, "rope_parameters": block})
 
 
 @pytest.mark.parametrize("type", ["phi", "stablelm", "nemotron", "phi3", "phi4_multimodal"])
@@ -550,9 +550,9 @@ BLOCKS = {"full_attention": ONE_BLOCK, "sliding_attention": {**ONE_BLOCK, "rope_
 
 @pytest.mark.parametrize("type", ["olmo", "llama", "gemma2", "qwen3", "gpt_oss"])
 def test_blocks_for_kinds_of_layers_are_refused_for_types_with_one_block(type: str) -> None:
-    given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
-    assert derived({**given, "rope_parameters": ONE_BLOCK}).groups
-    assert ": rope_parameters: " in refused({**given, "rope_parameters": BLOCKS})
+    fields = {name: value for name, value in small(type).items() if name != "rope_scaling"}
+    assert derived({**fields, "rope_parameters": ONE_BLOCK}).groups
+    assert ": rope_parameters: " in refused({**fields, "rope_parameters": BLOCKS})
 
 
 @pytest.mark.parametrize("type", ["gemma3_text", "gemma3n_text", "olmo3", "modernbert", "mellum"])
@@ -575,15 +575,15 @@ def test_models_of_full_layers_turn_only_in_exaone_4_without_a_window(
     type: str, window: int | None, turned: int
 ) -> None:
     whole = {**small(type), "layer_types": ["full_attention"] * 8, "sliding_window": window}
-    found = derived(whole)
-    assert sum(len(group.layers) for group in found.groups if group.turns) == turned
+    result = derived(whole)
+    assert sum(len(group.layers) for group in result.groups if group.turns) == turned
 
 
 @pytest.mark.parametrize("type", ["gpt_oss", "apertus", "cwm", "ministral3"])
 def test_no_scaling_is_refused_for_types_that_scale_by_default(type: str) -> None:
     for nothing in ({"rope_scaling": None}, {"rope_parameters": None}):
-        given = {name: each for name, each in small(type).items() if name != "rope_scaling"}
-        assert ": rope_parameters: it is missing" in refused({**given, **nothing})
+        fields = {name: value for name, value in small(type).items() if name != "rope_scaling"}
+        assert ": rope_parameters: it is missing" in refused({**fields, **nothing})
 
 
 # The type of the text part, if it is missing.
@@ -601,30 +601,30 @@ def test_no_scaling_is_refused_for_types_that_scale_by_default(type: str) -> Non
     ],
 )
 def test_a_text_without_a_type_has_that_of_the_whole(whole: str, text: str) -> None:
-    inner = {name: each for name, each in small(text).items() if name != "model_type"}
+    inner = {name: value for name, value in small(text).items() if name != "model_type"}
     assert derived({"model_type": whole, "text_config": inner}) == derived(small(text))
 
 
 def test_a_text_within_another_part_has_the_type_of_the_whole() -> None:
     text = "qwen3_omni_moe_text"
-    inner = {name: each for name, each in small(text).items() if name != "model_type"}
+    inner = {name: value for name, value in small(text).items() if name != "model_type"}
     whole = {"model_type": "qwen3_omni_moe", "thinker_config": {"text_config": inner}}
     assert derived(whole) == derived(small(text))
 
 
 def test_a_text_whose_type_is_not_specified_or_not_known_is_refused() -> None:
-    inner = {name: each for name, each in small("llama").items() if name != "model_type"}
-    said = refused({"model_type": "minimax_m3_vl", "text_config": inner})
-    assert "minimax_m3_vl_text" in said
+    inner = {name: value for name, value in small("llama").items() if name != "model_type"}
+    message = refused({"model_type": "minimax_m3_vl", "text_config": inner})
+    assert "minimax_m3_vl_text" in message
     assert "it is missing" in refused({"model_type": "new_thing", "text_config": inner})
 
 
 @pytest.mark.parametrize("type", ["gemma3_text", "gemma3n_text", "olmo3", "modernbert"])
 def test_a_key_that_releases_of_transformers_read_differently_is_refused(type: str) -> None:
-    given = small(type)
-    assert derived({**given, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}).groups
-    said = refused({**given, "rope_scaling": {"type": "linear", "factor": 2.0}})
-    assert ": rope_scaling.type: " in said
+    fields = small(type)
+    assert derived({**fields, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}).groups
+    message = refused({**fields, "rope_scaling": {"type": "linear", "factor": 2.0}})
+    assert ": rope_scaling.type: " in message
 
 
 def test_a_null_head_dim_is_refused_if_it_is_ambiguous() -> None:
@@ -641,15 +641,15 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 def test_fields_not_read_next_to_blocks_for_kinds_of_layers_are_refused(type: str) -> None:
     assert derived({**small(type), "rope_scaling": YARN}).groups
     name = "original_max_position_embeddings"
-    outside = {each: value for each, value in YARN.items() if each != name}
+    outside = {other: value for other, value in YARN.items() if other != name}
     assert f": {name}: " in refused({**small(type), "rope_scaling": outside, name: 1024})
     assert "truncate" in refused({**small(type), "rope_scaling": {**YARN, "truncate": False}})
 
 
 def test_a_temperature_is_refused_for_types_that_do_not_read_it() -> None:
     block = {**YARN, "llama_4_scaling_beta": 0.1}
-    said = refused({**small("deepseek_v3"), "rope_scaling": block})
-    assert "llama_4_scaling_beta" in said
+    message = refused({**small("deepseek_v3"), "rope_scaling": block})
+    assert "llama_4_scaling_beta" in message
     assert derived({**small("deepseek_v3"), "rope_scaling": {**block, "llama_4_scaling_beta": 0}})
     (group,) = derived({**small("ministral3"), "rope_scaling": block}).groups
     assert group.temperature is not None
@@ -659,9 +659,9 @@ def test_interleaved_sections_have_two_names() -> None:
     type = "qwen3_omni_moe_text"
     block = {"rope_type": "default", "mrope_section": [12, 10, 10]}
     for name in ("interleaved", "mrope_interleaved"):
-        given = {**small(type), "rope_scaling": {**block, name: True}}
-        assert derived(given) == derived(small(type))
-        assert f": {name}: " in refused({**given, "rope_scaling": {**block, name: False}})
+        fields = {**small(type), "rope_scaling": {**block, name: True}}
+        assert derived(fields) == derived(small(type))
+        assert f": {name}: " in refused({**fields, "rope_scaling": {**block, name: False}})
         assert f": {name}: " in refused({**small("qwen3"), "rope_scaling": {name: True}})
 
 
@@ -678,8 +678,8 @@ def test_other_names_of_fields_are_read_or_refused() -> None:
 
 
 def test_a_long_value_is_shown_in_part() -> None:
-    said = refused({**small("phi3"), "sliding_window": [512] * 1000})
-    assert len(said) < 300
+    message = refused({**small("phi3"), "sliding_window": [512] * 1000})
+    assert len(message) < 300
 
 
 LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
@@ -688,11 +688,11 @@ LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
 @pytest.mark.parametrize("type", ["minicpm", "phi3_v"])
 def test_a_type_whose_code_knows_few_kinds_of_scaling(type: str) -> None:
     block = {"type": "longrope", **LISTS, "original_max_position_embeddings": 1024}
-    given = {**small(type), "rope_scaling": block}
-    (group,) = derived(given).groups
+    fields = {**small(type), "rope_scaling": block}
+    (group,) = derived(fields).groups
     assert (group.scheme, group.parameters["factor"]) == ("longrope", 4)
     assert group == derived({**small("phi3"), "rope_scaling": block}).groups[0]
-    assert "ignores it" in refused({**given, "rope_scaling": {**block, "factor": 8.0}})
+    assert "ignores it" in refused({**fields, "rope_scaling": {**block, "factor": 8.0}})
     assert "not known of" in refused({**small(type), "rope_scaling": YARN})
 
 
@@ -707,14 +707,14 @@ def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> N
     assert "sliding_window is null" in refused(
         {**small("mistral"), **listed, "sliding_window": None}
     )
-    said = refused({**small("qwen3"), **listed, "sliding_window": 64})
-    assert "use_sliding_window is not true" in said
+    message = refused({**small("qwen3"), **listed, "sliding_window": 64})
+    assert "use_sliding_window is not true" in message
     on = {"sliding_window": 64, "use_sliding_window": True}
     assert derived({**small("qwen3"), **listed, **on}).groups[0].window == 64
 
 
 def test_a_pattern_of_0_is_read_without_a_window() -> None:
-    """As transformers writes it for EXAONE 4.0 1.2B."""
+    """transformers writes a pattern of 0 for EXAONE 4.0 1.2B."""
     none = {"sliding_window": None, "sliding_window_pattern": 0}
     (group,) = derived({**small("exaone4"), **none}).groups
     assert (group.turns, group.window) == (True, None)

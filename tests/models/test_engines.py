@@ -50,33 +50,33 @@ pytestmark = pytest.mark.remembered(shipped=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("made", RIGHT, ids=lambda made: made.__name__)
 def test_right_engines_pass(made: type[Engine]) -> None:
-    found = judged(made())
-    assert len(found) > len(CLAIMED)
-    assert not [(id, each.text) for id, each in found if each.verdict != "passed"]
+    outcomes = judged(made())
+    assert len(outcomes) > len(CLAIMED)
+    assert not [(id, execution.text) for id, execution in outcomes if execution.verdict != "passed"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WRONG if name != "layers-mistaken"])
 def test_wrong_engines_are_rejected_and_named(name: str) -> None:
-    found = failures(WRONG[name]())
+    outcomes = failures(WRONG[name]())
     named = Counter(
-        each.outcome.explanations[0][0] for _, each in found if each.outcome.explanations
+        run.outcome.explanations[0][0] for _, run in outcomes if run.outcome.explanations
     )
-    assert named.most_common(1)[0][0] == name, [each.text for _, each in found]
+    assert named.most_common(1)[0][0] == name, [run.text for _, run in outcomes]
 
 
 @pytest.mark.slow
 def test_mistaken_layers_are_listed() -> None:
-    found = dict(failures(WRONG["layers-mistaken"](), "gemma-3-4b"))
-    assert "sliding" in found["gemma-3-4b layers[rotary]"].text
-    assert "[layers-mistaken]" in found["gemma-3-4b layers[rotary]"].text
-    assert "5 as sliding" in found["gemma-3-4b layers[rotary]"].text
+    outcomes = dict(failures(WRONG["layers-mistaken"](), "gemma-3-4b"))
+    assert "sliding" in outcomes["gemma-3-4b layers[rotary]"].text
+    assert "[layers-mistaken]" in outcomes["gemma-3-4b layers[rotary]"].text
+    assert "5 as sliding" in outcomes["gemma-3-4b layers[rotary]"].text
 
 
 def test_every_mistake_is_planted() -> None:
-    known = {each.id for each in MISTAKES} | {each.id for each in MISREAD}
-    known |= {"layers-mistaken", SHORT_TABLES, EARLY, UNROTATED.id, BIAS_MISSING, OF_A_RANK}
-    assert known == WRONG.keys()
+    names = {mistake.id for mistake in MISTAKES} | {mistake.id for mistake in MISREAD}
+    names |= {"layers-mistaken", SHORT_TABLES, EARLY, UNROTATED.id, BIAS_MISSING, OF_A_RANK}
+    assert names == WRONG.keys()
 
 
 @pytest.mark.slow
@@ -87,17 +87,17 @@ def test_every_mistake_is_planted() -> None:
 def test_tables_that_end_too_early_are_wrong_only_beyond_the_original_context(
     made: type[Engine], said: str
 ) -> None:
-    found = dict(failures(made(), "llama-3.1-8b", "phi-3.5-mini", "llama-2-7b"))
-    assert {id.split("-float")[0].split("-bfloat")[0] for id in found} == {
+    outcomes = dict(failures(made(), "llama-3.1-8b", "phi-3.5-mini", "llama-2-7b"))
+    assert {id.split("-float")[0].split("-bfloat")[0] for id in outcomes} == {
         "llama-3.1-8b beyond[rotary-layers",
         "phi-3.5-mini beyond[rotary-layers",
     }
-    assert all(f"[{SHORT_TABLES}" in each.text and said in each.text for each in found.values())
+    assert all(f"[{SHORT_TABLES}" in run.text and said in run.text for run in outcomes.values())
 
 
 def test_mistaken_numbers_are_reported() -> None:
-    found = dict(failures(WRONG["factor-of-another-model"](), "llama-3.2-1b"))
-    text = found["llama-3.2-1b within[rotary-layers-float32]"].text
+    outcomes = dict(failures(WRONG["factor-of-another-model"](), "llama-3.2-1b"))
+    text = outcomes["llama-3.2-1b within[rotary-layers-float32]"].text
     assert "factor 8 for 32" in text
     assert "Llama 3.2 1B" in text
     assert "posenc model llama-3.2-1b" in text
@@ -109,34 +109,34 @@ def test_a_claim_that_ends_early_is_reported() -> None:
         def rotary(self, *given: Any, **named: Any) -> Any:
             return super().rotary(*given, **named)
 
-    found = dict(judged(Short(), "llama-3.1-8b"))
-    assert all(each.verdict == "passed" for each in found.values())
-    assert "8,192" in found["llama-3.1-8b beyond[rotary-layers-float32]"].outcome.left_out
+    outcomes = dict(judged(Short(), "llama-3.1-8b"))
+    assert all(execution.verdict == "passed" for execution in outcomes.values())
+    assert "8,192" in outcomes["llama-3.1-8b beyond[rotary-layers-float32]"].outcome.left_out
 
     class Shorter(Engine):
         @claims(models=["llama-3.1-8b"], max_position=8191)
         def rotary(self, *given: Any, **named: Any) -> Any:
             return super().rotary(*given, **named)
 
-    found = dict(judged(Shorter(), "llama-3.1-8b"))
-    assert found["llama-3.1-8b beyond[rotary-layers-float32]"].verdict == "not_claimed"
+    outcomes = dict(judged(Shorter(), "llama-3.1-8b"))
+    assert outcomes["llama-3.1-8b beyond[rotary-layers-float32]"].verdict == "not_claimed"
 
 
 def test_changes_to_the_configuration_do_not_persist() -> None:
     class Destructive(Engine):
         def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
-            found = super().block(config, layer)
+            result = super().block(config, layer)
             if isinstance(config, dict) and isinstance(config.get("rope_scaling"), dict):
                 config["rope_scaling"].clear()
-            return found
+            return result
 
         def base(self, config: Mapping[str, Any], layer: int) -> float:
             return float(config["rope_theta"])
 
         def rotary(self, x: Any, positions: Any, *, config: Any, layer: int) -> Any:
-            kept = json.loads(json.dumps(config))
+            copied = json.loads(json.dumps(config))
             self.block(config, layer)
-            return super().rotary(x, positions, config=kept, layer=layer)
+            return super().rotary(x, positions, config=copied, layer=layer)
 
     assert not failures(Destructive(), "llama-3.1-8b")
 
@@ -290,13 +290,13 @@ def test_a_configuration_is_a_model(tmp_path: Path) -> None:
 
 
 def test_positions_include_the_end_of_the_original_context_and_the_next() -> None:
-    (model,) = (each for each in models() if each.id == "llama-3.1-8b")
+    (model,) = (entry for entry in models() if entry.id == "llama-3.1-8b")
     (group,) = model.meaning.groups
-    asked = {each.id: each.arguments for each in questions(model, group, "rotary")}
-    assert asked["within"]["positions"].tolist() == [0, 1, 37, 300, 8191]
-    assert asked["beyond"]["positions"].tolist() == [8192, 8229, 131034, 131071]
-    assert {len(each["positions"]) for each in asked.values()} == {
-        each["x"].shape[1] for each in asked.values()
+    arguments = {entry.id: entry.arguments for entry in questions(model, group, "rotary")}
+    assert arguments["within"]["positions"].tolist() == [0, 1, 37, 300, 8191]
+    assert arguments["beyond"]["positions"].tolist() == [8192, 8229, 131034, 131071]
+    assert {len(entry["positions"]) for entry in arguments.values()} == {
+        entry["x"].shape[1] for entry in arguments.values()
     }
 
 
@@ -323,7 +323,7 @@ def test_positions_of_a_short_context_reach_its_end_without_repetition(
 
 
 def test_questions_include_the_last_row_and_queries_at_the_end_of_all_keys() -> None:
-    found = set()
+    schemes = set()
     for model in models():
         for group in model.meaning.groups:
             if group.scheme == "sinusoidal":
@@ -331,28 +331,28 @@ def test_questions_include_the_last_row_and_queries_at_the_end_of_all_keys() -> 
                 rows = int(group.parameters["rows"])
                 assert question.arguments["positions"].tolist() == [0, 1, 37, 300, rows - 1]
             elif group.scheme == "alibi":
-                asked = {each.id: each.arguments for each in questions(model, group, "bias")}
+                arguments = {entry.id: entry.arguments for entry in questions(model, group, "bias")}
                 longest = model.meaning.context.extended or 4096
-                assert asked["decode"] == {"q_len": 2, "k_len": longest}
-                assert asked["prefill"] == {"q_len": 5, "k_len": 5}
-            found.add(group.scheme)
-    assert {"sinusoidal", "alibi"} <= found
+                assert arguments["decode"] == {"q_len": 2, "k_len": longest}
+                assert arguments["prefill"] == {"q_len": 5, "k_len": 5}
+            schemes.add(group.scheme)
+    assert {"sinusoidal", "alibi"} <= schemes
 
 
 def test_rotations_by_three_axes_are_tried_with_an_image_of_four_patches() -> None:
-    (model, *_) = (each for each in models() if each.meaning.groups[0].scheme == "m-rope")
-    asked = {
-        each.id: each.arguments for each in questions(model, model.meaning.groups[0], "rotary")
+    (model, *_) = (entry for entry in models() if entry.meaning.groups[0].scheme == "m-rope")
+    arguments = {
+        entry.id: entry.arguments for entry in questions(model, model.meaning.groups[0], "rotary")
     }
-    time, *axes = asked["within"]["positions"]
-    assert all(np.array_equal(time, each) for each in axes)
+    time, *axes = arguments["within"]["positions"]
+    assert all(np.array_equal(time, entry) for entry in axes)
     assert len(axes) == 2
-    time, row, column = asked["axes"]["positions"]
+    time, row, column = arguments["axes"]["positions"]
     assert {*time} == {time[0]}
     assert (row - time[0]).tolist() == [0, 0, 1, 1]
     assert (column - time[0]).tolist() == [0, 1, 0, 1]
-    for each in asked.values():
-        assert each["x"].shape == (2, each["positions"].shape[1], each["x"].shape[2])
+    for entry in arguments.values():
+        assert entry["x"].shape == (2, entry["positions"].shape[1], entry["x"].shape[2])
 
 
 def test_an_adapter_that_claims_no_models_is_refused() -> None:
@@ -364,35 +364,35 @@ def test_an_adapter_that_claims_no_models_is_refused() -> None:
 
 
 def test_no_axis_goes_beyond_the_claim() -> None:
-    """Of four patches, the last three would be, in a row or a column."""
-    model = next(each for each in models() if each.meaning.groups[0].scheme == "m-rope")
-    asked: list[Any] = []
+    """Of four patches, the last three would exceed the claim, in a row or a column."""
+    model = next(entry for entry in models() if entry.meaning.groups[0].scheme == "m-rope")
+    tried: list[Any] = []
 
     class Near:
         @claims(models=[model.id], max_position=9)
         def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
-            asked.append(positions.tolist())
+            tried.append(positions.tolist())
             return x
 
     judged(Near(), model.id)
-    assert [[9], [9], [9]] in asked
-    assert np.max([np.max(each) for each in asked]) <= 9
+    assert [[9], [9], [9]] in tried
+    assert np.max([np.max(entry) for entry in tried]) <= 9
 
 
 def test_the_widest_of_several_claims_sets_the_largest_position() -> None:
-    asked: list[Any] = []
+    tried: list[Any] = []
 
     class Several(Engine):
         @claims(models=["llama-3.1-8b"], max_position=100)
         @claims(models=["llama-3.1-8b"], max_position=131071)
         @claims(models=["llama-3.1-8b"], max_position=400)
         def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
-            asked.extend(positions.tolist())
+            tried.extend(positions.tolist())
             return super().rotary(x, positions, config=config, layer=layer)
 
-    found = judged(Several(), "llama-3.1-8b")
-    assert max(asked) == 131071
-    assert {each.outcome.left_out for _, each in found} == {""}
+    outcomes = judged(Several(), "llama-3.1-8b")
+    assert max(tried) == 131071
+    assert {execution.outcome.left_out for _, execution in outcomes} == {""}
 
 
 def test_a_bias_of_more_keys_than_claimed_is_not_checked() -> None:
@@ -401,8 +401,8 @@ def test_a_bias_of_more_keys_than_claimed_is_not_checked() -> None:
         def bias(self, q_len: int, k_len: int, *, config: Any, layer: int) -> Array:
             return super().bias(q_len, k_len, config=config, layer=layer)
 
-    found = {check.split()[1]: each for check, each in judged(Short(), "bloom")}
-    verdicts = {name.partition("[")[0]: str(each.verdict) for name, each in found.items()}
+    outcomes = {check.split()[1]: run for check, run in judged(Short(), "bloom")}
+    verdicts = {name.partition("[")[0]: str(run.verdict) for name, run in outcomes.items()}
     assert verdicts == {"prefill": "passed", "decode": "not_claimed"}
 
 
@@ -485,9 +485,9 @@ def judged_on(config: Mapping[str, Any], adapter: object, folder: Path) -> dict[
 
 @pytest.mark.parametrize("form", DYNAMIC)
 def test_a_base_that_grows_is_read_in_every_spelling(form: str, tmp_path: Path) -> None:
-    found = judged_on({**LLAMA, **DYNAMIC[form]}, Growing(), tmp_path)
-    assert {id.split("[")[0] for id in found} == {"within", "beyond", "longer"}
-    assert not [each.text for each in found.values() if each.verdict != "passed"]
+    outcomes = judged_on({**LLAMA, **DYNAMIC[form]}, Growing(), tmp_path)
+    assert {id.split("[")[0] for id in outcomes} == {"within", "beyond", "longer"}
+    assert not [execution.text for execution in outcomes.values() if execution.verdict != "passed"]
 
 
 @pytest.mark.slow
@@ -504,11 +504,11 @@ def test_a_base_that_grows_wrongly_is_named(
     made: type[Engine], failing: set[str], name: str, tmp_path: Path
 ) -> None:
     config = {**LLAMA, **DYNAMIC["original inside"], "max_position_embeddings": 5120}
-    found = judged_on(config, made(), tmp_path)
-    failed = {id.split("[")[0]: each for id, each in found.items() if each.verdict == "failed"}
+    outcomes = judged_on(config, made(), tmp_path)
+    failed = {id.split("[")[0]: run for id, run in outcomes.items() if run.verdict == "failed"}
     assert failed.keys() == failing
-    named = Counter(each.outcome.explanations[0][0] for each in failed.values())
-    assert named.most_common(1)[0][0] == name, [each.text for each in failed.values()]
+    named = Counter(run.outcome.explanations[0][0] for run in failed.values())
+    assert named.most_common(1)[0][0] == name, [run.text for run in failed.values()]
 
 
 def test_a_claim_that_ends_early_is_tried_with_shorter_texts(tmp_path: Path) -> None:
@@ -517,9 +517,9 @@ def test_a_claim_that_ends_early_is_tried_with_shorter_texts(tmp_path: Path) -> 
         def rotary(self, *given: Any, **named: Any) -> Any:
             return super().rotary(*given, **named)
 
-    found = judged_on({**LLAMA, **DYNAMIC["type"]}, Short(), tmp_path)
-    assert {each.verdict for each in found.values()} == {"passed"}
-    assert any("5,000" in each.outcome.left_out for each in found.values())
+    outcomes = judged_on({**LLAMA, **DYNAMIC["type"]}, Short(), tmp_path)
+    assert {execution.verdict for execution in outcomes.values()} == {"passed"}
+    assert any("5,000" in execution.outcome.left_out for execution in outcomes.values())
 
 
 # Places of fields.
@@ -544,32 +544,32 @@ MOVED: dict[str, dict[str, Any]] = {
 def test_reading_the_old_place_is_named(kind: str, tmp_path: Path) -> None:
     block = {**MOVED[kind], "rope_theta": 500000.0}
     config = {**LLAMA, "rope_parameters": block}
-    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
-    found = judged_on(config, WRONG["old-place-read"](), tmp_path)
-    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert {run.verdict for run in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    outcomes = judged_on(config, WRONG["old-place-read"](), tmp_path)
+    failed = [run for run in outcomes.values() if run.verdict != "passed"]
     assert failed
-    assert {each.outcome.explanations[0][0] for each in failed} == {"old-place-read"}
-    assert all("rope_parameters" in each.text.splitlines()[0] for each in failed)
+    assert {run.outcome.explanations[0][0] for run in failed} == {"old-place-read"}
+    assert all("rope_parameters" in run.text.splitlines()[0] for run in failed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MOVED)
 def test_reading_the_new_place_is_named(kind: str, tmp_path: Path) -> None:
     config = {**LLAMA, "rope_scaling": MOVED[kind], "rope_theta": 500000.0}
-    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
-    found = judged_on(config, WRONG["new-place-read"](), tmp_path)
-    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert {run.verdict for run in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    outcomes = judged_on(config, WRONG["new-place-read"](), tmp_path)
+    failed = [run for run in outcomes.values() if run.verdict != "passed"]
     assert failed
-    assert {each.outcome.explanations[0][0] for each in failed} == {"new-place-read"}
+    assert {run.outcome.explanations[0][0] for run in failed} == {"new-place-read"}
 
 
 @pytest.mark.slow
 def test_another_mistake_is_not_named_as_reading_a_wrong_place(tmp_path: Path) -> None:
     config = {**LLAMA, "rope_parameters": {**MOVED["llama3"], "rope_theta": 500000.0}}
-    found = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
-    assert {each.verdict for each in found.values()} == {"passed"}  # its factor is 8 as well
-    found = judged_on(config, WRONG["base-ignored"](), tmp_path)
-    named = {each.outcome.explanations[0][0] for each in found.values() if each.text}
+    outcomes = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
+    assert {run.verdict for run in outcomes.values()} == {"passed"}  # its factor is 8 as well
+    outcomes = judged_on(config, WRONG["base-ignored"](), tmp_path)
+    named = {run.outcome.explanations[0][0] for run in outcomes.values() if run.text}
     assert named == {"base-ignored"}
 
 
@@ -593,17 +593,17 @@ class EndsAt131072(ToItsOwnLength):
 @pytest.mark.parametrize("model", ["devstral-small-2-24b", "qwen3-4b-2507"])
 def test_a_model_is_checked_up_to_its_own_length(model: str) -> None:
     right = dict(judged(ToItsOwnLength(), model))
-    assert {each.verdict for each in right.values()} == {"passed"}
-    assert not any("positions" in each.outcome.left_out for each in right.values())
-    wrong = [each for _, each in failures(EndsAt131072(), model)]
+    assert {execution.verdict for execution in right.values()} == {"passed"}
+    assert not any("positions" in execution.outcome.left_out for execution in right.values())
+    wrong = [execution for _, execution in failures(EndsAt131072(), model)]
     assert wrong
-    assert any("131072" in each.outcome.recovered for each in wrong)
+    assert any("131072" in execution.outcome.recovered for execution in wrong)
 
 
 def test_a_model_of_millions_of_positions_is_not_checked_to_its_end() -> None:
-    found = dict(judged(ToItsOwnLength(), "llama-4-scout"))
-    assert {each.verdict for each in found.values()} == {"passed"}
-    assert any("1,048,575" in each.outcome.left_out for each in found.values())
+    outcomes = dict(judged(ToItsOwnLength(), "llama-4-scout"))
+    assert {execution.verdict for execution in outcomes.values()} == {"passed"}
+    assert any("1,048,575" in execution.outcome.left_out for execution in outcomes.values())
 
 
 @pytest.mark.parametrize(
@@ -613,8 +613,8 @@ def test_values_that_no_claimed_method_returns_are_reported_as_left_out(
     model: str, said: str
 ) -> None:
     turns_alone = type("TurnsAlone", (Engine,), {"scores": None})()
-    found = dict(judged(turns_alone, model))
-    assert all(said in each.outcome.left_out for each in found.values())
+    outcomes = dict(judged(turns_alone, model))
+    assert all(said in execution.outcome.left_out for execution in outcomes.values())
     for engine, other in ((turns_alone, "llama-3.1-8b"), (Engine(), model)):
-        rest = dict(judged(engine, other))
-        assert not any("multiplied" in each.outcome.left_out for each in rest.values())
+        others = dict(judged(engine, other))
+        assert not any("multiplied" in execution.outcome.left_out for execution in others.values())

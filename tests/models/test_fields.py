@@ -64,10 +64,10 @@ def scaled(block: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def nested(depth: int) -> Any:
-    found: Any = 1
+    value: Any = 1
     for _ in range(depth):
-        found = [found]
-    return found
+        value = [value]
+    return value
 
 
 WRONG: list[tuple[str, Mapping[str, Any]]] = [
@@ -103,8 +103,8 @@ WRONG: list[tuple[str, Mapping[str, Any]]] = [
     *(("factor", scaled(YARN, factor=odd)) for odd in (INFINITE, 1e300, 5e-324, "4", True)),
     *(("mscale", scaled(YARN, mscale=odd, mscale_all_dim=1.0)) for odd in ("x", -1)),
     *(
-        ("original_max_position_embeddings", scaled(each, original_max_position_embeddings=odd))
-        for each in (YARN, LLAMA3)
+        ("original_max_position_embeddings", scaled(block, original_max_position_embeddings=odd))
+        for block in (YARN, LLAMA3)
         for odd in (0, -1, "x", 2.5)
     ),
     *(
@@ -151,11 +151,11 @@ def test_a_wrong_field_is_named(
     path = tmp_path / "config.json"
     path.write_text(json.dumps(fields), encoding="utf-8")
     assert main(["model", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert "config.json: " in said
-    assert field in said
-    assert "hint" in said
-    assert len(said) < 1000
+    message = capsys.readouterr().err
+    assert "config.json: " in message
+    assert field in message
+    assert "hint" in message
+    assert len(message) < 1000
 
 
 @pytest.mark.parametrize("text", ["[" * 10**5, '{"model_type": ' + "9" * 5000, "[]", "{"])

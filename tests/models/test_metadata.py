@@ -125,14 +125,14 @@ def test_olmo_2_has_no_window() -> None:
 
 def test_another_list_of_layers_is_respected() -> None:
     other = [*EVERY_FOURTH[1:], True]
-    found = read("olmo2", {**PLAIN, **WINDOW, "attention.sliding_window_pattern": other})
-    assert found.groups[1].layers == tuple(n for n, slides in enumerate(other) if not slides)
+    result = read("olmo2", {**PLAIN, **WINDOW, "attention.sliding_window_pattern": other})
+    assert result.groups[1].layers == tuple(n for n, slides in enumerate(other) if not slides)
 
 
 @pytest.mark.parametrize("pattern", [EVERY_FOURTH[:-1], 0, -1, True, "LLLG", 1.5])
 def test_an_invalid_pattern_is_refused(pattern: Any) -> None:
-    given = {**PLAIN, **WINDOW, "attention.sliding_window_pattern": pattern}
-    assert "olmo2.attention.sliding_window_pattern" in refused("olmo2", given)
+    metadata = {**PLAIN, **WINDOW, "attention.sliding_window_pattern": pattern}
+    assert "olmo2.attention.sliding_window_pattern" in refused("olmo2", metadata)
 
 
 def test_a_pattern_without_a_window_is_refused() -> None:
@@ -152,8 +152,8 @@ def test_a_pattern_without_a_window_is_refused() -> None:
     ],
 )
 def test_values_in_formulas_must_be_numbers(architecture: str, key: str, given: Any) -> None:
-    said = refused(architecture, {**PLAIN, **YARN, key: given})
-    assert f"{architecture}.{key}: it is" in said
+    message = refused(architecture, {**PLAIN, **YARN, key: given})
+    assert f"{architecture}.{key}: it is" in message
 
 
 # Factors that readers interpret differently.
@@ -212,15 +212,15 @@ def test_keys_of_other_architectures_are_refused(key: str) -> None:
 
 @pytest.mark.parametrize("architecture", ["gemma2", "gpt-oss", "cohere2", "afmoe"])
 def test_a_window_that_all_models_have_is_required(architecture: str) -> None:
-    given = {**least(architecture), "attention.sliding_window": 0}
-    assert "attention.sliding_window" in refused(architecture, given)
+    metadata = {**least(architecture), "attention.sliding_window": 0}
+    assert "attention.sliding_window" in refused(architecture, metadata)
 
 
 def keys_of(model: str) -> dict[str, Any]:
     """Return the keys that the converter writes for every model, from a model file."""
     config = model_named(model).configuration
     head_dim = config.get("head_dim")
-    found: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "block_count": config.get("num_hidden_layers"),
         "context_length": config.get("max_position_embeddings"),
         "embedding_length": config.get("hidden_size"),
@@ -228,8 +228,8 @@ def keys_of(model: str) -> dict[str, Any]:
         "attention.head_count_kv": config.get("num_key_value_heads"),
     }
     if head_dim is not None:
-        found |= {"attention.key_length": head_dim, "attention.value_length": head_dim}
-    return {key: value for key, value in found.items() if value is not None}
+        keys |= {"attention.key_length": head_dim, "attention.value_length": head_dim}
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 GEMMA_3 = {
@@ -335,19 +335,19 @@ MINISTRAL_3 = {
 def test_files_of_released_models_have_the_meaning_of_the_models(
     architecture: str, model: str, keys: Mapping[str, Any]
 ) -> None:
-    found, released = read(architecture, {**keys_of(model), **keys}), model_named(model).meaning
+    result, released = read(architecture, {**keys_of(model), **keys}), model_named(model).meaning
     ours, theirs = (
-        {group.layers: (omega(group), group.attention, group.window) for group in each.groups}
-        for each in (found, released)
+        {group.layers: (omega(group), group.attention, group.window) for group in side.groups}
+        for side in (result, released)
     )
     assert ours.keys() == theirs.keys()
-    for layers, (turned, *rest) in ours.items():
-        wanted, *others = theirs[layers]
-        assert rest == others
-        assert turned == pytest.approx(wanted, rel=1e-6)
-    beside = [(group.score_factor, group.temperature) for group in found.groups]
+    for layers, (turned, *details) in ours.items():
+        expected, *others = theirs[layers]
+        assert details == others
+        assert turned == pytest.approx(expected, rel=1e-6)
+    beside = [(group.score_factor, group.temperature) for group in result.groups]
     assert beside == [(group.score_factor, group.temperature) for group in released.groups]
-    assert found.context == released.context
+    assert result.context == released.context
 
 
 def omega(group: Group) -> list[float]:
@@ -361,8 +361,8 @@ def test_layers_that_predict_further_tokens_are_left_out() -> None:
     assert "block_count" in refused("glm4moe", {**PLAIN, "nextn_predict_layers": 32})
     listed = {**PLAIN, **WINDOW, "block_count": 33, "nextn_predict_layers": 1}
     for pattern in (EVERY_FOURTH, [*EVERY_FOURTH, False]):
-        found = read("exaone4", {**listed, "attention.sliding_window_pattern": pattern})
-        assert [len(each.layers) for each in found.groups] == [24, 8]
+        result = read("exaone4", {**listed, "attention.sliding_window_pattern": pattern})
+        assert [len(layers.layers) for layers in result.groups] == [24, 8]
 
 
 def test_gemma_3_without_a_window_turns_all_layers_alike() -> None:
@@ -378,8 +378,8 @@ def test_layers_without_keys_have_no_attention() -> None:
 
 
 def test_an_extended_model_without_scaling_is_refused() -> None:
-    given = {**PLAIN, "rope.scaling.original_context_length": 4096, "context_length": 131072}
-    assert "original_max_position_embeddings" in refused("phi3", given)
+    metadata = {**PLAIN, "rope.scaling.original_context_length": 4096, "context_length": 131072}
+    assert "original_max_position_embeddings" in refused("phi3", metadata)
 
 
 @pytest.mark.parametrize("sections", [[16, 24, 24], [16, 24, 24, 8], 64])
@@ -403,7 +403,7 @@ def divisors_of(model: str) -> list[float]:
     (group,) = model_named(model).meaning.groups
     base, size = group.parameters["base"], group.parameters["head_dim"]
     plain = base ** (-np.arange(0, size, 2) / size)
-    return [float(each) for each in (plain / frequencies(group)).astype(np.float32)]
+    return [float(divisor) for divisor in (plain / frequencies(group)).astype(np.float32)]
 
 
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.2-1b"])
@@ -411,19 +411,19 @@ def test_divisors_of_llama_3_are_read(model: str) -> None:
     released = model_named(model).meaning
     keys = {**keys_of(model), "rope.freq_base": 500000.0, "rope.dimension_count": 128}
     keys["rope.dimension_count"] = released.groups[0].parameters["head_dim"]
-    found = read("llama", keys, {"rope_freqs.weight": divisors_of(model)})
-    assert found.context == released.context
-    assert found.groups[0].parameters == released.groups[0].parameters
-    assert (found.groups[0].scheme, found.layout) == ("llama3", "interleaved")
+    result = read("llama", keys, {"rope_freqs.weight": divisors_of(model)})
+    assert result.context == released.context
+    assert result.groups[0].parameters == released.groups[0].parameters
+    assert (result.groups[0].scheme, result.layout) == ("llama3", "interleaved")
 
 
 def test_other_divisors_are_refused() -> None:
     keys = {**keys_of("llama-3.1-8b"), "rope.freq_base": 500000.0}
-    given = divisors_of("llama-3.1-8b")
-    for wrong in ([*given[:-1], 7.0], [8.0] * 64, [1.0] * 63 + [8.0]):
+    divisors = divisors_of("llama-3.1-8b")
+    for wrong in ([*divisors[:-1], 7.0], [8.0] * 64, [1.0] * 63 + [8.0]):
         assert "rope_freqs.weight" in refused("llama", keys, {"rope_freqs.weight": wrong})
     linear = {**keys, "rope.scaling.type": "linear", "rope.scaling.factor": 2.0}
-    assert "rope_freqs.weight" in refused("llama", linear, {"rope_freqs.weight": given})
+    assert "rope_freqs.weight" in refused("llama", linear, {"rope_freqs.weight": divisors})
 
 
 def test_divisors_for_long_and_short_texts_are_read() -> None:
@@ -441,11 +441,11 @@ def test_divisors_for_long_and_short_texts_are_read() -> None:
         "rope.scaling.attn_factor": longer(group),
         "attention.sliding_window": 262144,
     }
-    (found,) = read("phi3", keys, tables).groups
-    assert found.window == group.window
-    assert longer(found) == longer(group)
+    (result,) = read("phi3", keys, tables).groups
+    assert result.window == group.window
+    assert longer(result) == longer(group)
     for name in ("long_factors", "short_factors", "factor", "original_max_position_embeddings"):
-        assert found.parameters[name] == group.parameters[name]
+        assert result.parameters[name] == group.parameters[name]
     (bare,) = read("phi3", {**keys, "rope.scaling.attn_factor": 1.0}, tables).groups
     assert longer(bare) == 1
     del tables["rope_factors_short.weight"]
@@ -468,11 +468,11 @@ def test_models_without_rotation_are_read_by_the_layers_with_keys(
     architecture: str, model: str, beside: Mapping[str, Any]
 ) -> None:
     released = model_named(model).meaning
-    (attends,) = (each.layers for each in released.groups if each.attention == "full")
+    (attends,) = (group.layers for group in released.groups if group.attention == "full")
     keys = {**keys_of(model), **beside, "rope.scaling.finetuned": False}
     counts = [8 if number in attends else 0 for number in range(keys["block_count"])]
-    found = read(architecture, {**keys, "attention.head_count_kv": counts})
-    assert found.groups == released.groups
+    result = read(architecture, {**keys, "attention.head_count_kv": counts})
+    assert result.groups == released.groups
     assert "finetuned" in refused(
         architecture,
         {**keys, "attention.head_count_kv": counts, "rope.scaling.finetuned": True},
@@ -482,9 +482,9 @@ def test_models_without_rotation_are_read_by_the_layers_with_keys(
 
 def test_granite_4_is_read_without_rotation() -> None:
     keys = {**least("granitehybrid"), "rope.scaling.finetuned": False}
-    found = {group.id: group for group in read("granitehybrid", keys).groups}
-    assert found["linear"].layers == tuple(range(0, 32, 2))
-    assert (found["without-positions"].scheme, found["without-positions"].call) == ("nope", None)
+    groups = {group.id: group for group in read("granitehybrid", keys).groups}
+    assert groups["linear"].layers == tuple(range(0, 32, 2))
+    assert (groups["without-positions"].scheme, groups["without-positions"].call) == ("nope", None)
     assert "finetuned" in refused("granitehybrid", {**keys, "rope.scaling.finetuned": True})
 
 
@@ -494,7 +494,7 @@ def gemma_4(model: str) -> dict[str, Any]:
     return {
         **keys_of(model),
         "attention.sliding_window": config.get("sliding_window"),
-        "attention.sliding_window_pattern": [each == "sliding_attention" for each in kinds],
+        "attention.sliding_window_pattern": [kind == "sliding_attention" for kind in kinds],
         "attention.key_length": 512,
         "attention.value_length": 512,
         "attention.key_length_swa": 256,
@@ -511,8 +511,8 @@ QUARTER = {"rope_freqs.weight": [1.0] * 64 + [1.0000000150474662e30] * 192}
 
 @pytest.mark.parametrize("model", ["gemma-4-e2b", "gemma-4-e4b", "gemma-4-26b-a4b"])
 def test_gemma_4_is_read_with_two_sizes_of_heads(model: str) -> None:
-    found, released = read("gemma4", gemma_4(model), QUARTER), model_named(model).meaning
-    assert found.groups == released.groups
+    result, released = read("gemma4", gemma_4(model), QUARTER), model_named(model).meaning
+    assert result.groups == released.groups
 
 
 @pytest.mark.parametrize(
@@ -543,10 +543,10 @@ def test_gemma_3n_is_read_by_its_pattern() -> None:
         "attention.sliding_window_pattern": pattern,
         "attention.shared_kv_layers": 10,
     }
-    found = {group.id: group for group in read("gemma3n", keys).groups}
-    assert found["full"].layers == tuple(range(4, 30, 5))
-    assert found["full"].parameters["base"] == 1000000
-    assert found["sliding"].parameters["base"] == 10000
+    groups = {group.id: group for group in read("gemma3n", keys).groups}
+    assert groups["full"].layers == tuple(range(4, 30, 5))
+    assert groups["full"].parameters["base"] == 1000000
+    assert groups["sliding"].parameters["base"] == 10000
     assert "attention.sliding_window" in refused(
         "gemma3n", {**keys, "attention.sliding_window": None}
     )
@@ -555,15 +555,15 @@ def test_gemma_3n_is_read_by_its_pattern() -> None:
 def steps(factor: float) -> list[float]:
     """Return divisors with a step instead of a ramp, as for Llama 4."""
     turns = 8192 * 500000.0 ** (-np.arange(64) / 64) / (2 * np.pi)
-    return [float(each) for each in np.where(turns >= 1, 1.0, factor)]
+    return [float(divisor) for divisor in np.where(turns >= 1, 1.0, factor)]
 
 
 def test_llama_4_is_read_with_its_chunks_and_temperature() -> None:
     keys = {**keys_of("llama-4-scout"), "rope.freq_base": 500000.0, "rope.dimension_count": 128}
-    found = read("llama4", keys, {"rope_freqs.weight": steps(16.0)})
+    result = read("llama4", keys, {"rope_freqs.weight": steps(16.0)})
     released = model_named("llama-4-scout").meaning
-    assert found.groups == released.groups
-    assert found.layout == "interleaved"
+    assert result.groups == released.groups
+    assert result.layout == "interleaved"
     keys = {**keys_of("llama-4-maverick"), "rope.freq_base": 500000.0}
     assert read("llama4", keys).groups == model_named("llama-4-maverick").meaning.groups
     assert "sliding_window" in refused("llama4", {**keys, "attention.sliding_window": 0})

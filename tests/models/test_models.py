@@ -136,10 +136,10 @@ def test_model_files_obey_the_published_schema(model: Model) -> None:
 
 @every_model
 def test_what_a_file_states_follows_from_its_configuration(model: Model) -> None:
-    found = meaning(model.configuration)
-    assert found.groups == model.meaning.groups
-    assert found.context == model.meaning.context
-    assert found.layout == model.meaning.layout
+    result = meaning(model.configuration)
+    assert result.groups == model.meaning.groups
+    assert result.context == model.meaning.context
+    assert result.layout == model.meaning.layout
 
 
 @every_model
@@ -152,13 +152,13 @@ def test_goldens_cover_the_ends_of_contexts(model: Model) -> None:
     context = model.meaning.context
     ends = {context.original, context.extended} - {None}
     for group in model.meaning.groups:
-        asked: set[int] = set()
+        positions: set[int] = set()
         for owner, golden in model.goldens:
             if owner == group and "positions" in golden.arguments:
-                asked |= set(np.ravel(golden.arguments["positions"]).tolist())
+                positions |= set(np.ravel(golden.arguments["positions"]).tolist())
         if group.turns:
-            assert {0, 1, *(end - 1 for end in ends if end)} <= asked
-            assert context.original in (None, *asked)
+            assert {0, 1, *(end - 1 for end in ends if end)} <= positions
+            assert context.original in (None, *positions)
         elif group.call is not None:
             assert any(owner == group for owner, _ in model.goldens)
 
@@ -166,7 +166,7 @@ def test_goldens_cover_the_ends_of_contexts(model: Model) -> None:
 @every_model
 def test_known_mistakes_can_be_made(model: Model) -> None:
     possible = {mistake.id for mistake, _ in applicable(model.meaning, model.configuration)}
-    assert {known.id for known in model.mistakes} <= possible
+    assert {listed.id for listed in model.mistakes} <= possible
 
 
 @every_model
@@ -182,15 +182,15 @@ def test_goldens_catch_mistakes(model: Model) -> None:
 
 def caught(model: Model, right: Group, wrong: Group) -> list[bool]:
     """Return for each golden of a group whether another computation misses a printed value."""
-    found = []
+    misses = []
     for owner, golden in model.goldens:
         if owner == right:
             case = case_described_by(scheme_of(right), golden, "float64")
             printed = printed_truth(golden, case)
             inputs = {name: case.arguments[name] for name in ("x", "positions")}
             off = np.abs(case_of(wrong, inputs).truth - printed)
-            found.append(bool(np.nanmax(off) > 1e-6))
-    return found
+            misses.append(bool(np.nanmax(off) > 1e-6))
+    return misses
 
 
 def test_every_mistake_can_be_made_with_some_model() -> None:
@@ -275,13 +275,13 @@ def test_cached_models_equal_those_of_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    some = tuple(paths()[:3])
-    alone = [load_model(path) for path in some]  # goldens are equal by identity only
+    files = tuple(paths()[:3])
+    alone = [load_model(path) for path in files]  # goldens are equal by identity only
     for _ in range(2):  # from the files, then from the cache
         load_together.cache_clear()
-        assert [*map(repr, load_together(some))] == [*map(repr, alone)]
-    changed = tmp_path / some[0].name
-    text = some[0].read_text(encoding="utf-8")
+        assert [*map(repr, load_together(files))] == [*map(repr, alone)]
+    changed = tmp_path / files[0].name
+    text = files[0].read_text(encoding="utf-8")
     changed.write_text(text.replace("title: ", "title: Another ", 1), encoding="utf-8")
     assert load_together((changed,))[0].title.startswith("Another")
     changed.write_text(text.replace(f"id: {alone[0].id}", "id: another-id", 1), encoding="utf-8")
@@ -325,13 +325,13 @@ def test_equal_bounds_are_those_of_released_models() -> None:
 
 def test_a_block_for_each_kind_of_layers_means_the_same() -> None:
     names = ("rope_theta", "rope_local_base_freq", "rope_scaling", "sliding_window_pattern")
-    rest = {name: value for name, value in GEMMA.items() if name not in names}
+    others = {name: value for name, value in GEMMA.items() if name not in names}
     blocks = {
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0},
     }
     types = ["sliding_attention"] * 5 + ["full_attention", "sliding_attention"]
-    assert derived({**rest, "rope_parameters": blocks, "layer_types": types}) == derived(GEMMA)
+    assert derived({**others, "rope_parameters": blocks, "layer_types": types}) == derived(GEMMA)
 
 
 def test_other_names_of_fields_mean_the_same() -> None:
@@ -591,14 +591,14 @@ def test_layers_are_written_as_ranges() -> None:
 
 
 def test_alpha_of_hunyuan_makes_the_base_larger_for_good() -> None:
-    """As ``compute_ntk_alpha_rope_parameters`` of transformers' hunyuan_v1_dense does."""
+    """The base is that of ``compute_ntk_alpha_rope_parameters`` in transformers."""
     (group,) = derived(HUNYUAN).groups
     larger = 10000 * 1000 ** (128 / 126)
     assert frequencies(group) == pytest.approx(larger ** -(np.arange(0, 128, 2) / 128), rel=1e-12)
     assert longer(group) == 1  # mscale is left over from YaRN
-    found = configuration(HUNYUAN, "config.json")
+    config = configuration(HUNYUAN, "config.json")
     assert {"scaling-ignored", "factor-of-another-model"} <= {
-        mistake.id for mistake, _ in applicable(meaning(found), found)
+        mistake.id for mistake, _ in applicable(meaning(config), config)
     }
 
 
@@ -606,7 +606,7 @@ def test_alpha_of_hunyuan_makes_the_base_larger_for_good() -> None:
 
 
 def test_the_cost_of_ignored_scaling_follows_from_the_angles() -> None:
-    """Each pair is off by p (w - w'), and the cosine of that remains of its part of the score."""
+    """Each pair is off by p (w - w'); its part of the score is multiplied by the cosine of that."""
     model = next(model for model in MODELS if model.id == "llama-3.1-8b")
     ((right, wrong),) = next(
         concerned.values()
@@ -619,9 +619,9 @@ def test_the_cost_of_ignored_scaling_follows_from_the_angles() -> None:
     for position in POSITIONS:
         angle, true = position * frequencies(wrong), position * frequencies(right)
         errors = [np.cos(angle) - np.cos(true), np.sin(angle) - np.sin(true)]
-        found = cost(right, wrong, position)
-        assert found.error == pytest.approx(np.abs(errors).max(), abs=1e-9)
-        assert found.loss == pytest.approx(1 - np.cos(position * off).mean(), abs=1e-9)
+        result = cost(right, wrong, position)
+        assert result.error == pytest.approx(np.abs(errors).max(), abs=1e-9)
+        assert result.loss == pytest.approx(1 - np.cos(position * off).mean(), abs=1e-9)
 
 
 def test_the_cost_of_a_missing_factor_does_not_depend_on_the_position() -> None:
@@ -637,13 +637,13 @@ def test_the_cost_of_a_missing_factor_does_not_depend_on_the_position() -> None:
 
 
 def costs_of(model: Model, position: int) -> list[tuple[str, float]]:
-    found = []
+    costs = []
     for mistake, concerned in applicable(model.meaning, model.configuration):
         for pair in concerned.values():
             loss = cost(*pair, position).loss
             assert loss is not None
-            found.append((mistake.id, loss))
-    return found
+            costs.append((mistake.id, loss))
+    return costs
 
 
 def test_the_costs_of_temperatures_and_factors_of_logits() -> None:
@@ -657,7 +657,7 @@ def test_the_costs_of_temperatures_and_factors_of_logits() -> None:
 
 def of_every_kind() -> list[Group]:
     """Return a group of each scheme, combination and options among models and their mistakes."""
-    found: dict[str, Group] = {}
+    groups: dict[str, Group] = {}
     for model in MODELS:
         own = [group for group in model.meaning.groups if group.turns]
         made = [
@@ -668,8 +668,8 @@ def of_every_kind() -> list[Group]:
         ]
         for group in (*own, *made):
             kind = (group.scheme, group.combination, dict(group.options), rotated(group))
-            found.setdefault(repr(kind), group)
-    return [*found.values()]
+            groups.setdefault(repr(kind), group)
+    return [*groups.values()]
 
 
 @pytest.mark.slow
@@ -681,12 +681,12 @@ def test_costs_agree_with_the_rotation_of_every_channel() -> None:
         still = {"head_dim": size, "base": 10000, "proportion": 0}
         plain = replace(group, scheme="p-rope", call="p_rope", combination="half")
         plain = replace(plain, options={}, parameters=still, score_factor=None, temperature=None)
-        found = cost(plain, replace(group, score_factor=None, temperature=None), 77)
-        assert found.error == pytest.approx(np.abs(whole - np.eye(size)).max(), rel=1e-12)
-        assert found.loss is not None
+        result = cost(plain, replace(group, score_factor=None, temperature=None), 77)
+        assert result.error == pytest.approx(np.abs(whole - np.eye(size)).max(), rel=1e-12)
+        assert result.loss is not None
         if group.reach is None or group.reach >= 77:
-            kept = np.diagonal(case_of(group, {"x": x, "positions": 0 * where}).truth[:, 0, :])
-            assert 1 - found.loss == pytest.approx(np.trace(whole * kept) / size, abs=1e-12)
+            diagonal = np.diagonal(case_of(group, {"x": x, "positions": 0 * where}).truth[:, 0, :])
+            assert 1 - result.loss == pytest.approx(np.trace(whole * diagonal) / size, abs=1e-12)
 
 
 def test_distances_are_limited_by_the_window() -> None:
@@ -706,13 +706,13 @@ def test_distances_are_limited_by_the_window() -> None:
 
 
 def sliding_costs(model: Model, position: int) -> list[tuple[str, float]]:
-    found = []
+    costs = []
     for mistake, concerned in applicable(model.meaning, model.configuration):
         for right, wrong in concerned.values():
             loss = cost(right, wrong, position).loss
             if right.attention == "sliding" and loss is not None:
-                found.append((mistake.id, loss))
-    return found
+                costs.append((mistake.id, loss))
+    return costs
 
 
 # The command.
@@ -770,12 +770,12 @@ def test_factors_without_effect_are_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     yarn = {"type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
-    given = {**LLAMA, "model_type": "ministral3"}
+    fields = {**LLAMA, "model_type": "ministral3"}
     warm = shown_of(
-        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0.1}}, tmp_path, capsys
+        {**fields, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0.1}}, tmp_path, capsys
     )
     cold = shown_of(
-        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0}}, tmp_path, capsys
+        {**fields, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0}}, tmp_path, capsys
     )
     assert "queries × 1 + 0.1 ln" in warm
     assert "temperature-missing" in warm
@@ -843,12 +843,12 @@ def value(given: Any) -> bytes:
     if isinstance(given, str):
         return struct.pack("<I", 8) + packed(given)
     if isinstance(given, list):
-        inner = [value(each) for each in given]
+        inner = [value(item) for item in given]
         return (
             struct.pack("<I", 9)
             + inner[0][:4]
             + struct.pack("<Q", len(given))
-            + b"".join(each[4:] for each in inner)
+            + b"".join(item[4:] for item in inner)
         )
     number, form = KINDS[type(given)]
     return struct.pack("<I", number) + struct.pack(form, given)
@@ -857,7 +857,7 @@ def value(given: Any) -> bytes:
 def gguf(path: Path, metadata: Mapping[str, Any], tensors: tuple[str, ...] = ()) -> Path:
     """Write a GGUF file of version 3, whose tensors have no data."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
-    pairs = b"".join(packed(key) + value(given) for key, given in metadata.items())
+    pairs = b"".join(packed(key) + value(content) for key, content in metadata.items())
     names = b"".join(packed(name) + struct.pack("<IQIQ", 1, 64, 0, 0) for name in tensors)
     path.write_bytes(head + pairs + names)
     return path
@@ -877,8 +877,8 @@ QWEN = {
 
 
 def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
-    found = meaning(read_configuration(gguf(tmp_path / "model.gguf", QWEN, ("output.weight",))))
-    assert found == next(model for model in MODELS if model.id == "qwen2-0.5b").meaning
+    result = meaning(read_configuration(gguf(tmp_path / "model.gguf", QWEN, ("output.weight",))))
+    assert result == next(model for model in MODELS if model.id == "qwen2-0.5b").meaning
     scaled = {
         **QWEN,
         "qwen2.rope.scaling.type": "yarn",
@@ -905,8 +905,8 @@ def test_tensors_that_divide_frequencies_are_read_at_their_offsets(tmp_path: Pat
     path = gguf(tmp_path / "model.gguf", llama, ("rope_freqs.weight", "output.weight"))
     head = path.read_bytes()
     path.write_bytes(head + b"\0" * (-len(head) % 64) + divisors)
-    (found,) = meaning(read_configuration(path)).groups
-    assert frequencies(found) == pytest.approx(frequencies(group), rel=1e-12)
+    (read,) = meaning(read_configuration(path)).groups
+    assert frequencies(read) == pytest.approx(frequencies(group), rel=1e-12)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UserError, match="breaks off"):
         read_configuration(path)
@@ -916,11 +916,11 @@ def test_tensors_that_divide_frequencies_are_read_at_their_offsets(tmp_path: Pat
 
 
 def test_gguf_stores_queries_and_keys_of_llama_interleaved(tmp_path: Path) -> None:
-    llama = {key.replace("qwen2", "llama"): given for key, given in QWEN.items()}
+    llama = {key.replace("qwen2", "llama"): content for key, content in QWEN.items()}
     llama["general.architecture"] = "llama"
-    found = meaning(read_configuration(gguf(tmp_path / "model.gguf", llama)))
-    assert found.layout == "interleaved"
-    assert found.groups[0].combination == "interleaved"
+    result = meaning(read_configuration(gguf(tmp_path / "model.gguf", llama)))
+    assert result.layout == "interleaved"
+    assert result.groups[0].combination == "interleaved"
 
 
 @pytest.mark.parametrize(

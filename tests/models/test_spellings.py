@@ -29,32 +29,32 @@ every_type = pytest.mark.parametrize("type", TYPES)
 @every_type
 def test_every_spelling_means_the_same(type: str) -> None:
     for name, fields in [("least", small(type)), *changed(type)]:
-        found = read(fields)
-        for spelling, other in spelled(fields) if found is not None else ():
+        expected = read(fields)
+        for spelling, other in spelled(fields) if expected is not None else ():
             if spelling == "type for rope_type" and ROTARY[type].blocks:
                 assert ".type: " in refused(other)
             else:
-                assert derived(other) == found, (name, spelling)
+                assert derived(other) == expected, (name, spelling)
 
 
 @every_type
 def test_a_number_in_quotes_is_refused_or_not_read(type: str) -> None:
     for _, fields in [("least", small(type)), *changed(type)]:
-        found = read(fields)
-        for name, other in quoted(fields) if found is not None else ():
-            said = read(other)
-            assert said is None or said == found, name
-            if said is None:
+        expected = read(fields)
+        for name, other in quoted(fields) if expected is not None else ():
+            result = read(other)
+            assert result is None or result == expected, name
+            if result is None:
                 assert f"{name}: " in refused(other)
 
 
 def quoted(fields: Fields) -> list[tuple[str, Fields]]:
     """Return configurations with one number in quotes each, and the name of that number."""
-    blocks: dict[str, Any] = {n: each for n, each in fields.items() if isinstance(each, dict)}
+    blocks: dict[str, Any] = {n: part for n, part in fields.items() if isinstance(part, dict)}
     inner = [
-        (f"{block}.{name}", {**fields, block: {**each, name: f"{value}"}})
-        for block, each in blocks.items()
-        for name, value in each.items()
+        (f"{block}.{name}", {**fields, block: {**part, name: f"{value}"}})
+        for block, part in blocks.items()
+        for name, value in part.items()
         if type(value) in (int, float)
     ]
     outer = [
@@ -83,8 +83,8 @@ def test_fields_that_are_read_have_an_effect() -> None:
         assert [
             type
             for type in TYPES
-            for each, fields in changed(type)
-            if each == name and read(fields) not in (None, derived(small(type)))
+            for other, fields in changed(type)
+            if other == name and read(fields) not in (None, derived(small(type)))
         ], name
 
 
@@ -146,8 +146,8 @@ def test_fields_that_the_code_of_a_type_does_not_read_are_refused(
 )
 def test_redundant_fields_are_read(type: str, changes: Fields, same: Fields) -> None:
     own = {"rotary_emb_base": changes["rope_theta"]} if same.get("rope_parameters") else {}
-    given = own or changes
-    assert derived({**small(type), **given}) == derived({**small(type), **same})
+    fields = own or changes
+    assert derived({**small(type), **fields}) == derived({**small(type), **same})
 
 
 def test_a_window_switched_on_without_a_size_is_that_of_the_type() -> None:
@@ -158,13 +158,13 @@ def test_a_window_switched_on_without_a_size_is_that_of_the_type() -> None:
 
 
 def test_counts_add_up() -> None:
-    found = tally(["llama", "modernbert"])
-    assert found.read + found.refused == sum(
+    counts = tally(["llama", "modernbert"])
+    assert counts.read + counts.refused == sum(
         1 + len([*changed(type)]) for type in ("llama", "modernbert")
     )
-    assert found.same > found.read > 0 < found.refused
-    assert found.unsaid > 0
-    assert found.different == 0
+    assert counts.same > counts.read > 0 < counts.refused
+    assert counts.unsaid > 0
+    assert counts.different == 0
 
 
 def test_types_that_are_run_elsewhere_are_read() -> None:

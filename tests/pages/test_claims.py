@@ -45,8 +45,8 @@ def test_claims_hold_whatever_the_processor_can() -> None:
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
-    found = FENCE.findall(path.read_text(encoding="utf-8"))
-    return [(kind, dedent(text)) for _, kind, text in found]
+    fences = FENCE.findall(path.read_text(encoding="utf-8"))
+    return [(kind, dedent(text)) for _, kind, text in fences]
 
 
 WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
@@ -75,7 +75,7 @@ def test_python_on_a_page_runs(
 
 
 def test_printed_decimals_belong_to_a_claim() -> None:
-    assert [f"{name_of(page)}: {each}" for page in PAGES for each in loose_decimals(page)] == []
+    assert [f"{name_of(page)}: {number}" for page in PAGES for number in loose_decimals(page)] == []
 
 
 def loose_decimals(page: Path) -> list[str]:
@@ -94,9 +94,9 @@ def test_claims_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
         """It computes another number than the paragraph prints."""
         return "43"
 
-    said = claims.Claim("page.md", "wrong-number", 1, "It rises at 44. ", wrong_number)
+    claim = claims.Claim("page.md", "wrong-number", 1, "It rises at 44. ", wrong_number)
     with pytest.raises(AssertionError, match="43"):
-        said.verify()
+        claim.verify()
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ SEEN = {
 
 def shown(symptom: str, scheme_of: str, mistake: str) -> bool:
     """Return whether a group of a symptom names a mistake in a scheme."""
-    (asked,) = (each for each in symptom_blocks.symptoms() if each.id == symptom)
+    (described,) = (entry for entry in symptom_blocks.symptoms() if entry.id == symptom)
     return any(
-        found.id == mistake and scheme_of in {scheme.id for scheme, _ in found.where}
+        candidate.id == mistake and scheme_of in {scheme.id for scheme, _ in candidate.where}
         for families in symptom_blocks.GROUPS.values()
-        for found in symptom_blocks.shown(symptom_blocks.candidates(asked, families))
+        for candidate in symptom_blocks.shown(symptom_blocks.candidates(described, families))
     )
 
 

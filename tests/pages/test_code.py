@@ -17,27 +17,27 @@ NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
 
 
 def test_every_file_is_shown() -> None:
-    assert {*code.FOLDER.rglob("*.py")} == {code.path(*each) for each in SHOWN}
+    assert {*code.FOLDER.rglob("*.py")} == {code.path(*pair) for pair in SHOWN}
 
 
 @pytest.mark.draws
 @pytest.mark.parametrize("scheme", NUMPY)
 def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
-    said = code.judge_code(scheme, "numpy")
-    assert said.pop("failed") == []
-    assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m posenc_lab.code"
+    now = code.judge_code(scheme, "numpy")
+    assert now.pop("failed") == []
+    assert now.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m posenc_lab.code"
 
 
 def test_verdicts_belong_to_the_code_shown() -> None:
-    said = {each: code.recorded()[each[0]][each[1]] for each in SHOWN}
-    changed = [each for each in SHOWN if said[each]["code"] != code.digest(*each)]
+    verdicts = {entry: code.recorded()[entry[0]][entry[1]] for entry in SHOWN}
+    changed = [entry for entry in SHOWN if verdicts[entry]["code"] != code.digest(*entry)]
     assert changed == [], "run python -m posenc_lab.code"
-    assert min(each["passed"] for each in said.values()) > 10
+    assert min(entry["passed"] for entry in verdicts.values()) > 10
 
 
 def test_no_other_verdicts_are_stored() -> None:
-    kept = [(scheme, library) for scheme, some in code.recorded().items() for library in some]
-    assert sorted(kept) == sorted(SHOWN)
+    stored = [(scheme, name) for scheme, libraries in code.recorded().items() for name in libraries]
+    assert sorted(stored) == sorted(SHOWN)
 
 
 def test_the_claims_are_combinations_of_a_scheme_in_numpy() -> None:
@@ -69,10 +69,10 @@ def test_files_are_read_again_only_after_a_change(
 ) -> None:
     monkeypatch.setattr(code, "RECORD", tmp_path / "code.json")
     assert code.recorded() == {}
-    some: list[dict[str, Any]] = [{"rope": {}}, {"rope": {}, "yarn": {}}]
-    for kept in some:
-        code.RECORD.write_text(json.dumps({"schemes": kept}), encoding="utf-8")
-        os.utime(code.RECORD, ns=(0, len(kept)))
-        assert code.recorded() == kept
+    contents: list[dict[str, Any]] = [{"rope": {}}, {"rope": {}, "yarn": {}}]
+    for content in contents:
+        code.RECORD.write_text(json.dumps({"schemes": content}), encoding="utf-8")
+        os.utime(code.RECORD, ns=(0, len(content)))
+        assert code.recorded() == content
         assert code.recorded() is code.recorded()
     assert code.claimed() is code.claimed()

@@ -18,8 +18,8 @@ FACT = re.compile(r"<!--\s*fact:([\w-]+)\s*-->")
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(CHECKOUT)))
 def test_no_number_of_the_project_is_typed(page: Path) -> None:
-    found = list(facts.typed(page.read_text(encoding="utf-8")))
-    assert not found, f"put a fact of docs/_hooks/facts.py in the place of {found}"
+    numbers = list(facts.typed(page.read_text(encoding="utf-8")))
+    assert not numbers, f"put a fact of docs/_hooks/facts.py in the place of {numbers}"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_unknown_fact_is_refused() -> None:
 
 
 def test_every_fact_is_used() -> None:
-    """Except accuracies of schemes, of which the page of the experiment shows only some."""
+    """Accuracies of schemes are exempt: the page of the experiment shows only some of them."""
     used = {name for page in PAGES for name in FACT.findall(page.read_text(encoding="utf-8"))}
     unused = facts.FACTS.keys() - used
     assert all(name.startswith(("recall-", "back-")) for name in unused), unused

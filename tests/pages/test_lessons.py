@@ -25,8 +25,8 @@ def explains(term: str) -> str:
 
 
 def found(*texts: str) -> list[tuple[str, str]]:
-    some = [lessons.Lesson(f"{n}.md", "A", "B.", text) for n, text in enumerate(texts)]
-    return [(page, title) for page, title, _ in lessons.unexplained(some, KNOWN)]
+    written = [lessons.Lesson(f"{n}.md", "A", "B.", text) for n, text in enumerate(texts)]
+    return [(page, title) for page, title, _ in lessons.unexplained(written, KNOWN)]
 
 
 def test_no_lesson_uses_a_term_before_it_is_explained() -> None:
@@ -150,11 +150,11 @@ def test_topics_that_learners_look_for_are_covered(thing: str) -> None:
     page = DOCS / f"{WANTED[thing]['page']}.md"
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert WANTED[thing]["has"]
-    assert [each for each in WANTED[thing]["has"] if each not in text] == []
+    assert [topic for topic in WANTED[thing]["has"] if topic not in text] == []
 
 
 def test_a_topic_is_not_on_every_page() -> None:
-    (only,) = (each for each in WANTED.values() if "imshow" in each["has"])
+    (only,) = (entry for entry in WANTED.values() if "imshow" in entry["has"])
     others = [
         page for page in (DOCS / "learn").glob("*.md") if page.stem != Path(only["page"]).stem
     ]

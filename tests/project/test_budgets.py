@@ -34,7 +34,7 @@ def room_of(path: Path) -> str:
     folder = path.parent
     if not folder.parts or folder.parts[0].startswith("."):
         return "top"
-    depth = max((len(Path(each).parts) for each in DEEP if folder.is_relative_to(each)), default=0)
+    depth = max((len(Path(deep).parts) for deep in DEEP if folder.is_relative_to(deep)), default=0)
     room = "/".join(folder.parts[: depth + 1])
     return "spec" if room.startswith("spec/") and room != "spec/models" else room
 
@@ -50,15 +50,15 @@ def lines_of_rooms() -> Counter[str]:
 
 @pytest.fixture(scope="module")
 def lines() -> Counter[str]:
-    found = lines_of_rooms()
-    if not found:
+    counts = lines_of_rooms()
+    if not counts:
         pytest.skip("an archive has no list of files")
-    return found
+    return counts
 
 
 def budgets() -> dict[str, int]:
-    found: dict[str, int] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["lines"]
-    return found
+    limits: dict[str, int] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["lines"]
+    return limits
 
 
 def test_each_room_has_a_budget(lines: Counter[str]) -> None:

@@ -60,18 +60,18 @@ def judged(folder: Path, *options: str) -> tuple[int, str]:
 @pytest.mark.parametrize(("layout", "code", "mistake"), LAYOUTS)
 def test_adapter(layout: str, code: int, mistake: str, tmp_path: Path) -> None:
     Path(tmp_path, "mine.py").write_text(ADAPTER.format(layout=layout), encoding="utf-8")
-    exit, said = judged(tmp_path, "--impl=mine.py", "rope.yaml")
-    assert exit == code, said
-    assert mistake in said
+    exit, output = judged(tmp_path, "--impl=mine.py", "rope.yaml")
+    assert exit == code, output
+    assert mistake in output
 
 
 @pytest.mark.parametrize(("layout", "code", "mistake"), LAYOUTS)
 def test_own_test_file(layout: str, code: int, mistake: str, tmp_path: Path) -> None:
     Path(tmp_path, "mine.py").write_text(ADAPTER.format(layout=layout), encoding="utf-8")
     Path(tmp_path, "test_mine.py").write_text(TEST, encoding="utf-8")
-    exit, said = judged(tmp_path)
-    assert exit == code, said
-    assert mistake in said
+    exit, output = judged(tmp_path)
+    assert exit == code, output
+    assert mistake in output
 
 
 @pytest.mark.parametrize(("layout", "code", "mistake"), LAYOUTS)
@@ -80,12 +80,12 @@ def test_check(layout: str, code: int, mistake: str) -> None:
     exec(ADAPTER.format(layout=layout), scope)
     x = np.random.default_rng(0).standard_normal((2, 8, 64, 32)).astype(np.float32)
     out = scope["Adapter"]().rope(x, np.arange(64))
-    asked: dict[str, Any] = {"x": x, "positions": np.arange(64), "base": 10_000.0, "layout": layout}
+    call: dict[str, Any] = {"x": x, "positions": np.arange(64), "base": 10_000.0, "layout": layout}
     if code == 0:
-        check(out, "rope", **asked)
+        check(out, "rope", **call)
     else:
         with pytest.raises(AssertionError, match=mistake):
-            check(out, "rope", **asked)
+            check(out, "rope", **call)
 
 
 @pytest.mark.parametrize(("claimed", "code"), [("half", 0), ("interleaved", 1)])
@@ -95,9 +95,9 @@ def test_program(claimed: str, code: int, tmp_path: Path) -> None:
     source = source.replace('str(Path(__file__).parents[2] / "harness" / "python")', harness)
     changed = source.replace('@claims("half"', f'@claims("{claimed}"')
     Path(tmp_path, "turning.py").write_text(changed, encoding="utf-8")
-    exit, said = judged(tmp_path, f"--impl={sys.executable} turning.py", "rope.yaml")
-    assert exit == code, said
-    assert ("layout-swapped" in said) == bool(code)
+    exit, output = judged(tmp_path, f"--impl={sys.executable} turning.py", "rope.yaml")
+    assert exit == code, output
+    assert ("layout-swapped" in output) == bool(code)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_engine_over_http(engine: type, code: int, mistake: str, tmp_path: Path)
     model = folder_of("llama") / "config.json"
     options = (f"--posenc-model={model}", "--posenc-dtype=float32", "--posenc-context=512")
     with serving(made(Case(engine, "llama", mistake))) as url:
-        exit, said = judged(tmp_path, f"--impl={url}", *options)
-    assert exit == code, said
-    assert mistake in said
+        exit, output = judged(tmp_path, f"--impl={url}", *options)
+    assert exit == code, output
+    assert mistake in output
 
 
 COMMANDS = {
@@ -134,14 +134,14 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a wrong adapter, the report of its run, and a table."""
-    found = tmp_path_factory.mktemp("commands")
-    found.joinpath("mine.py").write_text(ADAPTER.format(layout="interleaved"), encoding="utf-8")
-    judged(found, "--impl=mine.py", "--posenc-report=report.json")
+    place = tmp_path_factory.mktemp("commands")
+    place.joinpath("mine.py").write_text(ADAPTER.format(layout="interleaved"), encoding="utf-8")
+    judged(place, "--impl=mine.py", "--posenc-report=report.json")
     angles = np.arange(32)[:, None] * 10_000.0 ** (-np.arange(0, 16, 2) / 16)
     table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(32, 16)
-    np.save(found / "table.npy", table)
-    found.joinpath("schemes").mkdir()
-    return found
+    np.save(place / "table.npy", table)
+    place.joinpath("schemes").mkdir()
+    return place
 
 
 @pytest.mark.parametrize("typed", COMMANDS, ids=lambda typed: typed.partition(" ")[0])
@@ -151,8 +151,8 @@ def test_command(
     monkeypatch.chdir(folder)
     before = {path: path.read_bytes() for path in folder.glob("*.*")}
     words = [
-        str(CHECKOUT / "spec/rotary/rope.yaml") if each == "ROPE" else each
-        for each in typed.split()
+        str(CHECKOUT / "spec/rotary/rope.yaml") if word == "ROPE" else word
+        for word in typed.split()
     ]
     assert main(words) == 0
     assert COMMANDS[typed] in capsys.readouterr().out

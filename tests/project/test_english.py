@@ -60,23 +60,21 @@ def test_python_avoids_these_phrases() -> None:
         for name, path in names.items()
         if path != Path(__file__) and not name.startswith(ELSEWHERE)
     }
-    found = [
+    hits = [
         f"{name}:{line}: {', '.join(phrases)}"
         for name, source in sources.items()
         if GIVE_AWAY.search(" ".join(source.split()))  # few have one anywhere, and parsing is slow
         for line, text in texts_of(source)
         if (phrases := phrases_in(text))
     ]
-    assert not found, f"see PHRASES in {Path(__file__).name} for what to write:\n" + "\n".join(
-        found
-    )
+    assert not hits, f"see PHRASES in {Path(__file__).name} for what to write:\n" + "\n".join(hits)
 
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_guides_avoid_these_phrases(name: str) -> None:
     lines = (CHECKOUT / name).read_text(encoding="utf-8").splitlines()
-    found = [f"{number}: {line}" for number, line in enumerate(lines, 1) if phrases_in(line)]
-    assert not found, "\n".join(found)
+    phrases = [f"{number}: {line}" for number, line in enumerate(lines, 1) if phrases_in(line)]
+    assert not phrases, "\n".join(phrases)
 
 
 @pytest.mark.parametrize(

@@ -29,18 +29,18 @@ def test_ci_finds_the_commands_of_the_readme() -> None:
 def test_a_judged_library_is_pinned_by_its_hash_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: dict[str, list[str]] = {}
+    pinned: dict[str, list[str]] = {}
     monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
     monkeypatch.setattr(
-        environments, "_install", lambda library, _, pins: given.setdefault(library.name, pins)
+        environments, "_install", lambda library, _, pins: pinned.setdefault(library.name, pins)
     )
     for library in libraries():
         if library.name in ("timm", "equinox"):
             environments.environment(library)
-            own = [pin for pin in given[library.name] if pin.startswith(f"{library.name}==")]
+            own = [pin for pin in pinned[library.name] if pin.startswith(f"{library.name}==")]
             assert [pin.count("--hash=") > 0 for pin in own] == [True]
     # For a package with one release per Python, only the judged one.
-    assert len([pin for pin in given["equinox"] if pin.startswith("jax==")]) <= 1
+    assert len([pin for pin in pinned["equinox"] if pin.startswith("jax==")]) <= 1
 
 
 def test_the_size_is_printed_before_anything_is_installed(
@@ -66,7 +66,7 @@ def test_only_pip_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
     plan = planned("--always-make", "conformance")
     assert plan.index("-m venv") < plan.index("-m pip") < plan.index(".ci/uv.py")
     (tmp_path / "uv.py").write_text("import os; print(dict(os.environ))", encoding="utf-8")
-    asked = {
+    settings = {
         "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
         "PIP_FIND_LINKS": "/one /two",
         "UV_HTTP_TIMEOUT": "7",
@@ -78,16 +78,16 @@ def test_only_pip_is_needed_and_its_settings_are_kept(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, CHECKOUT / ".ci" / "uv.py"],
-        env={"PATH": os.environ["PATH"], **asked},
+        env={"PATH": os.environ["PATH"], **settings},
         capture_output=True,
         text=True,
         check=True,
     )
-    found = ast.literal_eval(done.stdout)
-    assert found["UV_DEFAULT_INDEX"] == "file:///mine"
-    assert found["UV_FIND_LINKS"] == "/one,/two"
-    assert found["UV_HTTP_TIMEOUT"] == "7"
-    assert found["UV_INDEX_STRATEGY"] == "unsafe-best-match"
+    environment = ast.literal_eval(done.stdout)
+    assert environment["UV_DEFAULT_INDEX"] == "file:///mine"
+    assert environment["UV_FIND_LINKS"] == "/one,/two"
+    assert environment["UV_HTTP_TIMEOUT"] == "7"
+    assert environment["UV_INDEX_STRATEGY"] == "unsafe-best-match"
 
 
 def test_nothing_heavy_is_installed_to_prove_a_change() -> None:
@@ -118,11 +118,11 @@ def test_tools_are_pinned_and_dependencies_of_the_kit_are_not() -> None:
 @pytest.mark.parametrize("file", [environments.PINNED, pins.BUILDERS], ids=lambda path: path.name)
 def test_every_pin_has_hashes_except_packages_that_are_built_twice(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    found = pins.hashes(text)
-    assert pins.written(found) == text
-    without = {environments.name_of(pin) for pin in found if not found[pin]}
+    table = pins.hashes(text)
+    assert pins.written(table) == text
+    without = {environments.name_of(pin) for pin in table if not table[pin]}
     assert without <= {*pins.BUILT_TWICE} - {"torch"}
-    assert {len(each) for hashes in found.values() for each in hashes} == {len("sha256:") + 64}
+    assert {len(digest) for hashes in table.values() for digest in hashes} == {len("sha256:") + 64}
 
 
 def test_a_release_is_built_with_its_requirements_only() -> None:
@@ -155,7 +155,7 @@ def a_wheel(folder: Path, version: str) -> str:
 
 
 def test_no_index_can_give_another_file_for_a_pin(tmp_path: Path) -> None:
-    """Nor one whose version only begins like the pin's, as `2.13.0+cpu` does."""
+    """A version that only begins like the pin's, such as `2.13.0+cpu`, is no match either."""
     seen = a_wheel(tmp_path / "seen", "1.0")
     a_wheel(tmp_path / "more", "1.0+more")
     a_wheel(tmp_path / "newer", "2.0")
@@ -164,10 +164,10 @@ def test_no_index_can_give_another_file_for_a_pin(tmp_path: Path) -> None:
     def install(*places: str) -> str:
         command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--no-index", "--target"]
         command += [str(tmp_path / "-".join(places)), "-c", str(constraints), "stranger"]
-        found = ",".join(str(tmp_path / place) for place in places)
+        links = ",".join(str(tmp_path / place) for place in places)
         environment = {
             **os.environ,
-            "UV_FIND_LINKS": found,
+            "UV_FIND_LINKS": links,
             "UV_CACHE_DIR": str(tmp_path / "cache"),
         }
         done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -42,7 +42,7 @@ def test_it_contains_the_files_that_its_texts_name(unpacked: Path) -> None:
 
 @pytest.mark.nightly
 def test_its_makefile_installs_and_judges(unpacked: Path) -> None:
-    """In a new environment with nothing but the kit."""
+    """``make conformance`` sets up and uses a new environment with nothing but the kit."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     run = subprocess.run(
         ["make", "conformance", f"PYTHON={sys.executable}"],

@@ -75,7 +75,7 @@ def test_versions_are_side_by_side(clone: Path) -> None:
     assert pages["latest"] == pages["0.2.0"]
     assert "latest/" in (public / "index.html").read_text(encoding="utf-8")
     versions = json.loads((public / "versions.json").read_text(encoding="utf-8"))
-    assert {each["version"]: each["aliases"] for each in versions} == {
+    assert {version["version"]: version["aliases"] for version in versions} == {
         "dev": [],
         "0.1.0": [],
         "0.2.0": ["latest"],

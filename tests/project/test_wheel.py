@@ -22,7 +22,7 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
         # No clock, so that a second build gives the same bytes.
-        assert {each.date_time[:3] for each in archive.infolist()} == {(2020, 2, 2)}
+        assert {member.date_time[:3] for member in archive.infolist()} == {(2020, 2, 2)}
     kit = unpacked / "posenc_conformance"
     schemes = (str(path.relative_to(CHECKOUT / "spec")) for path in scheme_paths())
     for name in (SCHEMA_NAME, VECTORS_SCHEMA, *schemes):

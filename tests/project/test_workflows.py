@@ -26,8 +26,8 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
 def jobs(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["jobs"]
-    return found
+    result: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["jobs"]
+    return result
 
 
 def targets(job: dict[str, Any]) -> set[str]:
@@ -42,45 +42,45 @@ def problems(text: str) -> list[str]:
     if not isinstance(workflow, dict) or not isinstance(workflow.get("jobs"), dict):
         return ["no jobs"]
     # YAML 1.1 reads the word `on` as true.
-    found = [] if workflow.get(True) else ["nothing starts it"]
-    found += loose_actions(text)
+    mistakes = [] if workflow.get(True) else ["nothing starts it"]
+    mistakes += loose_actions(text)
     if workflow.get("permissions") != {"contents": "read"}:
-        found.append("it may do more than read, unless a job says so")
+        mistakes.append("it may do more than read, unless a job says so")
     for name, job in workflow["jobs"].items():
         needed = job.get("needs", [])
         needed = [needed] if isinstance(needed, str) else needed
-        found += [f"{name} needs {each}" for each in needed if each not in workflow["jobs"]]
+        mistakes += [f"{name} needs {item}" for item in needed if item not in workflow["jobs"]]
         writes = job.get("permissions", {}).get("contents") == "write"
         for step in job["steps"]:
-            found += [f"{name}: {each}" for each in _problems_of(step, writes)]
-    return found
+            mistakes += [f"{name}: {item}" for item in _problems_of(step, writes)]
+    return mistakes
 
 
 def loose_actions(text: str) -> list[str]:
     """Return actions of third parties, and those not pinned to a commit: tags and branches move."""
-    found = []
+    mistakes = []
     for name, version in USES.findall(text):
         if not TRUSTED.fullmatch(name):
-            found.append(f"{name} is not of GitHub's or PyPI's own")
+            mistakes.append(f"{name} is not of GitHub's or PyPI's own")
         if not PINNED.fullmatch(version):
-            found.append(f"{name}@{version} is not a whole commit with its version behind it")
-    return found
+            mistakes.append(f"{name}@{version} is not a whole commit with its version behind it")
+    return mistakes
 
 
 def _problems_of(step: dict[str, Any], writes: bool) -> list[str]:
     action = step.get("uses")
-    found = []
+    mistakes = []
     if action is not None and action.startswith("actions/checkout@"):
-        kept = step.get("with", {}).get("persist-credentials")
-        if kept is None or (kept and not writes):
-            found.append("the token stays in the checkout")
+        persists = step.get("with", {}).get("persist-credentials")
+        if persists is None or (persists and not writes):
+            mistakes.append("the token stays in the checkout")
     run = step.get("run", "")
     if action is None and not run.startswith(("make ", "gh release ")):
-        found.append("a step without make")
+        mistakes.append("a step without make")
     if "${{" in run:
-        return [*found, "a name that others choose becomes part of a command"]
+        return [*mistakes, "a name that others choose becomes part of a command"]
     made = targets({"steps": [step]})
-    return found + [f"no target {each}" for each in sorted(made) if each not in TARGETS]
+    return mistakes + [f"no target {target}" for target in sorted(made) if target not in TARGETS]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -130,17 +130,17 @@ def test_every_part_of_ci_has_its_job() -> None:
 
 @pytest.mark.parametrize("name", ["test", "site", "torch"])
 def test_passed_tests_are_cached_for_the_next_change(name: str) -> None:
-    uses = [each for each in jobs("test.yml")[name]["steps"] if "cache" in each.get("uses", "")]
-    (kept,) = (each["with"] for each in uses)
-    assert kept["path"] == "~/.cache/posenc"
-    assert kept["key"].startswith(kept["restore-keys"])
+    uses = [step for step in jobs("test.yml")[name]["steps"] if "cache" in step.get("uses", "")]
+    (cache,) = (step["with"] for step in uses)
+    assert cache["path"] == "~/.cache/posenc"
+    assert cache["key"].startswith(cache["restore-keys"])
     assert "cache" not in (FOLDER / "nightly.yml").read_text(encoding="utf-8")
 
 
 def parts(target: str) -> set[str]:
     """Return the targets that a target needs and makes."""
-    ((first, rest),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
-    return {*first.split(), *rest.split()} & set(TARGETS)
+    ((first, recipe),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    return {*first.split(), *recipe.split()} & set(TARGETS)
 
 
 def test_the_quickest_checks_come_first() -> None:
@@ -250,16 +250,16 @@ def test_only_a_tag_publishes_and_without_a_password() -> None:
     assert yaml.safe_load(text)[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads `on` as true
     assert "secrets" not in text
     assert "password" not in str(yaml.safe_load(text))
-    found = jobs("publish.yml")
-    assert targets(found["build"]) == {"tag", "packages"}
-    assert "permissions" not in found["build"]
-    assert found["pypi"]["needs"] == "build"
-    assert found["pypi"]["permissions"] == {"id-token": "write"}
-    assert found["pypi"]["environment"]["name"] == "pypi"
-    assert found["release"]["needs"] == "pypi"
+    publish_jobs = jobs("publish.yml")
+    assert targets(publish_jobs["build"]) == {"tag", "packages"}
+    assert "permissions" not in publish_jobs["build"]
+    assert publish_jobs["pypi"]["needs"] == "build"
+    assert publish_jobs["pypi"]["permissions"] == {"id-token": "write"}
+    assert publish_jobs["pypi"]["environment"]["name"] == "pypi"
+    assert publish_jobs["release"]["needs"] == "pypi"
     signs = {"attestations": "write", "contents": "write", "id-token": "write"}
-    assert found["release"]["permissions"] == signs
-    assert not any(targets(found[name]) for name in ("pypi", "release"))
+    assert publish_jobs["release"]["permissions"] == signs
+    assert not any(targets(publish_jobs[name]) for name in ("pypi", "release"))
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{posenc.__version__}", 0), ("v0.0.0", 2)])
@@ -315,8 +315,8 @@ def test_forms_for_issues_are_complete(name: str) -> None:
 def test_mistake_in_a_workflow_is_found(old: str, new: str, problem: str) -> None:
     text = (CHECKOUT / ".github" / "workflows" / "site.yml").read_text(encoding="utf-8")
     assert old in text
-    (found,) = problems(text.replace(old, new, 1))
-    assert found.startswith(problem)
+    (mistake,) = problems(text.replace(old, new, 1))
+    assert mistake.startswith(problem)
 
 
 def test_published_site_knows_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,6 +338,6 @@ def named(variable: str) -> list[str]:
 def test_tests_that_the_makefile_names_exist() -> None:
     covered = named("COVERED")
     assert len(covered) > 5
-    assert [each for each in covered if not [*CHECKOUT.glob(f"tests/*/test_{each}.py")]] == []
+    assert [name for name in covered if not [*CHECKOUT.glob(f"tests/*/test_{name}.py")]] == []
     places = [*named("COMPILED"), *named("BESIDE")]
-    assert [each for each in places if not (CHECKOUT / each).exists()] == []
+    assert [name for name in places if not (CHECKOUT / name).exists()] == []

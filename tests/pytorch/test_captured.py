@@ -25,11 +25,11 @@ class InNumpy:
 
 
 def test_a_recorded_offset_is_named_as_that_of_an_earlier_call() -> None:
-    assert any("as an earlier call had" in each for each in told(InNumpy()))
+    assert any("as an earlier call had" in text for text in told(InNumpy()))
 
 
 @pytest.mark.parametrize("reads_each_time", [True, False])
 def test_calls_that_torch_records(reads_each_time: bool) -> None:
-    said = told(recording(reads_each_time))
-    assert (not said) == reads_each_time
-    assert reads_each_time or any("as an earlier call had" in each for each in said)
+    texts = told(recording(reads_each_time))
+    assert (not texts) == reads_each_time
+    assert reads_each_time or any("as an earlier call had" in text for text in texts)

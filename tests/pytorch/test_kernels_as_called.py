@@ -12,26 +12,26 @@ from posenc_lab.field.implementation import RIGHT
 from posenc_lab.field.kernels import FAMILIES
 from posenc_lab.field.said import ACCEPTED, NAMED, SHOWN, UNNAMED, judge_implementation
 
-KERNELS = {each.name: each for each in implementation.load("kernels")}
+KERNELS = {kernel.name: kernel for kernel in implementation.load("kernels")}
 
 
 def test_each_has_a_unique_name_and_a_sentence() -> None:
     assert len(KERNELS) == len(implementation.load("kernels"))
-    assert all(each.meaning.endswith(".") for each in KERNELS.values())
+    assert all(kernel.meaning.endswith(".") for kernel in KERNELS.values())
 
 
 def test_each_mistake_has_a_right_kernel() -> None:
-    with_right = {(each.call, each.make) for each in FAMILIES if each.styles}
-    assert {(each.call, each.make) for each in FAMILIES} == with_right
+    with_right = {(family.call, family.make) for family in FAMILIES if family.styles}
+    assert {(family.call, family.make) for family in FAMILIES} == with_right
 
 
 def test_each_wrong_one_has_the_words_of_a_right_diagnosis() -> None:
-    for each in KERNELS.values():
-        assert bool(each.words) == (each.fault != RIGHT), each.name
+    for kernel in KERNELS.values():
+        assert bool(kernel.words) == (kernel.fault != RIGHT), kernel.name
 
 
 def test_right_names_are_those_of_the_specification() -> None:
-    known = {
+    names = {
         (call, deviation.id)
         for scheme in load_all()
         for deviation in scheme.deviations
@@ -39,19 +39,19 @@ def test_right_names_are_those_of_the_specification() -> None:
     }
     for family in FAMILIES:
         for fault in family.faults:
-            assert {(family.call, name) for name in fault.names} <= known, fault.name
+            assert {(family.call, name) for name in fault.names} <= names, fault.name
 
 
 def test_stored_results_are_of_these_kernels() -> None:
-    kept = said.read(said.kept("kernels"))
-    assert {name: row["fault"] for name, row in kept.items()} == {
-        each.name: each.fault for each in KERNELS.values()
+    rows = said.read(said.kept("kernels"))
+    assert {name: row["fault"] for name, row in rows.items()} == {
+        kernel.name: kernel.fault for kernel in KERNELS.values()
     }, "run python -m posenc_lab.field kernels --write lab/posenc_lab/field/kernels/results.yaml"
 
 
 def test_threads_can_be_found() -> None:
     threads = [fault.thread for family in FAMILIES for fault in family.faults if fault.thread]
-    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", each) for each in threads)
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)
     assert len(set(threads)) > len(threads) / 2, Counter(threads).most_common(3)
 
 
@@ -84,15 +84,15 @@ def test_right_kernels_pass(name: str) -> None:
     ],
 )
 def test_wrong_kernels_are_rejected(name: str) -> None:
-    found = judge_implementation(KERNELS[name])
-    assert found.rejected
-    assert not found.state_in_vain
+    result = judge_implementation(KERNELS[name])
+    assert result.rejected
+    assert not result.state_in_vain
 
 
 def test_a_pattern_counts_if_it_says_what_is_wrong() -> None:
-    each = KERNELS["rope.tiled.first_tile_alone"]
-    assert judge_implementation(each).naming in (NAMED, SHOWN)
-    elsewhere = replace(each, words=("row 7 only",))
+    kernel = KERNELS["rope.tiled.first_tile_alone"]
+    assert judge_implementation(kernel).naming in (NAMED, SHOWN)
+    elsewhere = replace(kernel, words=("row 7 only",))
     assert judge_implementation(elsewhere).naming == UNNAMED
 
 

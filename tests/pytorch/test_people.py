@@ -11,7 +11,7 @@ from posenc_lab.field.implementation import FORMULA, RIGHT, Implementation
 from posenc_lab.field.said import ACCEPTED, MISNAMED, NAMED, NEAR, REFUSED, UNNAMED, Said
 
 BENCH = implementation.load("people")
-BY_NAME = {each.name: each for each in BENCH}
+BY_NAME = {entry.name: entry for entry in BENCH}
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ BY_NAME = {each.name: each for each in BENCH}
     ],
 )
 def test_namings_of_some(name: str, naming: str) -> None:
-    found = said.judge_implementation(BY_NAME[name])
-    assert (found.naming, found.state_in_vain) == (naming, False), found
-    assert found.rejected == (naming != ACCEPTED)
+    result = said.judge_implementation(BY_NAME[name])
+    assert (result.naming, result.state_in_vain) == (naming, False), result
+    assert result.rejected == (naming != ACCEPTED)
 
 
 def test_state_is_no_fault_of_a_formula() -> None:
@@ -63,7 +63,7 @@ def test_figures_count_what_they_say() -> None:
     def one(fault: str, failures: int, naming: str, state: bool = False) -> Said:
         return Said("a", fault, failures, "", naming, state, ())
 
-    found = [
+    results = [
         one(FORMULA, 3, NAMED),
         one(FORMULA, 2, MISNAMED, state=True),
         one(FORMULA, 0, ACCEPTED),
@@ -71,7 +71,7 @@ def test_figures_count_what_they_say() -> None:
         one(RIGHT, 0, ACCEPTED),
         one(RIGHT, 1, REFUSED),
     ]
-    figures = said.figures([said.row(each) for each in found])
+    figures = said.figures([said.row(result) for result in results])
     begins = {words: figure.partition(" (")[0] for words, figure in figures.items()}
     assert begins == {
         "wrong ones rejected": "3 of 4",
@@ -105,30 +105,30 @@ def test_a_later_run_is_compared_with_stored_results(tmp_path: Path) -> None:
 
 def test_stored_results_cover_the_bench() -> None:
     read = said.read(said.kept("people"))
-    assert {name: each["fault"] for name, each in read.items()} == {
-        each.name: each.fault for each in BENCH
+    assert {name: entry["fault"] for name, entry in read.items()} == {
+        entry.name: entry.fault for entry in BENCH
     }, "run python -m posenc_lab.field people --write lab/posenc_lab/field/people/results.yaml"
 
 
 def test_the_bench_is_large_enough() -> None:
-    right = sum(each.fault == RIGHT for each in BENCH)
+    right = sum(entry.fault == RIGHT for entry in BENCH)
     assert right >= 50
     assert len(BENCH) - right >= 150
     assert len(BY_NAME) == len(BENCH)
 
 
 def test_each_has_a_meaning() -> None:
-    assert not [each.name for each in BENCH if not each.meaning.endswith(".")]
-    assert all(re.compile(word) for each in BENCH for word in each.words)
+    assert not [entry.name for entry in BENCH if not entry.meaning.endswith(".")]
+    assert all(re.compile(word) for entry in BENCH for word in entry.words)
 
 
 def test_a_wrong_module_changes_a_right_one() -> None:
     """A wrong class inherits from a right one on the bench; functions are exempt."""
-    right = {code_of(one) for one in BENCH if one.fault == RIGHT}
+    right = {code_of(other) for other in BENCH if other.fault == RIGHT}
     alone = [
-        each.name
-        for each in BENCH
-        if isinstance(code := code_of(each), type) and not right & set(code.__mro__)
+        entry.name
+        for entry in BENCH
+        if isinstance(code := code_of(entry), type) and not right & set(code.__mro__)
     ]
     assert not alone
 

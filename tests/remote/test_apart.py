@@ -46,8 +46,8 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
     """Yield a function that runs mischief in a call and checks that the next call is right."""
     folder = tmp_path_factory.mktemp("apart")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
-    there = load(str(folder / "culprit_adapter.py"), LIMITS, schemes())
-    (subject,) = subjects(there.adapter, schemes())
+    loaded = load(str(folder / "culprit_adapter.py"), LIMITS, schemes())
+    (subject,) = subjects(loaded.adapter, schemes())
 
     def provoked(mischief: str) -> np.ndarray:
         (folder / "mischief.py").write_text(mischief)
@@ -58,7 +58,7 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
             assert np.array_equal(ask_smallest(subject), SLOPES)
 
     yield provoked
-    there.end()
+    loaded.end()
 
 
 LOST = {
@@ -101,56 +101,56 @@ TOO_LONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_a_call_that_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: str) -> None:
-    with pytest.raises(TookTooLong) as found:
+    with pytest.raises(TookTooLong) as raised:
         provoke(TOO_LONG[name])
-    assert str(found.value).startswith(f"{NO_VERDICT}alibi_slopes() gave no answer within 2 s")
-    assert "see --posenc-timeout" in str(found.value)
-    assert "call       alibi_slopes(heads=8" in str(found.value)
-    assert ("it had printed" in str(found.value)) == (name == "prints-without-end")
+    assert str(raised.value).startswith(f"{NO_VERDICT}alibi_slopes() gave no answer within 2 s")
+    assert "see --posenc-timeout" in str(raised.value)
+    assert "call       alibi_slopes(heads=8" in str(raised.value)
+    assert ("it had printed" in str(raised.value)) == (name == "prints-without-end")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOST)
 def test_a_lost_process_fails_one_check(provoke: Provoke, name: str) -> None:
     mischief, words = LOST[name]
-    with pytest.raises(Breakdown) as found:
+    with pytest.raises(Breakdown) as raised:
         provoke(mischief)
-    assert words in str(found.value)
-    assert str(found.value).startswith("alibi_slopes() ")
-    assert "call       alibi_slopes(heads=8" in str(found.value)
+    assert words in str(raised.value)
+    assert str(raised.value).startswith("alibi_slopes() ")
+    assert "call       alibi_slopes(heads=8" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
     mischief, words = ESCAPES[name]
-    with pytest.raises(Escape) as found:
+    with pytest.raises(Escape) as raised:
         provoke(mischief)
-    assert type(found.value) is Escape
-    assert f"alibi_slopes() raised {words}" in str(found.value)
+    assert type(raised.value) is Escape
+    assert f"alibi_slopes() raised {words}" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
     mischief, words = REFUSALS[name]
-    with pytest.raises(Refusal) as found:
+    with pytest.raises(Refusal) as raised:
         provoke(mischief)
-    assert words in str(found.value)
-    assert "mischief" in str(found.value)  # the line that raised it
+    assert words in str(raised.value)
+    assert "mischief" in str(raised.value)  # the line that raised it
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_result_of_a_wrong_form_is_reported(provoke: Provoke, name: str) -> None:
     result, words = FORMS[name]
-    with pytest.raises(Misbehaviour) as found:
+    with pytest.raises(Misbehaviour) as raised:
         provoke(f"result = {result}")
-    assert type(found.value) is Misbehaviour
-    assert words in str(found.value)
+    assert type(raised.value) is Misbehaviour
+    assert words in str(raised.value)
 
 
 def test_an_array_subclass_is_judged_by_its_values(provoke: Provoke) -> None:
-    found = provoke(LIAR)
-    assert type(found) is np.ndarray
-    assert np.array_equal(found, np.zeros(8))
+    result = provoke(LIAR)
+    assert type(result) is np.ndarray
+    assert np.array_equal(result, np.zeros(8))
 
 
 HARMLESS = {
@@ -237,13 +237,13 @@ def test_an_adapter_that_cannot_be_judged_is_one_message(name: str, tmp_path: Pa
     path = tmp_path / "mine.py"
     path.write_text(source)
     seconds = 1.2 if name == "hangs" else 60
-    with pytest.raises(UserError) as found:
-        there = load(str(path), How(Isolation.APART, seconds=seconds), schemes())
-        subjects(there.adapter, schemes())
-    assert words in found.value.cause
-    assert found.value.hint
+    with pytest.raises(UserError) as raised:
+        loaded = load(str(path), How(Isolation.APART, seconds=seconds), schemes())
+        subjects(loaded.adapter, schemes())
+    assert words in raised.value.cause
+    assert raised.value.hint
     if "@claims" in source:
-        assert str(path) in found.value.cause
+        assert str(path) in raised.value.cause
 
 
 @pytest.mark.slow
@@ -259,8 +259,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     (packages,) = home.glob("lib/python*/site-packages")
     for package in (np, ml_dtypes):
-        for found in Path(str(package.__file__)).parents[1].glob(f"{package.__name__}*"):
-            (packages / found.name).symlink_to(found)
+        for entry in Path(str(package.__file__)).parents[1].glob(f"{package.__name__}*"):
+            (packages / entry.name).symlink_to(entry)
     return home
 
 
@@ -278,10 +278,10 @@ def test_a_library_may_have_its_own_environment(
         "        return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)\n"
     )
     for python in (elsewhere, elsewhere / "bin" / "python"):
-        there = load(str(path), How(Isolation.APART, python=str(python)), schemes())
-        (subject,) = subjects(there.adapter, schemes())
+        loaded = load(str(path), How(Isolation.APART, python=str(python)), schemes())
+        (subject,) = subjects(loaded.adapter, schemes())
         assert np.array_equal(ask_smallest(subject), SLOPES)
-        there.end()
+        loaded.end()
 
 
 def test_an_unsuitable_interpreter_is_one_message(elsewhere: Path, tmp_path: Path) -> None:
@@ -293,15 +293,15 @@ def test_an_unsuitable_interpreter_is_one_message(elsewhere: Path, tmp_path: Pat
         str(bare): "No module named 'ml_dtypes'",
         "/bin/false": "exited with status 1",
     }.items():
-        with pytest.raises(UserError) as found:
+        with pytest.raises(UserError) as raised:
             load(source, How(Isolation.APART, python=python), schemes())
-        assert words in found.value.cause
-        assert found.value.hint
+        assert words in raised.value.cause
+        assert raised.value.hint
 
 
 @pytest.mark.slow
 def test_a_process_ends_with_the_judge(tmp_path: Path) -> None:
-    """Even if the judge is killed while the worker is in a call that never ends."""
+    """It ends even if the judge is killed while the worker is in a call that never returns."""
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", tmp_path)
     (tmp_path / "mischief.py").write_text(
         f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -338,11 +338,11 @@ def _lives(pid: int) -> bool:
 
 @pytest.mark.slow
 def test_a_worker_does_not_receive_ctrl_c() -> None:
-    there = load("reference", How(Isolation.APART), schemes())
-    method = next(iter(vars(there.adapter).values()))
+    loaded = load("reference", How(Isolation.APART), schemes())
+    method = next(iter(vars(loaded.adapter).values()))
     process = method._peer._process._process
     assert os.getpgid(process.pid) != os.getpgid(0)
-    there.end()
+    loaded.end()
     assert process.poll() is not None
 
 
@@ -366,9 +366,9 @@ BESIDE = "        x.base.view(np.float64)[1] = 5\n"
 def test_changes_in_place_come_back(beside: bool, tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(IN_PLACE + BESIDE * beside)
-    there = load(str(file), LIMITS, schemes())
+    loaded = load(str(file), LIMITS, schemes())
     try:
-        (subject,) = subjects(there.adapter, schemes())
+        (subject,) = subjects(loaded.adapter, schemes())
         case = smallest_case(subject, "float64")
         inputs = case.inputs
         inputs["x"] = np.repeat(inputs["x"], 2, axis=-1)[..., ::2]
@@ -379,4 +379,4 @@ def test_changes_in_place_come_back(beside: bool, tmp_path: Path) -> None:
             assert np.allclose(ask(subject, case, inputs), case.truth)
             assert np.allclose(inputs["x"], case.truth)
     finally:
-        there.end()
+        loaded.end()

@@ -44,21 +44,21 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
         f"posenc-program = 1\ncommand = '{CULPRIT}'\n"
         "limits = {seconds = 2, starting = 60, memory = '120MB'}\n"
     )
-    there = load(str(manifest), How(), schemes())
-    (subject,) = subjects(there.adapter, schemes())
+    loaded = load(str(manifest), How(), schemes())
+    (subject,) = subjects(loaded.adapter, schemes())
 
     def provoked(mischief: str, kind: type[Exception] = Breakdown) -> str:
         (folder / "mischief.py").write_text(mischief)
-        with pytest.raises((Misbehaviour, TookTooLong)) as found:
+        with pytest.raises((Misbehaviour, TookTooLong)) as raised:
             ask_smallest(subject)
-        assert type(found.value) is kind
+        assert type(raised.value) is kind
         if (folder / "mischief.py").exists():
             raise AssertionError("the mischief was not done")
         assert ask_smallest(subject).shape == (8,)  # the next call is unaffected
-        return str(found.value)
+        return str(raised.value)
 
     yield provoked
-    there.end()
+    loaded.end()
 
 
 def ask_smallest(subject: Subject) -> wire.Array:
@@ -193,7 +193,7 @@ def test_a_breach_of_the_protocol_is_shown(provoke: Provoke, name: str) -> None:
     text = provoke(mischief)
     assert text.startswith("alibi_slopes() broke the protocol: ")
     assert words in text
-    assert line in next(each for each in text.splitlines() if each.startswith("line "))
+    assert line in next(row for row in text.splitlines() if row.startswith("line "))
     assert "call       alibi_slopes(heads=8" in text
 
 
@@ -249,15 +249,15 @@ def test_a_second_answer_is_noticed_with_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    there = load(CULPRIT, How(), schemes())
-    (subject,) = subjects(there.adapter, schemes())
+    loaded = load(CULPRIT, How(), schemes())
+    (subject,) = subjects(loaded.adapter, schemes())
     Path("mischief.py").write_text("for _ in 'ab': say({'id': asked['id'], 'result': right(8)})")
     assert ask_smallest(subject).shape == (8,)
     time.sleep(0.3)
-    with pytest.raises(Breakdown, match="it sent an unrequested line") as found:
+    with pytest.raises(Breakdown, match="it sent an unrequested line") as raised:
         ask_smallest(subject)
-    there.end()
-    assert 'line       {"id": 2, "result": {"dtype"' in str(found.value)
+    loaded.end()
+    assert 'line       {"id": 2, "result": {"dtype"' in str(raised.value)
 
 
 ORDINARY = {
@@ -296,11 +296,11 @@ def described(tmp_path: Path) -> Callable[[str], None]:
         (tmp_path / "it.toml").write_text(
             f"posenc-program = 1\ncommand = '{CULPRIT}'\n[limits]\nstarting = 20\n"
         )
-        there = load(str(tmp_path / "it.toml"), How(), schemes())
+        loaded = load(str(tmp_path / "it.toml"), How(), schemes())
         try:
-            subjects(there.adapter, schemes())
+            subjects(loaded.adapter, schemes())
         finally:
-            there.end()
+            loaded.end()
 
     return start
 
@@ -341,10 +341,10 @@ def test_a_program_that_does_not_describe_itself_is_one_message(
     described: Callable[[str], None], name: str
 ) -> None:
     code, words = DESCRIBED[name]
-    with pytest.raises(UserError) as found:
+    with pytest.raises(UserError) as raised:
         described(code)
-    assert words in found.value.cause
-    assert found.value.hint
+    assert words in raised.value.cause
+    assert raised.value.hint
 
 
 def test_a_slow_start_is_one_message() -> None:
@@ -359,9 +359,9 @@ def test_a_program_that_cannot_be_started_is_one_message(
     monkeypatch.chdir(tmp_path)
     Path("plain.txt").write_text("no program")
     Path("folder").mkdir()
-    with pytest.raises(UserError, match="cannot be started") as found:
+    with pytest.raises(UserError, match="cannot be started") as raised:
         load(name, How(), schemes())
-    assert found.value.hint
+    assert raised.value.hint
 
 
 def test_options_for_adapters_in_python_are_refused() -> None:
@@ -378,9 +378,9 @@ def test_programs_and_adapters_are_told_apart(
     for name in ("reference", "mylib:Adapter", "my adapter.py", "no.py", "no/such.py:It", "typo"):
         assert manifest_of(name) is None, name
     for name in ("./adapter", "build/adapter", "node x.js", "python3 mine.py", "'my program' -v"):
-        found = manifest_of(name)
-        assert found is not None, name
-        assert found.command.words == shlex.split(name)
+        manifest = manifest_of(name)
+        assert manifest is not None, name
+        assert manifest.command.words == shlex.split(name)
     with pytest.raises(UserError, match="quot"):
         manifest_of("./adapter 'x")
 
@@ -413,11 +413,11 @@ def test_a_wrong_manifest_is_one_message(name: str, tmp_path: Path) -> None:
     text, words = MANIFESTS[name]
     path = tmp_path / "it.toml"
     path.write_text(text)
-    with pytest.raises(UserError) as found:
+    with pytest.raises(UserError) as raised:
         manifest_of(str(path))
-    assert str(path) in found.value.cause
-    assert words in found.value.cause
-    assert found.value.hint
+    assert str(path) in raised.value.cause
+    assert words in raised.value.cause
+    assert raised.value.hint
     with pytest.raises(UserError, match="cannot be read"):
         manifest_of(str(tmp_path / "other.toml"))
 
@@ -429,12 +429,12 @@ def test_a_manifest_gives_folder_environment_and_limits(tmp_path: Path) -> None:
         "posenc-program = 1\ncommand = ['./x', 'a b']\nfolder = 'build'\n"
         "environment = {THREADS = '1'}\nlimits = {seconds = 5, starting = 99, memory = '1.5 GB'}\n"
     )
-    found = manifest_of(str(path))
-    assert found is not None
-    assert found.command.words == ["./x", "a b"]
-    assert found.command.folder == tmp_path / "build"
-    assert found.command.environment == {"THREADS": "1"}
-    assert (found.seconds, found.starting, found.memory) == (5.0, 99.0, 1_500_000_000)
+    manifest = manifest_of(str(path))
+    assert manifest is not None
+    assert manifest.command.words == ["./x", "a b"]
+    assert manifest.command.folder == tmp_path / "build"
+    assert manifest.command.environment == {"THREADS": "1"}
+    assert (manifest.seconds, manifest.starting, manifest.memory) == (5.0, 99.0, 1_500_000_000)
 
 
 @pytest.mark.parametrize(
@@ -447,13 +447,13 @@ def test_amounts_of_memory(text: str, size: float) -> None:
 
 @pytest.mark.slow
 def test_a_right_program_passes() -> None:
-    there = load(ROTATE, How(), schemes())
-    verdicts = judge(there.adapter)
-    there.end()
-    assert there.versions == {"rotate": "1.0 in Python"}
+    loaded = load(ROTATE, How(), schemes())
+    verdicts = judge(loaded.adapter)
+    loaded.end()
+    assert loaded.versions == {"rotate": "1.0 in Python"}
     assert not failed(verdicts), failed(verdicts)[0].text
     asked_of = {
-        each.check.id.partition("[")[0] for each in verdicts if each.check.level == "behaviour"
+        run.check.id.partition("[")[0] for run in verdicts if run.check.level == "behaviour"
     }
     assert {"second-call", "unsorted-positions", "no-leak"} <= asked_of
     assert not asked_of & {"no-alias", "strided-inputs", "inputs-untouched", "int32-inputs"}
@@ -465,17 +465,17 @@ def test_arrays_arrive_as_they_were_sent() -> None:
             count = int(np.prod(shape))
             array = np.arange(count).astype(dtype).reshape(shape)
             text = bytearray(wire.Lines().encode({"id": 1, "result": array}))
-            said = wire.Lines().take(text)
-            assert said is not None
-            back = wire.value(said.message["result"])
+            taken = wire.Lines().take(text)
+            assert taken is not None
+            back = wire.value(taken.message["result"])
             assert back.dtype == dtype, name
             assert back.shape == shape
             assert back.tobytes() == array.tobytes()
     bits = np.array([0x7FC1, 0x8000, 0xFF80], np.uint16).view(wire.WIRE_DTYPES["bfloat16"])
-    said = wire.Lines().take(bytearray(wire.Lines().encode({"id": 1, "result": bits})))
-    assert said is not None
-    assert said.message["result"]["data"] == "wX8AgID/"
-    assert wire.value(said.message["result"]).tobytes() == bits.tobytes()
+    taken = wire.Lines().take(bytearray(wire.Lines().encode({"id": 1, "result": bits})))
+    assert taken is not None
+    assert taken.message["result"]["data"] == "wX8AgID/"
+    assert wire.value(taken.message["result"]).tobytes() == bits.tobytes()
 
 
 def test_frames_keep_the_layout_of_arrays() -> None:
@@ -484,9 +484,9 @@ def test_frames_keep_the_layout_of_arrays() -> None:
     fixed.flags.writeable = False
     arrays = {"a": plain, "b": plain[::2, ::3], "c": np.asfortranarray(plain), "d": fixed}
     arrays |= {"e": plain[:0], "f": np.array(3, ">i4"), "g": plain.astype(">f8")}
-    said = wire.Frames().take(bytearray(wire.Frames().encode({"id": 1, "arrays": arrays})))
-    assert said is not None
-    for name, back in said.message["arrays"].items():
+    taken = wire.Frames().take(bytearray(wire.Frames().encode({"id": 1, "arrays": arrays})))
+    assert taken is not None
+    for name, back in taken.message["arrays"].items():
         assert np.array_equal(back, arrays[name]), name
         assert back.flags.writeable == (name != "d")
         if back.size > 1:
@@ -499,11 +499,11 @@ def test_frames_keep_the_layout_of_arrays() -> None:
 
 @pytest.mark.slow
 def test_the_harness_for_python_speaks_the_protocol(capfd: pytest.CaptureFixture[str]) -> None:
-    there = load(f"{sys.executable} {CHECKOUT / 'tests/programs/turning.py'}", How(), schemes())
-    verdicts = judge(there.adapter)
-    there.end()
-    assert {each.check.subject.call.name for each in verdicts} == {"rope", "t5_bucket"}
-    assert {each.check.dtype for each in verdicts} >= {"float64", "float32", "bfloat16", "integer"}
+    loaded = load(f"{sys.executable} {CHECKOUT / 'tests/programs/turning.py'}", How(), schemes())
+    verdicts = judge(loaded.adapter)
+    loaded.end()
+    assert {run.check.subject.call.name for run in verdicts} == {"rope", "t5_bucket"}
+    assert {run.check.dtype for run in verdicts} >= {"float64", "float32", "bfloat16", "integer"}
     assert not failed(verdicts), failed(verdicts)[0].text
     assert "turning (" in capfd.readouterr().err  # printed to its standard output
 
@@ -531,9 +531,9 @@ def test_a_failure_of_a_program_can_be_repeated_in_a_shell(
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
 def test_a_number_that_json_lacks_is_sent_as_an_array(number: float) -> None:
-    there = load(ROTATE, How(), schemes())
-    (subject,) = subjects(there.adapter, schemes())
+    loaded = load(ROTATE, How(), schemes())
+    (subject,) = subjects(loaded.adapter, schemes())
     case = smallest_case(subject, "float64")
     with pytest.raises(Refusal, match="failed with TypeError: unsupported operand"):
         ask(subject, case, {**case.inputs, "base": number})
-    there.end()
+    loaded.end()

@@ -18,17 +18,17 @@ LINES = re.findall(r"^(kit|program) +(\{.*\})$", PAGE, re.M)
 
 
 def test_the_conversation_of_the_page_is_that_of_its_program() -> None:
-    asked = [line for speaker, line in LINES if speaker == "kit"]
-    said = [line for speaker, line in LINES if speaker == "program"]
+    requests = [line for speaker, line in LINES if speaker == "kit"]
+    answers = [line for speaker, line in LINES if speaker == "program"]
     done = subprocess.run(
         [sys.executable, CHECKOUT / "docs" / "examples" / "rotate.py"],
-        input="".join(f"{line}\n" for line in asked),
+        input="".join(f"{line}\n" for line in requests),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert len(asked) == 4
-    assert done.stdout.splitlines() == said
+    assert len(requests) == 4
+    assert done.stdout.splitlines() == answers
 
 
 def test_the_conversation_of_the_page_has_the_form_of_the_schema() -> None:
@@ -68,13 +68,13 @@ def test_invalid_messages_violate_the_schema(message: Any) -> None:
     [(messages.ProgramDescription, "description"), (messages.ProgramClaim, "claim")],
 )
 def test_types_of_messages_have_the_fields_of_the_schema(message: Any, name: str) -> None:
-    said = SCHEMA["definitions"][name]
-    needed = set(said["required"]) - {"protocol"}  # which only the schema checks
+    schema = SCHEMA["definitions"][name]
+    needed = set(schema["required"]) - {"protocol"}  # which only the schema checks
     assert message.__required_keys__ == needed
-    assert message.__optional_keys__ == said["properties"].keys() - set(said["required"])
+    assert message.__optional_keys__ == schema["properties"].keys() - set(schema["required"])
 
 
 def test_the_type_of_an_error_has_the_fields_of_the_schema() -> None:
-    said: Any = SCHEMA["definitions"]["failure"]["properties"]["error"]
+    schema: Any = SCHEMA["definitions"]["failure"]["properties"]["error"]
     typed: Any = messages.ProgramError
-    assert typed.__required_keys__ == set(said["required"]) == said["properties"].keys()
+    assert typed.__required_keys__ == set(schema["required"]) == schema["properties"].keys()

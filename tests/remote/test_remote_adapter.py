@@ -53,10 +53,10 @@ def test_a_condition_returns_the_result_or_raises_the_error_of_the_worker() -> N
     ("kind", "raised"), [("refusal", Refusal), ("escape", Escape), ("form", Misbehaviour)]
 )
 def test_errors_in_the_worker_are_raised_here(kind: str, raised: type[Misbehaviour]) -> None:
-    said = {"error": {"type": "", "kind": kind, "message": "raised ValueError: odd"}}
-    with pytest.raises(raised, match="odd") as found:
-        worker(said)()
-    assert found.type is raised
+    answer = {"error": {"type": "", "kind": kind, "message": "raised ValueError: odd"}}
+    with pytest.raises(raised, match="odd") as caught:
+        worker(answer)()
+    assert caught.type is raised
     with pytest.raises(Breakdown, match="status 3"):
         worker(None)()
 
@@ -71,7 +71,7 @@ def test_a_kept_result_is_lost_with_its_process() -> None:
     for ask in (held.now, lambda: held.write(0)):
         with pytest.raises(Breakdown):
             ask()
-    assert [each["request"] for each in it.asked] == ["call", "now", "write"]
+    assert [message["request"] for message in it.asked] == ["call", "now", "write"]
 
 
 def test_a_missing_result_cannot_be_held() -> None:
@@ -81,8 +81,8 @@ def test_a_missing_result_cannot_be_held() -> None:
 
 @pytest.mark.parametrize(("type", "declined"), [("NotImplementedError", True), ("Error", False)])
 def test_a_program_declines_by_the_name_of_an_exception(type: str, declined: bool) -> None:
-    said = {"error": {"type": type, "message": "not this"}}
-    it = Program(peer(said), "rope", [], "mine", ("x",))
-    with pytest.raises(Refusal) as found:
+    answer = {"error": {"type": type, "message": "not this"}}
+    it = Program(peer(answer), "rope", [], "mine", ("x",))
+    with pytest.raises(Refusal) as raised:
         it(np.zeros(2))
-    assert isinstance(found.value.__cause__, NotImplementedError) == declined
+    assert isinstance(raised.value.__cause__, NotImplementedError) == declined

@@ -16,9 +16,9 @@ from posenc_lab.judging import schemes
 
 def subject(scheme: str, model: str = "") -> Subject:
     """Return the first subject of a scheme, as an engine's if a model is named."""
-    found = [each for each in schemes() if each.id == scheme]
-    one = subjects(reference_for(found)(), found)[0]
-    return replace(one, engine=Engine(model, "all", "rotary", {})) if model else one
+    matching = [candidate for candidate in schemes() if candidate.id == scheme]
+    first = subjects(reference_for(matching)(), matching)[0]
+    return replace(first, engine=Engine(model, "all", "rotary", {})) if model else first
 
 
 def checks(subject: Subject, count: int = 1, extent: Extent | None = None) -> list[Check]:
@@ -39,8 +39,8 @@ def checks(subject: Subject, count: int = 1, extent: Extent | None = None) -> li
     ],
 )
 def test_schemes_and_models_are_counted(counts: list[tuple[str, str]], said: str) -> None:
-    some = [check for names in counts for check in checks(subject(*names))]
-    (line,) = announcement.lines(some)
+    selected = [check for names in counts for check in checks(subject(*names))]
+    (line,) = announcement.lines(selected)
     assert said in line
 
 
@@ -51,13 +51,13 @@ def test_the_expected_time_is_at_least_a_second(count: int, about: str) -> None:
 
 
 def test_the_call_with_most_values_is_announced() -> None:
-    """Not the call with the longest axis, nor the one with the largest position."""
-    some = [
+    """Neither the longest axis nor the largest position decides which call is announced."""
+    selected = [
         *checks(subject("rope"), extent=Extent((1, 90), 10**6)),
         *checks(subject("alibi"), extent=Extent((10, 10), 77)),
         *checks(subject("rope"), extent=None),
     ]
-    _, line = announcement.lines(some)
+    _, line = announcement.lines(selected)
     assert "alibi_bias()" in line
     assert "10 x 10" in line
     assert "up to 77" in line
@@ -101,22 +101,22 @@ def test_no_progress_is_reported_before_the_first_check_and_after_the_last(
 
 
 def test_the_remaining_time_is_extrapolated(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Clock(monkeypatch).said(20.0, 40)
-    assert "40 of 100 checks after 20 s" in said
-    assert "about 30 s to go" in said
+    line = Clock(monkeypatch).said(20.0, 40)
+    assert "40 of 100 checks after 20 s" in line
+    assert "about 30 s to go" in line
 
 
 def test_the_three_longest_are_listed_longest_first() -> None:
     times = {"a": 4.0, "b": 9.0, "c": 1.0, "d": 6.0}
-    first, _ = announcement.costs({("scheme", call): each for call, each in times.items()})
+    first, _ = announcement.costs({("scheme", call): seconds for call, seconds in times.items()})
     assert first.partition("longest: ")[2] == "b() 9 s, d() 6 s, a() 4 s"
     assert "20 s in checks" in first
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(5.0, False), (5.1, True)])
 def test_short_times_are_not_listed(seconds: float, told: bool) -> None:
-    found = list(announcement.costs({("a", "a"): 5.0, ("b", "b"): seconds}))
-    assert bool(found) == told
+    lines = list(announcement.costs({("a", "a"): 5.0, ("b", "b"): seconds}))
+    assert bool(lines) == told
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(98.0, "98 s"), (99.0, "2 min"), (600.0, "10 min")])

@@ -21,7 +21,7 @@ def failure(
     verdict: str = "failed",
 ) -> pytest.TestReport:
     """Return the report of a failed check that the mistakes ``names`` explain."""
-    found = {
+    content = {
         "id": f"check-{number}",
         "verdict": verdict,
         "scheme": scheme,
@@ -32,29 +32,29 @@ def failure(
         "explanations": [[name, f"matches {name}"] for name in names],
         "message": message,
     }
-    return report(number, (PROPERTY, json.dumps(found)))
+    return report(number, (PROPERTY, json.dumps(content)))
 
 
 def report(number: int, *properties: tuple[str, Any]) -> pytest.TestReport:
     place = ("mine.py", number, f"check {number}")
-    said = f"failure {number}"
+    text = f"failure {number}"
     return pytest.TestReport(
-        f"check-{number}", place, {}, "failed", said, "call", user_properties=properties
+        f"check-{number}", place, {}, "failed", text, "call", user_properties=properties
     )
 
 
 def shown(*failed: pytest.TestReport) -> list[tuple[str, int]]:
     """Return the check of each failure that is shown, and the number of others with its cause."""
-    found = []
-    for each in first_of_each(failed):
-        more = re.search(r"also +(\d+) more", str(each.longrepr))
-        found.append((each.nodeid, int(more[1]) if more else 0))
-    return found
+    result = []
+    for entry in first_of_each(failed):
+        more = re.search(r"also +(\d+) more", str(entry.longrepr))
+        result.append((entry.nodeid, int(more[1]) if more else 0))
+    return result
 
 
 def test_failures_of_one_mistake_are_one() -> None:
-    found = shown(*(failure(n, "wrong-base", level=f"level {n}") for n in range(3)))
-    assert found == [("check-0", 2)]
+    causes = shown(*(failure(n, "wrong-base", level=f"level {n}") for n in range(3)))
+    assert causes == [("check-0", 2)]
 
 
 def test_an_unexpected_pass_has_no_cause() -> None:
@@ -63,15 +63,15 @@ def test_an_unexpected_pass_has_no_cause() -> None:
 
 
 def test_a_single_failure_is_shown_as_it_is() -> None:
-    (found,) = first_of_each([failure(0, "wrong-base")])
-    assert found.longrepr == "failure 0"
+    (first,) = first_of_each([failure(0, "wrong-base")])
+    assert first.longrepr == "failure 0"
 
 
 def test_the_number_of_others_is_added_to_a_copy_only() -> None:
     failed = [failure(n, "wrong-base") for n in range(2)]
-    (found,) = first_of_each(failed)
-    assert str(found.longrepr).startswith("failure 0\n")
-    assert [each.longrepr for each in failed] == ["failure 0", "failure 1"]
+    (first,) = first_of_each(failed)
+    assert str(first.longrepr).startswith("failure 0\n")
+    assert [original.longrepr for original in failed] == ["failure 0", "failure 1"]
 
 
 @pytest.mark.parametrize(
@@ -85,21 +85,21 @@ def test_the_number_of_others_is_added_to_a_copy_only() -> None:
     ],
 )
 def test_other_mistakes_and_calls_are_other_causes(other: pytest.TestReport) -> None:
-    found = shown(failure(0, "wrong-base"), other, failure(2, "wrong-base"))
-    assert found == [("check-0", 1), ("check-1", 0)]
+    causes = shown(failure(0, "wrong-base"), other, failure(2, "wrong-base"))
+    assert causes == [("check-0", 1), ("check-1", 0)]
 
 
 def test_the_mistake_that_explains_most_takes_all_its_failures() -> None:
     """The failure shown is the first one with that name first, not the first of all."""
     both = failure(0, "shifted", "wrong-base")
-    found = shown(both, failure(1, "wrong-base", "shifted"), failure(2, "wrong-base"))
-    assert found == [("check-1", 2)]
+    causes = shown(both, failure(1, "wrong-base", "shifted"), failure(2, "wrong-base"))
+    assert causes == [("check-1", 2)]
 
 
 def test_the_first_failure_is_shown_if_none_is_named_by_the_best_mistake() -> None:
     """The mistake c explains both failures, which therefore have one cause."""
-    found = shown(failure(0, "a", "c"), failure(1, "b", "c"))
-    assert found == [("check-0", 1)]
+    causes = shown(failure(0, "a", "c"), failure(1, "b", "c"))
+    assert causes == [("check-0", 1)]
 
 
 def test_explanations_are_counted_for_each_call() -> None:
@@ -144,8 +144,8 @@ def test_calls_that_raise_the_same_are_one_cause(change: dict[str, Any], alike: 
 
 
 def test_messages_of_one_line_are_compared_too() -> None:
-    said = ("golden: raised x", "golden: raised y", "smoke: raised x")
-    assert shown(*(failure(n, worst=None, message=each) for n, each in enumerate(said))) == [
+    messages = ("golden: raised x", "golden: raised y", "smoke: raised x")
+    assert shown(*(failure(n, worst=None, message=text) for n, text in enumerate(messages))) == [
         ("check-0", 1),
         ("check-1", 0),
     ]

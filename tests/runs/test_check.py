@@ -41,21 +41,21 @@ def turned(
 
 def rope(result: Any, **changed: Any) -> Any:
     """Check a result as RoPE of Llama 3."""
-    given = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
-    return check(result, "rope", **{**given, **changed})
+    arguments = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
+    return check(result, "rope", **{**arguments, **changed})
 
 
 def message(result: Any, **changed: Any) -> str:
-    with pytest.raises(AssertionError) as found:
+    with pytest.raises(AssertionError) as raised:
         rope(result, **changed)
-    return str(found.value)
+    return str(raised.value)
 
 
 def test_a_right_result_passes_and_its_largest_error_is_returned() -> None:
-    found = rope(turned(X, PLACES))
-    assert 0 < found.worst <= 1
-    assert found.error == pytest.approx(found.worst * found.bound)
-    assert found.compared == X.size
+    result = rope(turned(X, PLACES))
+    assert 0 < result.worst <= 1
+    assert result.error == pytest.approx(result.worst * result.bound)
+    assert result.compared == X.size
 
 
 @pytest.mark.slow
@@ -78,8 +78,8 @@ def test_the_mistake_is_named_on_rows_far_from_the_start() -> None:
 
 @pytest.mark.slow
 def test_a_pair_of_mistakes_is_named_in_a_large_result() -> None:
-    said = message(turned(X, PLACES, base=10_000.0, interleaved=True))
-    assert said.splitlines()[0].rpartition("[")[2].startswith("layout-swapped+wrong-base")
+    text = message(turned(X, PLACES, base=10_000.0, interleaved=True))
+    assert text.splitlines()[0].rpartition("[")[2].startswith("layout-swapped+wrong-base")
 
 
 @pytest.mark.slow
@@ -94,9 +94,9 @@ def test_a_mistake_of_one_sequence_is_found_in_its_batch() -> None:
     positions = np.stack([PLACES, PLACES + 100])
     right = np.stack([turned(x, where) for x, where in zip(X, positions, strict=True)])
     assert rope(right, positions=positions).compared == X.size
-    said = message(turned(X, PLACES), positions=positions)
-    assert "sequence   1, one of 1 that are wrong among 2" in said
-    assert "[positions-shifted;" in said
+    text = message(turned(X, PLACES), positions=positions)
+    assert "sequence   1, one of 1 that are wrong among 2" in text
+    assert "[positions-shifted;" in text
 
 
 @pytest.mark.parametrize("shape", ["bshd", "shbd", "dshb", "bhsd"])
@@ -104,8 +104,8 @@ def test_axes_may_be_in_any_order(shape: str) -> None:
     axes = ["bhsd".index(letter) for letter in shape]
     result = turned(X, PLACES).transpose(axes)
     assert rope(result, x=X.transpose(axes), shape=shape).worst <= 1
-    given: dict[str, Any] = {"positions": PLACES, "layout": "half", "base": 500_000.0}
-    exact = expected("rope", x=X.transpose(axes), shape=shape, **given)
+    arguments: dict[str, Any] = {"positions": PLACES, "layout": "half", "base": 500_000.0}
+    exact = expected("rope", x=X.transpose(axes), shape=shape, **arguments)
     assert np.allclose(exact, result)
 
 
@@ -126,20 +126,21 @@ def test_a_range_works_like_an_array() -> None:
 
 def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
     bias = expected("alibi_bias", heads=8, q_len=3, k_len=5, form="first-key", dtype="float32")
-    given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
-    assert check(bias[None], "alibi_bias", **given).worst <= 1
+    inputs: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
+    assert check(bias[None], "alibi_bias", **inputs).worst <= 1
     assert (
-        check(np.stack([bias, bias]), "alibi_bias", **given).compared == 2 * np.isfinite(bias).sum()
+        check(np.stack([bias, bias]), "alibi_bias", **inputs).compared
+        == 2 * np.isfinite(bias).sum()
     )
     with pytest.raises(AssertionError, match="returned shape"):
-        check(bias[:, -1:], "alibi_bias", **given)
-    assert check(bias[:, -1:], "alibi_bias", broadcast=True, **given).worst <= 1
+        check(bias[:, -1:], "alibi_bias", **inputs)
+    assert check(bias[:, -1:], "alibi_bias", broadcast=True, **inputs).worst <= 1
 
 
 def test_empty_results_are_right() -> None:
-    given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
-    bias = expected("alibi_bias", **given)
-    assert check(bias[None][:0], "alibi_bias", **given).compared == 0
+    arguments: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
+    bias = expected("alibi_bias", **arguments)
+    assert check(bias[None][:0], "alibi_bias", **arguments).compared == 0
     for number in (0, 1, 2):
         none = X[(slice(None),) * number + (slice(0, 0),)]
         assert rope(none, x=none, positions=PLACES[: none.shape[-2]]).compared == 0
@@ -156,47 +157,47 @@ def every_call() -> list[Subject]:
 
 
 @pytest.mark.draws
-@pytest.mark.parametrize("subject", every_call(), ids=lambda each: f"{each.name}-{each.label}")
+@pytest.mark.parametrize("subject", every_call(), ids=lambda entry: f"{entry.name}-{entry.label}")
 def test_every_call_of_the_specification_can_be_checked(subject: Subject) -> None:
     scope = subject.scopes[0]
     dtype = "float32" if "float32" in scope.dtypes else scope.dtypes[0]
     trial = Trial(subject, scope, dtype, {}, First())
     case = trial.case(**subject.knowledge.arguments(trial))
-    given = {**case.inputs, **case.conventions}
-    right = expected(subject.name, dtype=dtype, **given)
-    assert check(right, subject.name, **given).worst <= 1
+    arguments = {**case.inputs, **case.conventions}
+    right = expected(subject.name, dtype=dtype, **arguments)
+    assert check(right, subject.name, **arguments).worst <= 1
     signature = find_signature(subject.name)
     for name, form in signature.forms.items():
-        axes = np.ndim(given[name])
+        axes = np.ndim(arguments[name])
         assert axes >= len(form.axes) if form.leading else axes == len(form.axes), name
     seen = np.where(np.isfinite(right), right, 0)
     wrong = ~right if right.dtype == bool else (seen + 1 + abs(seen)).astype(right.dtype)
     with pytest.raises(AssertionError):
-        check(wrong, subject.name, **given)
+        check(wrong, subject.name, **arguments)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda given: given.pop("base"), "base is missing"),
-        (lambda given: given.update(theta=1.0), "takes no theta"),
-        (lambda given: given.update(layout="neox"), "interleaved"),
-        (lambda given: given.update(positions=PLACES[:5]), "shape='bshd'"),
-        (lambda given: given.update(positions=np.tile(PLACES, (3, 1))), "a batch of 3"),
-        (lambda given: given.update(x=X[0, 0, 0]), "[..., n, head_dim]"),
-        (lambda given: given.update(x="queries"), "not numbers"),
-        (lambda given: given.update(shape="bhnd"), "names no order"),
-        (lambda given: given.update(shape="hsd"), "4 axes"),
-        (lambda given: given.update(base=0.0), "base"),
+        (lambda arguments: arguments.pop("base"), "base is missing"),
+        (lambda arguments: arguments.update(theta=1.0), "takes no theta"),
+        (lambda arguments: arguments.update(layout="neox"), "interleaved"),
+        (lambda arguments: arguments.update(positions=PLACES[:5]), "shape='bshd'"),
+        (lambda arguments: arguments.update(positions=np.tile(PLACES, (3, 1))), "a batch of 3"),
+        (lambda arguments: arguments.update(x=X[0, 0, 0]), "[..., n, head_dim]"),
+        (lambda arguments: arguments.update(x="queries"), "not numbers"),
+        (lambda arguments: arguments.update(shape="bhnd"), "names no order"),
+        (lambda arguments: arguments.update(shape="hsd"), "4 axes"),
+        (lambda arguments: arguments.update(base=0.0), "base"),
     ],
 )
 def test_wrong_use_says_what_to_write(change: Callable[[dict[str, Any]], Any], said: str) -> None:
-    given: dict[str, Any] = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
-    change(given)
-    with pytest.raises(Misuse) as found:
-        check(X, "rope", **given)
-    assert said in str(found.value)
-    assert "check(result, 'rope', x=…, positions=…, base=…" in str(found.value)
+    arguments: dict[str, Any] = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
+    change(arguments)
+    with pytest.raises(Misuse) as raised:
+        check(X, "rope", **arguments)
+    assert said in str(raised.value)
+    assert "check(result, 'rope', x=…, positions=…, base=…" in str(raised.value)
 
 
 ODD_ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -275,32 +276,32 @@ def test_a_mistake_whose_model_exceeds_the_memory_has_no_name() -> None:
 def test_check_causes_no_warnings(size: float) -> None:
     """Many projects set ``filterwarnings = error``."""
     x = np.full((4, 8), size, np.float32)
-    given: dict[str, Any] = {"positions": np.arange(4), "base": 1e4, "layout": "half"}
+    arguments: dict[str, Any] = {"positions": np.arange(4), "base": 1e4, "layout": "half"}
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
         for first in (np.ones_like(x), x):
             with pytest.raises(AssertionError):
-                check(x, "rope", x=first, **given)
+                check(x, "rope", x=first, **arguments)
         with pytest.raises(Misuse, match="finite"):
-            check(x, "rope", x=x * np.float32(np.inf), **given)
-        assert expected("rope", x=x, dtype="float16", **given).shape == x.shape
+            check(x, "rope", x=x * np.float32(np.inf), **arguments)
+        assert expected("rope", x=x, dtype="float16", **arguments).shape == x.shape
         assert np.geterr() == dict.fromkeys(np.geterr(), "warn")
 
 
 def test_conventions_are_given_one_by_one_or_by_name() -> None:
-    """As in Whisper; dim is even, so that odd channels need no convention."""
+    """The table is Whisper's; dim is even, so that odd channels need no convention."""
     half = np.arange(192)
     angles = np.outer(np.arange(1500), np.exp(-np.log(10000.0) / 191 * half))
     table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
-    given: dict[str, Any] = {"positions": np.arange(1500), "dim": 384, "base": 10000.0}
-    assert check(table, "sinusoidal", layout="sin-cos", denominator="d/2-1", **given).worst <= 1
-    assert check(table, "sinusoidal", combination="whisper", **given).worst <= 1
+    arguments: dict[str, Any] = {"positions": np.arange(1500), "dim": 384, "base": 10000.0}
+    assert check(table, "sinusoidal", layout="sin-cos", denominator="d/2-1", **arguments).worst <= 1
+    assert check(table, "sinusoidal", combination="whisper", **arguments).worst <= 1
     with pytest.raises(AssertionError, match="denominator"):
-        check(table, "sinusoidal", layout="sin-cos", **given)
+        check(table, "sinusoidal", layout="sin-cos", **arguments)
     with pytest.raises(Misuse, match="combinations"):
-        check(table, "sinusoidal", layout="cos-sin", first_position=2, **given)
+        check(table, "sinusoidal", layout="cos-sin", first_position=2, **arguments)
     with pytest.raises(Misuse, match="whisper"):
-        check(table, "sinusoidal", combination="whispers", **given)
+        check(table, "sinusoidal", combination="whispers", **arguments)
 
 
 def test_an_unknown_call_gets_similar_names() -> None:
@@ -354,8 +355,8 @@ def test_nan_is_wrong() -> None:
 
 
 def test_few_rows_of_a_large_result_hold_the_largest_error_and_position() -> None:
-    given = {"x": X, "positions": PLACES, "base": 500_000.0}
-    (case,) = Question.of("rope", None, given).cases("float64")
+    arguments = {"x": X, "positions": PLACES, "base": 500_000.0}
+    (case,) = Question.of("rope", None, arguments).cases("float64")
     few, part = sample(case, np.asarray(case.truth), (1, 2, 50, 3), rows=8)
     assert {50, TOKENS - 1} <= set(few.arguments["positions"].tolist())
     assert part.size < X.size / 10

@@ -99,7 +99,7 @@ def run(
 
 def verdicts(folder: Path) -> dict[str, str]:
     report = json.loads((folder / "r.json").read_text(encoding="utf-8"))
-    return {each["id"]: each["verdict"] for each in report["checks"]}
+    return {check["id"]: check["verdict"] for check in report["checks"]}
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +112,14 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
 
 
 def test_every_breakdown_fails_its_check_and_the_run_goes_on(usual: Usual) -> None:
-    output, found = usual
-    names = {id: id.split("::")[2].partition("[")[0] for id in found}
-    failed = {names[id] for id, each in found.items() if each == "failed"}
+    output, by_check = usual
+    names = {id: id.split("::")[2].partition("[")[0] for id in by_check}
+    failed = {names[id] for id, verdict in by_check.items() if verdict == "failed"}
     assert failed == {*FAILED, "too-few-positions"}  # with three rows, it exits
-    blocked = {names[id] for id, each in found.items() if each == "blocked"}
+    blocked = {names[id] for id, verdict in by_check.items() if verdict == "blocked"}
     assert blocked == {"gemma-head256"}  # it may be slow but right
     assert "no verdict: rope() gave no answer within 5 s" in output
-    assert list(found.values()).count("passed") > 3
+    assert list(by_check.values()).count("passed") > 3
     for words in FAILED.values():
         assert words in output
     assert "call       rope(x=array" in output
@@ -130,15 +130,17 @@ def test_every_breakdown_fails_its_check_and_the_run_goes_on(usual: Usual) -> No
 @pytest.mark.torch
 def test_losing_the_gpu_fails_the_check_and_the_run_goes_on(tmp_path: Path) -> None:
     output = run(tmp_path, code=LOSES_ITS_GPU).stdout.decode()
-    found = verdicts(tmp_path)
-    failed = {id.split("::")[2].partition("[")[0] for id, each in found.items() if each != "passed"}
+    by_check = verdicts(tmp_path)
+    failed = {
+        id.split("::")[2].partition("[")[0] for id, end in by_check.items() if end != "passed"
+    }
     assert failed == {"half-head80", "too-few-positions"}  # losing the GPU is no refusal
     assert "left the GPU in a state in which it does nothing more" in output
 
 
 def test_printed_text_is_shown_with_its_check(usual: Usual) -> None:
     blocks = re.split(r"^_+ (?=rope)", usual[0], flags=re.M)
-    (block,) = (each for each in blocks if each.startswith("rope.yaml::golden::half-d4-start"))
+    (block,) = (text for text in blocks if text.startswith("rope.yaml::golden::half-d4-start"))
     assert "turning (3, 4)" in block
     assert "turning (2, 2)" not in block
 
@@ -185,9 +187,9 @@ def test_two_simultaneous_runs_in_one_folder_lose_nothing(usual: Usual, tmp_path
     runs = [
         subprocess.Popen(command(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE) for _ in range(2)
     ]
-    for each in runs:
-        output, _ = each.communicate()
-        assert each.returncode == pytest.ExitCode.TESTS_FAILED, output
+    for process in runs:
+        output, _ = process.communicate()
+        assert process.returncode == pytest.ExitCode.TESTS_FAILED, output
     assert verdicts(tmp_path) == usual[1]
     assert sorted(path.name for path in tmp_path.glob("*r.json*")) == ["r.json"]
 

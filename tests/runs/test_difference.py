@@ -60,9 +60,9 @@ def test_an_unfinished_run_is_reported() -> None:
 def test_added_and_removed_checks(
     verdict: str, came: tuple[int, int, int], went: tuple[int, int, int]
 ) -> None:
-    there = report(check("a", verdict))
-    assert kinds(difference(report(), there)) == came
-    assert kinds(difference(there, report())) == went
+    added = report(check("a", verdict))
+    assert kinds(difference(report(), added)) == came
+    assert kinds(difference(added, report())) == went
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_added_and_removed_checks(
 def test_worst_errors_that_change_much(
     before: float | None, after: float | None, kind: tuple[int, int, int]
 ) -> None:
-    found = difference(report(check("a", "passed", before)), report(check("a", "passed", after)))
-    assert kinds(found) == kind
-    failing = (report(check("a", "failed", each)) for each in (before, after))
+    result = difference(report(check("a", "passed", before)), report(check("a", "passed", after)))
+    assert kinds(result) == kind
+    failing = (report(check("a", "failed", error)) for error in (before, after))
     assert kinds(difference(*failing)) == NONE
 
 
@@ -92,8 +92,8 @@ def test_worst_errors_that_change_much(
     [(1024, 2048, BETTER), (2048, 1024, WORSE), (1024, 1024, NONE), (None, 1024, NONE)],
 )
 def test_horizons(before: int | None, after: int | None, kind: tuple[int, int, int]) -> None:
-    one, other = (report(rows=[row(horizon=each)]) for each in (before, after))
-    assert kinds(difference(one, other)) == kind
+    first, other = (report(rows=[row(horizon=horizon)]) for horizon in (before, after))
+    assert kinds(difference(first, other)) == kind
 
 
 def test_the_reason_for_a_worse_check_is_shown() -> None:
@@ -105,7 +105,7 @@ def test_the_reason_for_a_worse_check_is_shown() -> None:
 def test_worse_checks_come_first_and_no_difference_is_one_line() -> None:
     before = report(check("a", "passed"), check("b", "failed"), check("c", "passed"))
     after = report(check("a", "failed"), check("b", "passed"), check("c", "known"))
-    heads = [each for each in difference(before, after).lines() if not each.startswith(" ")]
+    heads = [line for line in difference(before, after).lines() if not line.startswith(" ")]
     assert heads == ["worse: 1", "better: 1", "changed: 1"]
     assert len(list(difference(before, before).lines())) == 1
 

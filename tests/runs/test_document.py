@@ -30,8 +30,8 @@ def result(
 
 
 def built(*results: Result, everything: Any = None, claimed: Any = None) -> Any:
-    ids = [each.id for each in results]
-    rope = next(each for each in schemes() if each.id == "rope")
+    ids = [entry.id for entry in results]
+    rope = next(entry for entry in schemes() if entry.id == "rope")
     frame = document.Frame(
         name="mine",
         versions={"numpy": "2"},
@@ -45,7 +45,7 @@ def built(*results: Result, everything: Any = None, claimed: Any = None) -> Any:
 
 
 def test_verdicts_are_counted_and_checks_that_did_not_run_listed() -> None:
-    found = built(
+    content = built(
         result("a"),
         result("b", "failed"),
         result("c", "not_claimed", message="nothing of it"),
@@ -53,7 +53,7 @@ def test_verdicts_are_counted_and_checks_that_did_not_run_listed() -> None:
         everything=["a", "b", "c", "d", "e", "f"],
         claimed=["a", "b", "c", "d", "e"],
     )
-    summary = found["summary"]
+    summary = content["summary"]
     counts = {name: count for name, count in summary.items() if count}
     assert counts == {
         "checks": 6,
@@ -63,12 +63,12 @@ def test_verdicts_are_counted_and_checks_that_did_not_run_listed() -> None:
         "not_selected": 1,
         "not_claimed": 2,
     }
-    assert found["not_claimed"] == ["c", "f"]
-    assert found["not_asked"] == {"c": "nothing of it"}
-    assert [each["id"] for each in found["checks"]] == ["a", "b", "d"]
-    assert set(found["combinations_not_claimed"]) == {"rope"}
-    assert "models" not in found
-    assert "interrupted" not in found
+    assert content["not_claimed"] == ["c", "f"]
+    assert content["not_asked"] == {"c": "nothing of it"}
+    assert [check["id"] for check in content["checks"]] == ["a", "b", "d"]
+    assert set(content["combinations_not_claimed"]) == {"rope"}
+    assert "models" not in content
+    assert "interrupted" not in content
 
 
 def test_the_order_of_the_run_does_not_matter() -> None:
@@ -79,16 +79,16 @@ def test_the_order_of_the_run_does_not_matter() -> None:
         result("d", "known", combination="interleaved"),
         result("e", "not_claimed", message="nor of it"),
     ]
-    ids = [each.id for each in results]
-    found = [
-        json.dumps(built(*some, everything=ids, claimed=ids))
-        for some in (results, results[::-1], results[2:] + results[:2])
+    ids = [entry.id for entry in results]
+    texts = [
+        json.dumps(built(*order, everything=ids, claimed=ids))
+        for order in (results, results[::-1], results[2:] + results[:2])
     ]
-    assert len(set(found)) == 1
+    assert len(set(texts)) == 1
 
 
 def test_a_row_holds_the_worst_and_the_horizon_of_its_sweep() -> None:
-    found = built(
+    content = built(
         result("a", worst=0.25),
         result("b", worst=0.75),
         result("c"),
@@ -96,14 +96,14 @@ def test_a_row_holds_the_worst_and_the_horizon_of_its_sweep() -> None:
         result("e", dtype=None, level=LEVELS[3]),
         result("f", "failed", combination="interleaved", worst=float("inf")),
     )
-    first, behaviour, other = found["rows"]
+    first, behaviour, other = content["rows"]
     assert (first["worst"], first["horizon"]) == (0.75, 64)
     assert (first["horizon_is_claim"], first["exact_angles"]) == (True, True)
     assert (first["passed"], first["failed"]) == (4, 0)
     assert (behaviour["dtype"], behaviour["worst"], behaviour["horizon"]) == (None, None, None)
     assert (other["combination"], other["failed"]) == ("interleaved", 1)
     assert other["worst"] == "infinite"
-    assert found["checks"][-1]["worst"] == "infinite"
+    assert content["checks"][-1]["worst"] == "infinite"
     assert built(result("a", worst=float("nan")))["rows"][0]["worst"] == "infinite"
 
 
@@ -119,20 +119,20 @@ def test_failures_are_explained_by_the_fewest_mistakes() -> None:
 
 def test_failures_are_diagnosed_for_each_combination() -> None:
     degrees = (("degrees", "in degrees"),)
-    found = built(
+    diagnoses = built(
         result("a", "failed", explanations=degrees),
         result("b", "known", recovered="turns at 2"),
         result("c", "failed", combination="interleaved"),
         result("d"),
     )["diagnoses"]
-    assert [(each["combination"], each["failed"]) for each in found] == [
+    assert [(diagnosis["combination"], diagnosis["failed"]) for diagnosis in diagnoses] == [
         ("half", 2),
         ("interleaved", 1),
     ]
-    (named,) = found[0]["explained_by"]
+    (named,) = diagnoses[0]["explained_by"]
     assert (named["deviation"], named["failures"]) == ("degrees", 1)
-    assert found[0]["recovered"] == "turns at 2"
-    assert found[1]["recovered"] == ""
+    assert diagnoses[0]["recovered"] == "turns at 2"
+    assert diagnoses[1]["recovered"] == ""
 
 
 def test_a_result_survives_sending() -> None:
@@ -155,7 +155,7 @@ def test_a_report_replaces_nothing_else(
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux has a folder without files")
 def test_a_folder_that_takes_no_files_is_refused_before_the_run() -> None:
-    """Even as root, which its permissions allow."""
+    """The folder is refused even to root, whom its permissions allow to write."""
     with pytest.raises(UserError, match="--posenc-report=/proc/r") as refused:
         document.place("/proc/r.json")
     assert refused.value.hint
@@ -185,7 +185,7 @@ def test_types_of_a_report_have_the_fields_of_the_schema() -> None:
     whole = json.loads(path.read_text(encoding="utf-8"))
     parts = whole["properties"]
     diagnosis = parts["diagnoses"]["items"]
-    for entry, said in (
+    for entry, node in (
         (layout.Report, whole),
         (layout.ImplementationEntry, parts["implementation"]),
         (layout.SummaryEntry, parts["summary"]),
@@ -195,5 +195,5 @@ def test_types_of_a_report_have_the_fields_of_the_schema() -> None:
         (layout.CheckEntry, parts["checks"]["items"]),
     ):
         typed: Any = entry
-        assert typed.__required_keys__ == set(said["required"]), entry
-        assert typed.__optional_keys__ == said["properties"].keys() - set(said["required"]), entry
+        assert typed.__required_keys__ == set(node["required"]), entry
+        assert typed.__optional_keys__ == node["properties"].keys() - set(node["required"]), entry

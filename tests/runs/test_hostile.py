@@ -38,10 +38,10 @@ def accept(tmp_path: Path) -> Accept:
     def accepted(source: str, name: str = "") -> list[str]:
         path = tmp_path / f"mine{next(NUMBER)}.py"  # modules are cached by name
         path.write_text(source, encoding="utf-8")
-        found = subjects(load_adapter(f"{path}{name}").adapter, schemes())
-        for subject in found:
+        claimed = subjects(load_adapter(f"{path}{name}").adapter, schemes())
+        for subject in claimed:
             require_computable(subject)
-        return [f"{subject.call.name} {subject.label}" for subject in found]
+        return [f"{subject.call.name} {subject.label}" for subject in claimed]
 
     return accepted
 
@@ -282,10 +282,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_adapter_that_cannot_be_judged_is_refused_with_a_hint(accept: Accept, name: str) -> None:
     source, words = REFUSED[name]
-    with pytest.raises(UserError) as found:
+    with pytest.raises(UserError) as raised:
         accept(source)
-    assert words in str(found.value)
-    assert found.value.hint
+    assert words in str(raised.value)
+    assert raised.value.hint
 
 
 ACCEPTED = {
@@ -534,7 +534,7 @@ def test_every_broken_check_is_counted(judge: Judge, pytester: pytest.Pytester) 
 def test_only_the_check_that_takes_all_memory_fails(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
-    """Even if it is the kit's own arithmetic that finds none left."""
+    """It fails alone even if the kit's own arithmetic runs out of memory."""
     pytester.makeconftest(
         """
         from posenc_conformance.pytest_run import items
@@ -552,7 +552,7 @@ def test_only_the_check_that_takes_all_memory_fails(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     report = json.loads(Path(pytester.path, "r.json").read_text())
     assert report["summary"]["not_selected"] == 0
-    (broken,) = (each for each in report["checks"] if "broke off" in each["message"])
+    (broken,) = (candidate for candidate in report["checks"] if "broke off" in candidate["message"])
     assert "half-d4-start" in broken["id"]
     assert "MemoryError" in broken["message"]
 
@@ -696,7 +696,7 @@ def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
 def test_an_interrupted_run_of_two_processes_says_so_too(
     judge: Judge, pytester: pytest.Pytester
 ) -> None:
-    """One of them interrupts the run, once."""
+    """One of the two processes interrupts the run, once."""
     once = (
         "if x.shape[-1] == 80:\n"
         "            import os, signal, time\n"
@@ -728,7 +728,7 @@ def test_ctrl_c_interrupts_until_pytest_handles_it() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_a_third_ctrl_c_ends_a_summary_that_hangs(tmp_path: Path) -> None:
-    """Here in the summary, where the hook of any plugin may never return."""
+    """The summary calls hooks of any plugin, and one of them may never return."""
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import os, signal, time\n"
@@ -840,7 +840,7 @@ MANY = {
 def test_everything_that_an_adapter_can_raise_fails_only_its_check(
     judge: Judge, pytester: pytest.Pytester, options: list[str]
 ) -> None:
-    lines = [f"        if {when}: {what}\n" for when, what, _ in reversed(MANY.values())]
+    lines = [f"        if {when}: {action}\n" for when, action, _ in reversed(MANY.values())]
     right = (
         "        half = x.shape[-1] // 2\n"
         "        angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))\n"
@@ -852,7 +852,7 @@ def test_everything_that_an_adapter_can_raise_fails_only_its_check(
     result = judge("rope.yaml::smoke", "rope.yaml::golden", *options, source=source)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     report = json.loads(Path(pytester.path, "r.json").read_text())
-    failed = {each["id"]: each for each in report["checks"] if each["verdict"] == "failed"}
+    failed = {check["id"]: check for check in report["checks"] if check["verdict"] == "failed"}
     for name, (_, _, words) in MANY.items():
         message = failed.pop(f"rope.yaml::golden::{name}[float32]")["message"]
         if not (name == "half-head80" and "--posenc-apart" in options):  # its process has ended
@@ -900,8 +900,8 @@ def test_checks_blocked_by_an_unselected_smoke_check_do_not_pass(
     id = "rope.yaml::smoke::callable[rope-half-float32]"
     entry = f"posenc-known-failures: 1\nfailures:\n- {{id: '{id}', reason: not written yet}}\n"
     Path(pytester.path, "known.yaml").write_text(entry, encoding="utf-8")
-    known = judge("rope.yaml::golden", "--posenc-known=known.yaml", source=wrong)
-    assert known.ret == pytest.ExitCode.NO_TESTS_COLLECTED  # nothing was judged
+    result = judge("rope.yaml::golden", "--posenc-known=known.yaml", source=wrong)
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED  # nothing was judged
 
 
 @pytest.mark.slow
@@ -989,7 +989,7 @@ def test_an_entry_applies_where_its_condition_holds(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_entries_are_refused(tmp_path: Path, entry: str) -> None:
-    with pytest.raises(UserError) as found:
+    with pytest.raises(UserError) as raised:
         known_of(tmp_path, entry)
-    assert "known.yaml" in found.value.cause
-    assert found.value.hint
+    assert "known.yaml" in raised.value.cause
+    assert raised.value.hint

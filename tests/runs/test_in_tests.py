@@ -65,10 +65,10 @@ def ids(result: pytest.RunResult) -> set[str]:
 
 @pytest.mark.slow
 def test_every_check_is_a_test_of_the_file(run: Run) -> None:
-    found = ids(run("--collect-only", "-q"))
-    assert "test_mine.py::test_own" in found
-    assert f"test_mine.py::test_wrong::{GOLDEN}" in found
-    assert not [each for each in found if "helper" in each]
+    collected = ids(run("--collect-only", "-q"))
+    assert "test_mine.py::test_own" in collected
+    assert f"test_mine.py::test_wrong::{GOLDEN}" in collected
+    assert not [name for name in collected if "helper" in name]
 
 
 @pytest.mark.slow
@@ -135,15 +135,15 @@ def test_each_adapter_has_its_own_report(run: Run, pytester: pytest.Pytester) ->
     run("--posenc-report=r.json", "--junitxml=j.xml")
     names = sorted(path.name for path in pytester.path.glob("r*.json"))
     reports = [json.loads((pytester.path / name).read_text()) for name in names]
-    assert [each["implementation"]["name"] for each in reports] == ["Right", "Adapter"]
+    assert [entry["implementation"]["name"] for entry in reports] == ["Right", "Adapter"]
     right, wrong = reports
     assert right["summary"]["passed"] == RIGHT
     assert right["schemes"] == ["rope"]
     assert wrong["summary"]["failed"] == 10
-    assert GOLDEN in [each["id"] for each in wrong["checks"]]
+    assert GOLDEN in [entry["id"] for entry in wrong["checks"]]
     properties = ElementTree.parse(pytester.path / "j.xml").iter("property")
-    said = [json.loads(each.attrib["value"]) for each in properties]
-    assert len(said) == RIGHT + RIGHT
+    stored = [json.loads(entry.attrib["value"]) for entry in properties]
+    assert len(stored) == RIGHT + RIGHT
 
 
 @pytest.mark.slow

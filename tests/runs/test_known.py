@@ -33,17 +33,17 @@ def entry(id: str = "alibi.yaml::golden::a", **more: Any) -> dict[str, Any]:
 
 def test_an_entry_gives_its_reason_to_each_of_its_checks(tmp_path: Path) -> None:
     several = {"ids": IDS["rope.yaml"], "reason": "both", "link": "https://x"}
-    found = read(tmp_path, several, entry())
-    assert set(found) == {*IDS["rope.yaml"], *IDS["alibi.yaml"]}
-    assert str(found[IDS["rope.yaml"][1]]) == "both (https://x)"
-    assert str(found["alibi.yaml::golden::a"]) == "because"
+    reasons = read(tmp_path, several, entry())
+    assert set(reasons) == {*IDS["rope.yaml"], *IDS["alibi.yaml"]}
+    assert str(reasons[IDS["rope.yaml"][1]]) == "both (https://x)"
+    assert str(reasons["alibi.yaml::golden::a"]) == "because"
 
 
 def test_a_reason_stays_within_a_line_and_does_nothing_to_a_terminal(tmp_path: Path) -> None:
     odd = entry(reason="a\x1b[31m\nposenc: all is well\u202e", link="\x07\n" + "x" * 500)
-    said = str(read(tmp_path, odd)["alibi.yaml::golden::a"])
-    assert said.isprintable()
-    assert len(said) < 300
+    reason = str(read(tmp_path, odd)["alibi.yaml::golden::a"])
+    assert reason.isprintable()
+    assert len(reason) < 300
 
 
 def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) 
 def test_stars_match_any_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, meant: set[str]
 ) -> None:
-    some = ("ab", "aab", "xaxbx", "aba", "aa", "a", "b")
-    monkeypatch.setitem(IDS, "nope.yaml", [f"nope.yaml::{each}" for each in some])
-    found = read(tmp_path, entry(f"nope.yaml::{pattern}"))
-    assert set(found) == {f"nope.yaml::{each}" for each in meant}
+    texts = ("ab", "aab", "xaxbx", "aba", "aa", "a", "b")
+    monkeypatch.setitem(IDS, "nope.yaml", [f"nope.yaml::{text}" for text in texts])
+    reasons = read(tmp_path, entry(f"nope.yaml::{pattern}"))
+    assert set(reasons) == {f"nope.yaml::{text}" for text in meant}
 
 
 def test_many_stars_are_matched_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,14 +86,14 @@ def test_the_ids_of_a_file_are_computed_once(tmp_path: Path) -> None:
     path = tmp_path / "known.yaml"
     entry = {"ids": IDS["rope.yaml"], "reason": "both"}
     path.write_text(yaml.safe_dump({"posenc-known-failures": 1, "failures": [entry]}), "utf-8")
-    asked: list[str] = []
+    computed: list[str] = []
 
     def ids_of(name: str) -> list[str]:
-        asked.append(name)
+        computed.append(name)
         return IDS[name]
 
     assert len(read_known(path, ids_of)) == 2
-    assert asked == ["rope.yaml"]
+    assert computed == ["rope.yaml"]
 
 
 @pytest.mark.parametrize(

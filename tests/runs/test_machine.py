@@ -98,6 +98,6 @@ def test_an_unknown_processor_has_no_features(
     ],
 )
 def test_an_invalid_condition_is_refused(conditions: Any) -> None:
-    """Even after a condition that does not hold."""
+    """It is refused even after a condition that this machine does not meet."""
     with pytest.raises(UserError):
         machine.applies("here", conditions)

@@ -82,7 +82,7 @@ def test_a_check_marked_skip_is_not_selected(way: str, judge: Judge) -> None:
     assert (outcomes["skipped"], outcomes["passed"]) == (1, GOLDENS - 1)
     assert (report["summary"]["passed"], report["summary"]["failed"]) == (GOLDENS - 1, 0)
     assert report["summary"]["not_selected"]
-    assert not [each for each in report["checks"] if "half-head80" in each["id"]]
+    assert not [check for check in report["checks"] if "half-head80" in check["id"]]
 
 
 @pytest.mark.slow
@@ -136,14 +136,14 @@ def test_an_error_in_a_fixture_is_an_error_and_fails_its_check(way: str, judge: 
     result, report = judge(way, more=setup)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["errors"] == GOLDENS
-    assert {each["verdict"] for each in report["checks"]} == {"failed"}
-    assert all("OSError: no GPU" in each["message"] for each in report["checks"])
+    assert {check["verdict"] for check in report["checks"]} == {"failed"}
+    assert all("OSError: no GPU" in check["message"] for check in report["checks"])
     teardown = "@pytest.fixture(autouse=True)\ndef gpu():\n    yield\n    raise OSError('gone')\n"
     result, report = judge(way, WRONG, more=teardown)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["passed"] == GOLDENS - 1
-    said = {each["message"].partition("OSError: gone")[1] for each in report["checks"]}
-    assert said == {"OSError: gone", ""}  # the wrong check keeps its own message
+    messages = {check["message"].partition("OSError: gone")[1] for check in report["checks"]}
+    assert messages == {"OSError: gone", ""}  # the wrong check keeps its own message
     assert report["summary"]["failed"] == GOLDENS
 
 
@@ -161,8 +161,8 @@ LEAVING = {
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["impl xdist", "tests"])
 def test_leaving_a_check_fails_it(way: str, judge: Judge) -> None:
-    """As a function of logits may do, which is no adapter."""
-    lines = [f"    if {name!r} in check.id: {what}\n" for name, what in LEAVING.items()]
+    """A function that returns logits may leave a check: unlike an adapter, it is not shielded."""
+    lines = [f"    if {name!r} in check.id: {statement}\n" for name, statement in LEAVING.items()]
     hook = (
         "import os, unittest\n"
         "from posenc_conformance.pytest_run import items\n"
@@ -173,7 +173,7 @@ def test_leaving_a_check_fails_it(way: str, judge: Judge) -> None:
     result, report = judge(way, conftest=hook)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] == len(LEAVING) == report["summary"]["failed"]
-    assert all("the check broke off: " in each["message"] for each in report["checks"])
+    assert all("the check broke off: " in check["message"] for check in report["checks"])
 
 
 BLIND = """
@@ -199,7 +199,7 @@ def test_a_hook_that_relabels_failures_does_not_make_a_run_pass(
 
 @pytest.mark.slow
 def test_a_check_that_passes_in_a_rerun_has_passed(judge: Judge) -> None:
-    """As with plugins that rerun failures."""
+    """The verdict is that of the last run if a plugin reruns failures."""
     again = (
         "def pytest_runtest_protocol(item, nextitem):\n"
         "    from _pytest.runner import runtestprotocol\n"
@@ -241,8 +241,8 @@ def test_losing_the_process_fails_any_check() -> None:
     def lose(*_: object) -> Outcome:
         raise Breakdown("rope() was ended by signal 9")
 
-    known = [load_scheme(paths_by_name()["rope"])]
-    subject = subjects(reference_for(known)(), known)[0]
+    listed = [load_scheme(paths_by_name()["rope"])]
+    subject = subjects(reference_for(listed)(), listed)[0]
     check = Check("behaviour", "lost", subject, None, lose)
-    found = execute(check, Options(1))
-    assert (found.verdict, found.text) == (Verdict.FAILED, "rope() was ended by signal 9")
+    execution = execute(check, Options(1))
+    assert (execution.verdict, execution.text) == (Verdict.FAILED, "rope() was ended by signal 9")

@@ -107,8 +107,8 @@ def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.slow
 def test_several_processes_give_the_same_verdicts(judge: Judge) -> None:
-    one, two = judge(adapter()), judge(adapter(), "-n", "2")
-    assert one.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
+    single, two = judge(adapter()), judge(adapter(), "-n", "2")
+    assert single.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
     two.stdout.fnmatch_lines(["*scorecard*", "rope*half*"])
 
 
@@ -137,7 +137,7 @@ def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.
     for options in (("rope.yaml",), ("-k", "smoke"), ("-x", "rope.yaml"), ("-m", "rope")):
         judge(adapter(), "-q", "--posenc-report=r.json", *options)
         counts.append(json.loads(Path(pytester.path, "r.json").read_text())["summary"])
-    assert len({each["checks"] for each in counts}) == 1
+    assert len({count["checks"] for count in counts}) == 1
     assert counts[0]["not_selected"] == 0 < counts[1]["not_selected"]
     assert counts[0] == counts[3]
 
@@ -285,11 +285,11 @@ def test_known_failures_are_shown_and_do_not_fail_the_run(
     lazy = adapter("return x if x.shape[-1] == 2 else self.right(x, positions)") + (
         "\n    def right(self, x, positions):\n        " + RIGHT.strip()
     )
-    found = judge(lazy, "-m", "golden")
-    found.assert_outcomes(
+    result = judge(lazy, "-m", "golden")
+    result.assert_outcomes(
         failed=1,
-        passed=found.parseoutcomes()["passed"],
-        deselected=found.parseoutcomes()["deselected"],
+        passed=result.parseoutcomes()["passed"],
+        deselected=result.parseoutcomes()["deselected"],
     )
     Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
     shown = judge(lazy, "-m", "golden", "--posenc-known=known.yaml")
@@ -325,14 +325,14 @@ def test_known_silence_is_known_with_and_without_robust(
     careless = adapter("return x.copy()")
     silent = judge(careless, "--posenc-report=r.json", "-m", "robust")
     assert silent.parseoutcomes()["silent"]
-    found = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["checks"]
-    (id,) = [each["id"] for each in found if "odd-head-dim" in each["id"]]
+    checks = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["checks"]
+    (id,) = [check["id"] for check in checks if "odd-head-dim" in check["id"]]
     text = f"posenc-known-failures: 1\nfailures:\n  - id: {id}\n    reason: it answers\n"
     Path(pytester.path, "known.yaml").write_text(text, encoding="utf-8")
     for options in ((), ("--posenc-robust",)):
-        some = judge(careless, "--posenc-known=known.yaml", "-k", "odd-head-dim", *options)
-        assert some.ret == pytest.ExitCode.OK
-        assert some.parseoutcomes()["known"] == 1
+        result = judge(careless, "--posenc-known=known.yaml", "-k", "odd-head-dim", *options)
+        assert result.ret == pytest.ExitCode.OK
+        assert result.parseoutcomes()["known"] == 1
 
 
 @pytest.mark.slow
@@ -450,7 +450,7 @@ def test_a_check_without_a_claimed_call_does_not_pass(
 
 @pytest.mark.slow
 def test_calls_left_out_for_their_memory_are_reported(judge: Judge) -> None:
-    """Such as those of code that is wrong from 65,536 numbers on."""
+    """Code that is wrong from 65,536 numbers on passes if such calls are left out."""
     wrong = "x = x if x.size < 2**16 else 2 * x\n        " + RIGHT.strip()
     assert judge(adapter(wrong)).ret == pytest.ExitCode.TESTS_FAILED
     result = judge(adapter(wrong), "--posenc-largest=1")
@@ -464,9 +464,9 @@ def test_calls_left_out_for_their_memory_are_reported(judge: Judge) -> None:
 @pytest.mark.slow
 def test_precision_shows_how_the_error_grows(judge: Judge, pytester: pytest.Pytester) -> None:
     options = ("-m", "precision", "--posenc-precision", "--posenc-report=r.json")
-    found = judge(adapter(), *options)
-    assert found.ret == pytest.ExitCode.OK
-    found.stdout.fnmatch_lines(["*precision*", "rope  rope half  float32", "*position*error*"])
+    result = judge(adapter(), *options)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*precision*", "rope  rope half  float32", "*position*error*"])
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
     (curve,) = [check["curve"] for check in report["checks"]]
     positions, errors, allowed = zip(*curve, strict=True)

@@ -18,8 +18,8 @@ def card(*rows: dict[str, Any], detailed: bool = False, **more: Any) -> list[str
 def cells(*rows: dict[str, Any], detailed: bool = False) -> list[dict[str, str]]:
     """Return the rows of the table, by the names of its columns; no cell is empty."""
     table = takewhile(bool, card(*rows, detailed=detailed))
-    heads, *found = (re.split(" {2,}", line.strip()) for line in table)
-    return [dict(zip(heads, each, strict=True)) for each in found]
+    heads, *body = (re.split(" {2,}", line.strip()) for line in table)
+    return [dict(zip(heads, fields, strict=True)) for fields in body]
 
 
 def sweep(horizon: int, *, is_claim: bool = False, **found: Any) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def sweep(horizon: int, *, is_claim: bool = False, **found: Any) -> dict[str, An
 
 
 def test_the_horizon_of_a_call_is_that_of_its_shortest() -> None:
-    (found,) = cells(sweep(2**16, dtype="float64"), sweep(2**10), sweep(2**14, combination="other"))
-    assert found["horizon"] == "2^10"
+    (shown,) = cells(sweep(2**16, dtype="float64"), sweep(2**10), sweep(2**14, combination="other"))
+    assert shown["horizon"] == "2^10"
 
 
 @pytest.mark.parametrize(
@@ -43,45 +43,45 @@ def test_the_claim_ends_the_horizon_only_if_it_does_so_everywhere(
     shortest: bool, other: bool, said: str
 ) -> None:
     far = sweep(2**20, is_claim=True, dtype="float64")
-    (found,) = cells(
+    (shown,) = cells(
         sweep(2**10, is_claim=shortest), far, sweep(2**10, is_claim=other, combination="other")
     )
-    assert found["horizon"] == said
+    assert shown["horizon"] == said
 
 
 def test_a_claim_that_ends_farther_out_says_nothing_of_the_horizon() -> None:
-    (found,) = cells(sweep(2**10), sweep(2**20, is_claim=True, dtype="float64"))
-    assert found["horizon"] == "2^10"
-    (found,) = cells(sweep(2**10, is_claim=True), sweep(2**20, dtype="float64"))
-    assert found["horizon"] == "2^10+"
+    (shown,) = cells(sweep(2**10), sweep(2**20, is_claim=True, dtype="float64"))
+    assert shown["horizon"] == "2^10"
+    (shown,) = cells(sweep(2**10, is_claim=True), sweep(2**20, dtype="float64"))
+    assert shown["horizon"] == "2^10+"
 
 
 def test_a_horizon_of_0_is_shown_and_without_sweeps_there_is_no_column() -> None:
-    (found,) = cells(sweep(0), sweep(2**10, dtype="float64"))
-    assert found["horizon"] == "0"
+    (shown,) = cells(sweep(0), sweep(2**10, dtype="float64"))
+    assert shown["horizon"] == "0"
     assert "horizon" not in cells(row(passed=1))[0]
-    (found,) = cells(sweep(1))
-    assert found["horizon"] == "2^0"
+    (shown,) = cells(sweep(1))
+    assert shown["horizon"] == "2^0"
 
 
 def test_counts_are_added_and_the_worst_error_is_the_largest() -> None:
-    (found,) = cells(
+    (shown,) = cells(
         row(passed=3, failed=1, worst=0.25),
         row(passed=2, worst=0.5, combination="other"),
         row(passed=1, worst=None, dtype=None),
     )
-    assert (found["passed"], found["failed"], found["worst"]) == ("6", "1", "0.5")
-    assert found["dtypes"] == "float32"
-    (found,) = cells(row(worst=0.5), row(worst="infinite"))
-    assert found["worst"] == "inf"
+    assert (shown["passed"], shown["failed"], shown["worst"]) == ("6", "1", "0.5")
+    assert shown["dtypes"] == "float32"
+    (shown,) = cells(row(worst=0.5), row(worst="infinite"))
+    assert shown["worst"] == "inf"
 
 
 def test_details_have_a_row_for_each_dtype_with_the_precision_of_angles() -> None:
     exact = sweep(2**10, exact_angles=True, dtype="float64")
-    found = cells(exact, sweep(2**12, exact_angles=False), detailed=True)
-    assert [each["angles"] for each in found] == ["exact", "float32"]
-    assert [each["horizon"] for each in found] == ["2^10", "2^12"]
-    assert [each["dtypes"] for each in found] == ["float64", "float32"]
+    shown = cells(exact, sweep(2**12, exact_angles=False), detailed=True)
+    assert [line["angles"] for line in shown] == ["exact", "float32"]
+    assert [line["horizon"] for line in shown] == ["2^10", "2^12"]
+    assert [line["dtypes"] for line in shown] == ["float64", "float32"]
 
 
 def test_a_run_in_which_nothing_was_claimed_has_a_count_and_no_table() -> None:
@@ -90,11 +90,11 @@ def test_a_run_in_which_nothing_was_claimed_has_a_count_and_no_table() -> None:
 
 
 def test_verdicts_that_do_not_occur_have_no_column() -> None:
-    (found,) = cells(row(passed=1, blocked=2))
-    assert found["blocked"] == "2"
-    assert found["failed"] == "0"
-    assert "known" not in found
-    assert "silent" not in found
+    (shown,) = cells(row(passed=1, blocked=2))
+    assert shown["blocked"] == "2"
+    assert shown["failed"] == "0"
+    assert "known" not in shown
+    assert "silent" not in shown
 
 
 def test_many_calls_are_one_line_per_scheme() -> None:
@@ -129,19 +129,19 @@ def test_few_reasons_are_shown_and_the_rest_is_counted() -> None:
 
 
 def test_failures_with_and_without_a_name_are_counted() -> None:
-    found = {
+    diagnosis = {
         "scheme": "rope",
         "combination": "half",
         "failed": 5,
         "explained_by": [{"deviation": "degrees", "explanation": "in degrees", "failures": 3}],
         "recovered": "",
     }
-    lines = card(row(failed=5), diagnoses=[found])
+    lines = card(row(failed=5), diagnoses=[diagnosis])
     (named,) = (line for line in lines if "[degrees]" in line)
     (unnamed,) = (line for line in lines if "no known deviation" in line)
     assert "3 of 5" in named
     assert "2 of 5" in unnamed
-    whole = {**found, "failed": 3}
+    whole = {**diagnosis, "failed": 3}
     assert not any("no known" in line for line in card(row(failed=3), diagnoses=[whole]))
 
 

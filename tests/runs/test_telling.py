@@ -81,15 +81,15 @@ def test_the_card_of_everything_fits_a_screen() -> None:
 
 
 def checks_of_rope() -> list[Check]:
-    scheme = next(each for each in schemes() if each.id == "rope")
-    found = subjects(Reference(), schemes())
-    return [check for level in LEVELS for check in checks_of(scheme, level, found)]
+    scheme = next(candidate for candidate in schemes() if candidate.id == "rope")
+    claimed = subjects(Reference(), schemes())
+    return [check for level in LEVELS for check in checks_of(scheme, level, claimed)]
 
 
 def test_a_check_holds_no_call_until_it_runs() -> None:
-    held = [each for check in checks_of_rope() for each in check.run.__defaults__ or ()]
+    held = [value for check in checks_of_rope() for value in check.run.__defaults__ or ()]
     assert held
-    assert not any(isinstance(each, Case | np.ndarray) for each in held)
+    assert not any(isinstance(value, Case | np.ndarray) for value in held)
 
 
 def test_a_run_announces_its_size_and_its_largest_call() -> None:
@@ -109,10 +109,10 @@ def test_a_slow_run_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> N
     seconds = {("rope", "rope"): 2.0, ("alibi", "alibi_bias"): 7.0}
     assert watch.due(10, seconds) == ""
     now[0] = 20.0
-    said = watch.due(10, seconds)
-    assert "10 of 100" in said
-    assert "180" in said.replace("3 min", "180")
-    assert said.index("alibi_bias") < said.index("rope")
+    text = watch.due(10, seconds)
+    assert "10 of 100" in text
+    assert "180" in text.replace("3 min", "180")
+    assert text.index("alibi_bias") < text.index("rope")
     assert watch.due(11, seconds) == ""  # not again before the next time
     now[0] = 70.0
     assert watch.due(30, seconds)

@@ -99,8 +99,8 @@ def test_a_badge_is_xml_whatever_the_report_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], horizon: Any
 ) -> None:
     odd = "<b>&\x1b\x00\ud800\ufffe" + "long" * 10**4
-    given = report(tmp_path / "a.json", check(combination=odd, horizon=horizon))
-    assert main(["badge", given, "--to", str(tmp_path)]) == 0
+    path = report(tmp_path / "a.json", check(combination=odd, horizon=horizon))
+    assert main(["badge", path, "--to", str(tmp_path)]) == 0
     ElementTree.parse(tmp_path / "rope.svg")
     assert is_tame(capsys.readouterr().out)
 
@@ -108,8 +108,8 @@ def test_a_badge_is_xml_whatever_the_report_says(
 def test_a_badge_of_a_run_that_did_not_finish_says_why_in_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = report(tmp_path / "a.json", check(), interrupted=ODD)
-    assert main(["badge", given, "--to", str(tmp_path)]) == 2
+    path = report(tmp_path / "a.json", check(), interrupted=ODD)
+    assert main(["badge", path, "--to", str(tmp_path)]) == 2
     assert is_tame(capsys.readouterr().err)
 
 
@@ -155,6 +155,6 @@ def test_text_from_a_program_does_nothing_to_the_terminal(
         assert not any(line.startswith("posenc: all is well") for line in lines)
     assert "INTERNALERROR" not in str(result.stdout)
     if how == "result" and said is DESCRIBED:
-        kept = json.loads(written.read_text(encoding="utf-8"))
-        (name,) = kept["implementation"]["versions"]
+        content = json.loads(written.read_text(encoding="utf-8"))
+        (name,) = content["implementation"]["versions"]
         assert is_tame(name)

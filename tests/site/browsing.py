@@ -51,7 +51,7 @@ Appearances = Mapping[int, Collection[Scheme]]
 """Colour schemes by width."""
 ALL: Appearances = {PHONE: OTHER, DESK: OTHER}
 QUARTERS: tuple[Appearances, ...] = tuple(
-    {each: [scheme] if each == width else [] for each in DEVICES}
+    {device: [scheme] if device == width else [] for device in DEVICES}
     for width in DEVICES
     for scheme in ("light", "dark")
 )
@@ -135,7 +135,7 @@ class Visitor:
         self.version = browser.version
 
     def findings(self, address: str, by_axe: Appearances = ALL) -> list[str]:
-        """Return findings on a page, and the appearances concerned, of four.
+        """Return findings on a page, each with those of the four appearances that it concerns.
 
         axe checks only the appearances of ``by_axe``; everything else is checked in all.
         """
@@ -148,23 +148,23 @@ class Visitor:
                 for scheme in (FIRST[width], OTHER[FIRST[width]]):
                     page.emulate_media(color_scheme=scheme)
                     page.evaluate("look.drawn()")
-                    found = page.evaluate("scheme => look.look(scheme)", scheme)
+                    problems = page.evaluate("scheme => look.look(scheme)", scheme)
                     if scheme in by_axe[width]:
-                        found += page.evaluate("rules => look.violations(rules)", rules)
+                        problems += page.evaluate("rules => look.violations(rules)", rules)
                         rules = COLOURS
-                    _add(where, found, f"{scheme} {width}")
+                    _add(where, problems, f"{scheme} {width}")
             _add(where, noticed, f"{width}")
         return _sentences(where)
 
     def findings_at_widths(self, address: str) -> list[str]:
-        """Return findings on a page in a window that becomes narrower, and the widths concerned."""
+        """Return findings on a page in a window that becomes narrower, each with its widths."""
         where: dict[str, list[str]] = {}
         with self._shown(address, DESK) as (page, noticed):
             for width in (DESK, PHONE, NARROW):
                 page.set_viewport_size({"width": width, "height": 800})
                 page.evaluate("look.drawn()")
-                found = page.evaluate("scheme => look.look(scheme)", FIRST[DESK])
-                _add(where, found, f"{width}")
+                problems = page.evaluate("scheme => look.look(scheme)", FIRST[DESK])
+                _add(where, problems, f"{width}")
         _add(where, noticed, "any")
         return _sentences(where)
 
@@ -192,8 +192,8 @@ class Visitor:
 
 
 def _add(where: dict[str, list[str]], findings: list[str], place: str) -> None:
-    for each in dict.fromkeys(findings):
-        where.setdefault(each, []).append(place)
+    for finding in dict.fromkeys(findings):
+        where.setdefault(finding, []).append(place)
 
 
 def _sentences(where: dict[str, list[str]]) -> list[str]:

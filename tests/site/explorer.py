@@ -41,8 +41,8 @@ def told(module: str) -> Any:
 
 
 def identified(schemes: list[Any], *texts: str, models: Sequence[Any] = ()) -> list[Any]:
-    known = {"schemes": schemes, "models": models}
-    question = json.dumps({"modules": str(MODULES), "texts": texts, **known})
+    data = {"schemes": schemes, "models": models}
+    question = json.dumps({"modules": str(MODULES), "texts": texts, **data})
     done = subprocess.run(
         [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
     )

@@ -46,9 +46,9 @@ def environment(fonts: Fonts, folder: Path) -> dict[str, str]:
     names = {"Arial", "Helvetica", "sans-serif", "serif", "system-ui"}
     aliases = dict.fromkeys(sorted(names), SANS[fonts]) | {"monospace": MONOSPACE}
     configuration = CONFIGURATION.format(
-        folders="".join(f"<dir>{each}</dir>" for each in FOLDERS),
+        folders="".join(f"<dir>{part}</dir>" for part in FOLDERS),
         cache=folder / "cache",
-        files="".join(f"<glob>*/{each}</glob>" for each in FILES[fonts]),
+        files="".join(f"<glob>*/{part}</glob>" for part in FILES[fonts]),
         aliases="".join(_alias(name, font) for name, font in aliases.items()),
     )
     file = folder / "fonts.conf"

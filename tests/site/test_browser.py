@@ -252,14 +252,14 @@ def test_page_below_a_folder(page: str, visitor: Visitor, below_a_folder: str) -
 def test_search_finds_a_page(width: int, visitor: Visitor, below_a_folder: str) -> None:
     with visitor.page(width, "light") as (page, noticed):
         fetched: list[str] = []
-        page.on("request", lambda each: fetched.append(each.url) if INDEX in each.url else None)
+        page.on("request", lambda sent: fetched.append(sent.url) if INDEX in sent.url else None)
         page.goto(f"{below_a_folder}glossary/")
         if width == PHONE:
             page.locator("header > nav > label[for=__search]").click()
-        found = page.locator(".md-search-result__link").filter(has_text="Attention with linear")
+        result = page.locator(".md-search-result__link").filter(has_text="Attention with linear")
         assert not fetched
-        assert any(searched(page, "alibi", found.first) for _ in range(KEYS))
-        found.first.click()
+        assert any(searched(page, "alibi", result.first) for _ in range(KEYS))
+        result.first.click()
         page.wait_for_url(f"{below_a_folder}schemes/alibi/**")
         assert "ALiBi" in page.locator("article").inner_text()
         assert noticed == []
@@ -429,8 +429,8 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     findings = visitor.findings(f"{broken}{name}.html")
-    _, wanted = BROKEN[name]
-    assert any(re.search(wanted, finding) for finding in findings), findings
+    _, pattern = BROKEN[name]
+    assert any(re.search(pattern, finding) for finding in findings), findings
 
 
 @pytest.mark.remembered(tools=True, also=("tests/site/browsing.js",))
@@ -440,8 +440,8 @@ def test_page_broken_for_some_is_found(
 ) -> None:
     assert visitor.findings(f"{broken}{name}.html") == []
     findings = wide_visitor.findings_at_widths(f"{broken}{name}.html")
-    _, wanted = NOT_FOR_ALL[name]
-    assert any(re.search(wanted, finding) for finding in findings), findings
+    _, pattern = NOT_FOR_ALL[name]
+    assert any(re.search(pattern, finding) for finding in findings), findings
 
 
 WHOLE = f"""
@@ -472,8 +472,8 @@ def _widths(visitor: Visitor) -> list[float]:
     with visitor.page(DESK, "light") as (page, _):
         page.set_content(f"{LETTERS}<p style='height: 2000px'>Text")
         letters = "all => all.map(each => each.getBoundingClientRect().width)"
-        found: list[float] = page.locator("span").evaluate_all(letters)
-        return [*found, page.evaluate("document.documentElement.clientWidth")]
+        widths: list[float] = page.locator("span").evaluate_all(letters)
+        return [*widths, page.evaluate("document.documentElement.clientWidth")]
 
 
 def test_letters_and_scroll_bars_are_as_wide_on_every_machine(
@@ -487,6 +487,6 @@ def test_missing_browser_is_explained(
     playwright: Playwright, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHROMIUM", "no-such-browser")
-    wanted = r"no 'no-such-browser'.*make chromium"
-    with pytest.raises(FileNotFoundError, match=wanted), chromium(playwright):
+    message = r"no 'no-such-browser'.*make chromium"
+    with pytest.raises(FileNotFoundError, match=message), chromium(playwright):
         pass

@@ -45,12 +45,12 @@ def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
 @pytest.mark.parametrize("scheme", SHOWN, ids=lambda scheme: scheme.id)
 def test_every_export_is_claimed_and_right_in_every_combination(scheme: KnownScheme) -> None:
     verdicts = judge(Explorer(), among=[scheme])
-    assert not failed(verdicts), [(each.id, each.text) for each in failed(verdicts)]
-    assert {each.verdict for each in verdicts} <= {"passed", "not_claimed"}
+    assert not failed(verdicts), [(verdict.id, verdict.text) for verdict in failed(verdicts)]
+    assert {verdict.verdict for verdict in verdicts} <= {"passed", "not_claimed"}
     judged = {
-        (each.check.subject.call.name, each.check.subject.combination.name)
-        for each in verdicts
-        if each.verdict == "passed"
+        (verdict.check.subject.call.name, verdict.check.subject.combination.name)
+        for verdict in verdicts
+        if verdict.verdict == "passed"
     }
     assert judged == {
         (name, combination)

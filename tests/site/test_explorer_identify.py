@@ -34,14 +34,14 @@ def names(answer: Any, call: str) -> set[str]:
 
 def same_numbers(rows: Any, place: int, decimals: int) -> set[str]:
     """Return the combinations that have these numbers in the row at the same place."""
-    found = set()
+    result = set()
     for name, conventions in COMBINATIONS.items():
         token = place - int(conventions["first_position"])
         if token >= 0:
             other = posenc.sinusoidal([token], rows.shape[1], **conventions)
             if np.abs(other - rows).max() < 10.0**-decimals:
-                found.add(name)
-    return found
+                result.add(name)
+    return result
 
 
 @pytest.mark.parametrize("decimals", [8, 4])
@@ -55,9 +55,9 @@ def test_a_row_of_every_combination_is_named(
     answers = identified(page_schemes, *(printed(row, decimals) for row in rows))
     for (token, _), row, answer in zip(cases, rows, answers, strict=True):
         place = token + int(conventions["first_position"])
-        wanted = same_numbers(row, place, decimals)
-        assert name in wanted
-        assert names(answer, "sinusoidal") == wanted
+        expected = same_numbers(row, place, decimals)
+        assert name in expected
+        assert names(answer, "sinusoidal") == expected
         (own,) = [
             match
             for match in answer["matches"]
@@ -231,10 +231,10 @@ READ = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_input_is_quickly_refused_with_a_reason(page_schemes: list[Any], name: str) -> None:
-    text, said = ODD[name]
+    text, reason = ODD[name]
     (answer,) = identified(page_schemes, text)
-    if said:
-        assert said in answer["refused"]
+    if reason:
+        assert reason in answer["refused"]
     assert (answer or {}).get("seconds", 0) < 2
 
 

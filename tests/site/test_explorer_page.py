@@ -44,7 +44,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     wrong: list[str] = []
     host = urlsplit(address).netloc
     opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    opened.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
     opened.on(
         "request",
         lambda sent: None if urlsplit(sent.url).netloc == host else wrong.append(sent.url),
@@ -80,7 +80,7 @@ def field(page: Page, label: str, setting: str = "a") -> Locator:
 def test_the_page_begins_with_the_papers_table_and_checks_itself(page: Page) -> None:
     expected = posenc.sinusoidal(range(8), 64)[:, :8]
     np.testing.assert_allclose(table(page), expected, rtol=1e-5, atol=1e-6)
-    known = sum(
+    goldens = sum(
         golden.call in exported().get(scheme.id, ())
         for scheme in load_all()
         for golden in scheme.goldens
@@ -88,7 +88,7 @@ def test_the_page_begins_with_the_papers_table_and_checks_itself(page: Page) -> 
     result = page.locator("#explorer-goldens")
     expect(result).to_be_empty()  # not scrolled into view yet
     result.evaluate("each => each.scrollIntoView()")
-    expect(result).to_contain_text(f"reproduced all {known} goldens")
+    expect(result).to_contain_text(f"reproduced all {goldens} goldens")
 
 
 def test_another_scheme_changes_table_curve_numbers_and_picture(page: Page) -> None:
@@ -233,17 +233,17 @@ def test_the_numbers_shown_are_the_references(
 
 
 def test_a_pasted_row_is_named(page: Page) -> None:
-    found = page.locator("#explorer-found")
+    answer = page.locator("#explorer-found")
     paste = page.get_by_label("Paste a row")
     row = posenc.sinusoidal([3], 32, layout="sin-cos", denominator="d/2-1", first_position=2)[0]
     paste.fill(" ".join(f"{value:.4f}" for value in row))
-    expect(found).to_contain_text("sinusoidal, fairseq, position 3, counted from 2, base 10000")
-    expect(found).to_contain_text("sinusoidal, tensor2tensor, position 5, base 10000")
-    expect(found).not_to_contain_text("paper")
+    expect(answer).to_contain_text("sinusoidal, fairseq, position 3, counted from 2, base 10000")
+    expect(answer).to_contain_text("sinusoidal, tensor2tensor, position 5, base 10000")
+    expect(answer).not_to_contain_text("paper")
     paste.fill(" ".join(f"{value:.4f}" for value in np.cos(row * 17)))
-    expect(found).to_contain_text("Nothing that this page knows gives them")
+    expect(answer).to_contain_text("Nothing that this page knows gives them")
     paste.fill("no numbers")
-    expect(found).to_contain_text("not two numbers or more")
+    expect(answer).to_contain_text("not two numbers or more")
 
 
 def test_the_numbers_of_the_selected_row_are_copied_and_known(page: Page) -> None:
@@ -253,7 +253,7 @@ def test_the_numbers_of_the_selected_row_are_copied_and_known(page: Page) -> Non
     expect(page.locator("#explorer-copied")).to_have_text("Copied.")
     copied = page.evaluate("navigator.clipboard.readText()")
     expected = posenc.sinusoidal([5], 64, layout="cos-sin")[0]
-    np.testing.assert_allclose([float(each) for each in copied.split(",")], expected, atol=5.1e-9)
+    np.testing.assert_allclose([float(text) for text in copied.split(",")], expected, atol=5.1e-9)
     page.get_by_label("Paste a row").fill(copied)
     expect(page.locator("#explorer-found")).to_contain_text("sinusoidal, adm, position 5")
 
@@ -291,10 +291,10 @@ def test_every_scheme_and_call_is_shown(page: Page) -> None:
 def test_the_picture_follows_the_colours_of_the_page(page: Page) -> None:
     def ground() -> list[int]:
         # Position 0, channel 0: the sine of 0 has the colour of the page.
-        found: list[int] = page.locator("#explorer-maps canvas").evaluate(
+        colours: list[int] = page.locator("#explorer-maps canvas").evaluate(
             "each => [...each.getContext('2d').getImageData(0, 0, 1, 1).data]"
         )
-        return found
+        return colours
 
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")

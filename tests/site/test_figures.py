@@ -54,13 +54,13 @@ def test_text_that_is_too_small_is_found(drawn: str, is_too_small: bool) -> None
 def test_text_of_all_figures_can_be_read_on_a_phone(site: Path) -> None:
     pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
     assert any(FIGURE.search(page) for page in pages.values())
-    assert {path: found for path, page in pages.items() if (found := too_small(page))} == {}
+    assert {path: names for path, page in pages.items() if (names := too_small(page))} == {}
 
 
 def encoded(pixels: np.ndarray) -> str:
-    kept = io.BytesIO()
-    Image.fromarray(pixels, "RGBA").save(kept, "png")
-    return base64.b64encode(kept.getvalue()).decode("ascii")
+    buffer = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def decoded(text: str) -> Image.Image:
@@ -70,11 +70,11 @@ def decoded(text: str) -> Image.Image:
 @pytest.mark.parametrize("colours", [1, 2, 17, 256])
 def test_pixels_of_few_colours_stay_and_weigh_less(colours: int) -> None:
     random = np.random.default_rng(3)
-    some = np.unique(random.integers(0, 256, (4 * colours, 4), np.uint8), axis=0)
-    pixels = random.permutation(some)[:colours][random.integers(0, colours, (60, 80))]
-    kept = decoded(smaller(encoded(pixels)))
-    assert np.array_equal(np.asarray(kept.convert("RGBA")), pixels)
-    assert kept.mode == "P"
+    palette = np.unique(random.integers(0, 256, (4 * colours, 4), np.uint8), axis=0)
+    pixels = random.permutation(palette)[:colours][random.integers(0, colours, (60, 80))]
+    image = decoded(smaller(encoded(pixels)))
+    assert np.array_equal(np.asarray(image.convert("RGBA")), pixels)
+    assert image.mode == "P"
     assert len(smaller(encoded(pixels))) < len(encoded(pixels))
 
 
@@ -116,7 +116,7 @@ def test_words_that_point_sideways_are_found(words: str, is_sent: bool) -> None:
 
 def test_no_words_point_sideways(site: Path) -> None:
     pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
-    assert {path: found for path, page in pages.items() if (found := sent_sideways(page))} == {}
+    assert {path: names for path, page in pages.items() if (names := sent_sideways(page))} == {}
 
 
 @pytest.fixture(scope="module")
@@ -138,5 +138,5 @@ def test_one_of_two_drawings_is_shown(
     page = context(browser, viewport={"width": width, "height": 900}).new_page()
     page.goto(f"{address}schemes/alibi/")
     drawings = page.locator("#figure-bias-maps svg").all()
-    assert [each.is_visible() for each in drawings] == shown
+    assert [variant.is_visible() for variant in drawings] == shown
     page.context.close()

@@ -123,20 +123,20 @@ def text(array: Array) -> str:
 @pytest.fixture(scope="session")
 def said(page_schemes: list[Any], page_models: list[Any]) -> dict[str, Any]:
     """Return the page's answer to each array."""
-    found = identified(page_schemes, *map(text, CASES.values()), models=page_models)
-    return dict(zip(CASES, found, strict=True))
+    results = identified(page_schemes, *map(text, CASES.values()), models=page_models)
+    return dict(zip(CASES, results, strict=True))
 
 
 def of_page(answer: Any) -> set[tuple[str, bool]]:
     """Return the schemes in an answer, and whether a mistake is named with each."""
     named = {(e["scheme"], bool(e["mistake"]) or "but with" in e["what"]) for e in answer["told"]}
-    return named | {(each["scheme"], bool(each["mistake"])) for each in answer["matches"]}
+    return named | {(match["scheme"], bool(match["mistake"])) for match in answer["matches"]}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_and_the_command_name_the_same(name: str, said: dict[str, Any]) -> None:
-    found, _ = answers(Table(CASES[name]), schemes())
-    expected = {(each.partition(":")[0], "\n  but " in each) for each in found}
+    texts, _ = answers(Table(CASES[name]), schemes())
+    expected = {(answer.partition(":")[0], "\n  but " in answer) for answer in texts}
     page = of_page(said[name])
     assert page - {(also, False) for also in ALSO} == expected - {(also, False) for also in ALSO}
     assert expected <= page
@@ -144,15 +144,15 @@ def test_the_page_and_the_command_name_the_same(name: str, said: dict[str, Any])
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_names_the_models_that_the_command_names(name: str, said: dict[str, Any]) -> None:
-    found, _ = answers(Table(CASES[name]), schemes())
-    lines = [line for each in found for line in each.splitlines() if line.startswith("  as in ")]
+    texts, _ = answers(Table(CASES[name]), schemes())
+    lines = [line for entry in texts for line in entry.splitlines() if line.startswith("  as in ")]
     titles = {
         title.partition(" (")[0].partition(" and ")[0]
         for line in lines
         for title in line.removeprefix("  as in ").split(", ")
     }
-    named = [title for each in said[name]["told"] for title in each["models"]]
-    assert all(any(each.startswith(title) for each in named) for title in titles)
+    named = [title for entry in said[name]["told"] for title in entry["models"]]
+    assert all(any(entry.startswith(title) for entry in named) for title in titles)
     assert bool(named) == bool(titles)
 
 
@@ -229,8 +229,8 @@ WHOLE = {
 @pytest.fixture(scope="session")
 def said_of_texts(page_schemes: list[Any], page_models: list[Any]) -> dict[str, Any]:
     texts = {name: text for name, (text, _) in PARTS.items()} | WHOLE
-    found = identified(page_schemes, *texts.values(), models=page_models)
-    return dict(zip(texts, found, strict=True))
+    results = identified(page_schemes, *texts.values(), models=page_models)
+    return dict(zip(texts, results, strict=True))
 
 
 def of_command(text: str) -> list[str]:
@@ -239,32 +239,32 @@ def of_command(text: str) -> list[str]:
 
 
 def of_page_in_words(answer: Any) -> list[str]:
-    lines = [f"{each['scheme']}: {each['what']} {each['models']}" for each in answer["told"]]
-    return lines + [f"{each['scheme']}: {each['where']}" for each in answer["matches"]]
+    lines = [f"{entry['scheme']}: {entry['what']} {entry['models']}" for entry in answer["told"]]
+    return lines + [f"{entry['scheme']}: {entry['where']}" for entry in answer["matches"]]
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_of_a_usual_list_comes_first(name: str, said_of_texts: dict[str, Any]) -> None:
     text, (scheme, words, model) = PARTS[name]
-    for found in (of_command(text), of_page_in_words(said_of_texts[name])):
-        assert found[0].startswith(f"{scheme}: "), found
-        assert words in found[0]
-        assert any(model in each for each in found)
+    for texts in (of_command(text), of_page_in_words(said_of_texts[name])):
+        assert texts[0].startswith(f"{scheme}: "), texts
+        assert words in texts[0]
+        assert any(model in answer for answer in texts)
 
 
 @pytest.mark.parametrize("name", ["llama-2-first-8", "llama-3-first-8", "llama-2-first-16"])
 def test_the_answer_for_a_part_by_itself_comes_last_and_is_doubted(
     name: str, said_of_texts: dict[str, Any]
 ) -> None:
-    for found in (of_command(PARTS[name][0]), of_page_in_words(said_of_texts[name])):
-        doubted = ["part of a longer list" in each for each in found]
-        assert doubted == [False] * (len(found) - 1) + [True], found
+    for texts in (of_command(PARTS[name][0]), of_page_in_words(said_of_texts[name])):
+        doubted = ["part of a longer list" in answer for answer in texts]
+        assert doubted == [False] * (len(texts) - 1) + [True], texts
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_no_part_is_named_where_there_is_none(name: str, said_of_texts: dict[str, Any]) -> None:
-    for found in (of_command(WHOLE[name]), of_page_in_words(said_of_texts[name])):
-        assert not [each for each in found if "the first" in each]
+    for texts in (of_command(WHOLE[name]), of_page_in_words(said_of_texts[name])):
+        assert not [answer for answer in texts if "the first" in answer]
 
 
 @pytest.mark.parametrize(
@@ -274,5 +274,5 @@ def test_no_part_is_named_where_there_is_none(name: str, said_of_texts: dict[str
 def test_other_omissions_are_refused(text: str, page_schemes: list[Any]) -> None:
     with pytest.raises(UserError, match="left out"):
         of_command(text)
-    (found,) = identified(page_schemes, text)
-    assert "left out" in found["refused"]
+    (answer,) = identified(page_schemes, text)
+    assert "left out" in answer["refused"]

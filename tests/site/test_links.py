@@ -21,16 +21,16 @@ class Anchors(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         names = ("href", "xlink:href", "src", "data", "action")
-        self.links += [given[name] for name in names if name in given]
-        self.ids |= {given["id"]} if "id" in given else set()
+        self.links += [attributes[name] for name in names if name in attributes]
+        self.ids |= {attributes["id"]} if "id" in attributes else set()
 
 
 def dead_links(site: Path) -> list[str]:
     """Return links to missing targets, and links that work at one address of the site only."""
     anchors = cache(Anchors)
-    found = []
+    dead = []
     for page in sorted(site.rglob("*.html")):
         name = page.relative_to(site).as_posix()
         for link in dict.fromkeys(anchors(page).links):
@@ -38,16 +38,16 @@ def dead_links(site: Path) -> list[str]:
             if parts.scheme or parts.netloc:
                 continue
             if parts.path.startswith("/") and name != ERROR_PAGE:
-                found.append(f"{name}: {link} does not hold below a folder")
+                dead.append(f"{name}: {link} does not hold below a folder")
                 continue
             folder = site if parts.path.startswith("/") else page.parent
             target = (folder / unquote(parts.path).lstrip("/")).resolve() if parts.path else page
             target = target / "index.html" if target.is_dir() else target
             if not target.is_relative_to(site.resolve()) or not target.is_file():
-                found.append(f"{name}: {link} is not there")
+                dead.append(f"{name}: {link} is not there")
             elif parts.fragment and unquote(parts.fragment) not in anchors(target).ids:
-                found.append(f"{name}: {link} has no such place")
-    return found
+                dead.append(f"{name}: {link} has no such place")
+    return dead
 
 
 def test_links_inside_the_site_work(site: Path) -> None:

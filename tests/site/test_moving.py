@@ -34,13 +34,13 @@ expect.set_options(timeout=PATIENCE)
 
 def _figures() -> dict[str, animations.Moving]:
     """Return every figure with sliders, by the address of its page and its name."""
-    found = {}
+    result = {}
     for page in pages_with("figures"):
         for name, make in inspect.getmembers(module_of("figures", page), inspect.isfunction):
             if inspect.signature(make).return_annotation is animations.Moving:
                 place = page.removesuffix(".md").removesuffix("index").removesuffix("/")
-                found[f"{place}/#figure-{name.replace('_', '-')}"] = make()
-    return found
+                result[f"{place}/#figure-{name.replace('_', '-')}"] = make()
+    return result
 
 
 FIGURES = _figures()
@@ -48,10 +48,10 @@ FIGURES = _figures()
 
 def settings(figure: animations.Moving) -> list[dict[str, float]]:
     """Return settings with one slider at each of its values, and with all sliders at their ends."""
-    start = {each.name: each.start for each in figure.sliders}
-    alone = [start | {each.name: value} for each in figure.sliders for value in each.values]
-    ends = product(*((each.values[0], each.values[-1]) for each in figure.sliders))
-    return alone + [dict(zip(start, some, strict=True)) for some in ends]
+    start = {slider.name: slider.start for slider in figure.sliders}
+    alone = [start | {slider.name: value} for slider in figure.sliders for value in slider.values]
+    ends = product(*((slider.values[0], slider.values[-1]) for slider in figure.sliders))
+    return alone + [dict(zip(start, end, strict=True)) for end in ends]
 
 
 def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
@@ -60,36 +60,36 @@ def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Pat
         "module": figure.module,
         "frame": figure.frame,
         "limits": [figure.x.low, figure.x.high, figure.y.low, figure.y.high],
-        "forms": {each.name: each.form for each in figure.series},
+        "forms": {entry.name: entry.form for entry in figure.series},
     }
-    said = subprocess.run(
+    done = subprocess.run(
         [NODE, HERE / "moving.mjs", assets / "moving"],
-        input="".join(json.dumps(question | {"settings": each}) + "\n" for each in some),
+        input="".join(json.dumps(question | {"settings": entry}) + "\n" for entry in some),
         capture_output=True,
         text=True,
         check=True,
     )
-    return [json.loads(line) for line in said.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def differences(figure: animations.Moving, assets: Path = ASSETS) -> list[str]:
     """Return the differences between the module and the reference."""
-    some = settings(figure)
-    found = []
-    for setting, answer in zip(some, answers(figure, some, assets), strict=True):
-        wanted = figure.shown(**setting)
-        if answer["said"] != wanted.said:
-            found.append(f"{setting}: says {answer['said']!r}, not {wanted.said!r}")
-        if set(answer["strokes"]) != {each.name for each in figure.series}:
-            found.append(f"{setting}: has {sorted(answer['strokes'])}")
-        for each in figure.series:
-            strokes = wanted.strokes[each.name]
-            if not near(numbers(answer["strokes"][each.name]), numbers(strokes), 1e-9):
-                found.append(f"{setting}: {each.name} is elsewhere")
-            drawn = animations.path(strokes, figure, each.form)
-            if not same_path(answer["paths"][each.name], drawn):
-                found.append(f"{setting}: {each.name} is drawn elsewhere")
-    return found
+    chosen = settings(figure)
+    result = []
+    for setting, answer in zip(chosen, answers(figure, chosen, assets), strict=True):
+        expected = figure.shown(**setting)
+        if answer["said"] != expected.said:
+            result.append(f"{setting}: says {answer['said']!r}, not {expected.said!r}")
+        if set(answer["strokes"]) != {line.name for line in figure.series}:
+            result.append(f"{setting}: has {sorted(answer['strokes'])}")
+        for line in figure.series:
+            strokes = expected.strokes[line.name]
+            if not near(numbers(answer["strokes"][line.name]), numbers(strokes), 1e-9):
+                result.append(f"{setting}: {line.name} is elsewhere")
+            drawn = animations.path(strokes, figure, line.form)
+            if not same_path(answer["paths"][line.name], drawn):
+                result.append(f"{setting}: {line.name} is drawn elsewhere")
+    return result
 
 
 def numbers(strokes: Any) -> list[float]:
@@ -103,7 +103,7 @@ def near(one: list[float], other: list[float], allowed: float) -> bool:
 def same_path(one: str, other: str) -> bool:
     """Return whether two paths have the same commands and, up to a last digit, the same numbers."""
     number = re.compile(r"-?\d+\.?\d*")
-    places = [[float(each) for each in number.findall(path)] for path in (one, other)]
+    places = [[float(value) for value in number.findall(path)] for path in (one, other)]
     return number.sub("", one) == number.sub("", other) and near(places[0], places[1], 0.11)
 
 
@@ -122,7 +122,7 @@ def test_everything_stays_between_the_axes(name: str) -> None:
     figure = FIGURES[name]
     for setting in settings(figure):
         shown = figure.shown(**setting)
-        points = [point for some in shown.strokes.values() for stroke in some for point in stroke]
+        points = [point for lines in shown.strokes.values() for stroke in lines for point in stroke]
         for axis, places in zip((figure.x, figure.y), zip(*points, strict=True), strict=True):
             low, high = sorted((axis.low, axis.high))
             assert low <= min(places), setting
@@ -178,8 +178,8 @@ def test_one_broken_line_is_noticed(name: str, tmp_path: Path) -> None:
     text = (tmp_path / file).read_text("utf-8")
     assert text.count(right) == 1
     (tmp_path / file).write_text(text.replace(right, wrong), "utf-8")
-    of_module = [each for each in FIGURES.values() if name.startswith(each.module)]
-    assert any(differences(each, tmp_path) for each in of_module)
+    of_module = [figure for figure in FIGURES.values() if name.startswith(figure.module)]
+    assert any(differences(figure, tmp_path) for figure in of_module)
 
 
 @pytest.fixture(scope="module")
@@ -201,8 +201,10 @@ def opened(browser: Browser, address: str, **options: Any) -> Page:
 
 
 def paths(page: Page, figure: str) -> Mapping[str, str]:
-    found = page.locator(f"#{figure} path[data-series]").all()
-    return {str(each.get_attribute("data-series")): str(each.get_attribute("d")) for each in found}
+    elements = page.locator(f"#{figure} path[data-series]").all()
+    return {
+        str(path.get_attribute("data-series")): str(path.get_attribute("d")) for path in elements
+    }
 
 
 @pytest.mark.remembered(site=ON_PAGES, also=BEHIND)
@@ -216,24 +218,24 @@ def test_sliders_move_the_picture_with_the_keyboard(
     expect(page.locator(f"#{id} .moving-sliders")).to_be_visible()
     first, seen = paths(page, id), []
     for slider in figure.sliders:
-        found = page.locator(f"#{id}").get_by_label(slider.words, exact=True)
+        control = page.locator(f"#{id}").get_by_label(slider.words, exact=True)
         now = list(slider.values).index(slider.start)
         step = 1 if now + 1 < len(slider.values) else -1
-        found.press("ArrowRight" if step > 0 else "ArrowLeft")
+        control.press("ArrowRight" if step > 0 else "ArrowLeft")
         value = slider.values[now + step]
-        wanted = figure.shown(
-            **{each.name: each.start for each in figure.sliders} | {slider.name: value}
+        expected = figure.shown(
+            **{entry.name: entry.start for entry in figure.sliders} | {slider.name: value}
         )
-        expect(page.locator(f"#{id} .moving-said")).to_have_text(wanted.said)
-        expect(found).to_have_attribute("aria-valuetext", f"{value:,}")
+        expect(page.locator(f"#{id} .moving-said")).to_have_text(expected.said)
+        expect(control).to_have_attribute("aria-valuetext", f"{value:,}")
         shown = paths(page, id)
-        for each in figure.series:
-            drawn = animations.path(wanted.strokes[each.name], figure, each.form)
-            assert same_path(shown[each.name], drawn)
+        for entry in figure.series:
+            drawn = animations.path(expected.strokes[entry.name], figure, entry.form)
+            assert same_path(shown[entry.name], drawn)
         seen.append(shown)
-        found.press("ArrowLeft" if step > 0 else "ArrowRight")
+        control.press("ArrowLeft" if step > 0 else "ArrowRight")
     assert any(shown != first for shown in seen)
-    assert all(same_path(path, first[each]) for each, path in paths(page, id).items())
+    assert all(same_path(path, first[entry]) for entry, path in paths(page, id).items())
     page.context.close()
 
 
@@ -252,9 +254,9 @@ def test_without_scripts_only_the_first_picture_is_shown(
 
 def test_pages_without_such_a_figure_load_none_of_its_modules(site: Path) -> None:
     with_figure = {f"{name.partition('#')[0]}index.html".lstrip("/") for name in FIGURES}
-    found = {
+    loading = {
         path.relative_to(site).as_posix()
         for path in site.rglob("*.html")
         if "assets/moving/" in path.read_text("utf-8")
     }
-    assert found == with_figure
+    assert loading == with_figure

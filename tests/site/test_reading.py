@@ -61,7 +61,7 @@ def found(page: Page, query: str) -> list[str]:
         if text == "qqqq":
             page.get_by_text("No matching documents").wait_for()
     results.first.wait_for()
-    hrefs = [each.locator("a").first.get_attribute("href") or "" for each in results.all()[:3]]
+    hrefs = [result.locator("a").first.get_attribute("href") or "" for result in results.all()[:3]]
     return [urlsplit(href).path.strip("/") for href in hrefs]
 
 
@@ -114,7 +114,7 @@ def test_first_visit_fetches_no_index_and_is_light(
         assert noticed == []
     assert not [name for name in fetched if "prose" in name]
     files = [site / (name or "index.html") for name in dict.fromkeys(fetched)]
-    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= FIRST_VISIT
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= FIRST_VISIT
 
 
 FREQUENCIES = posenc.llama3_frequencies(
@@ -185,8 +185,8 @@ def test_pasted_numbers_are_named(
     with visitor.page(PHONE, "light") as (page, noticed):
         page.goto(f"{address}which-mistake/")
         page.locator("#identify-paste").fill(text)
-        found = page.locator("#identify-found p").first
-        found.wait_for()
+        shown = page.locator("#identify-found p").first
+        shown.wait_for()
         answer = page.locator("#identify-found").inner_text()
         for words in said:
             assert words in answer, answer
@@ -197,7 +197,7 @@ def test_pasted_numbers_are_named(
 def test_examples_are_answered(visitor: Visitor, address: str) -> None:
     with visitor.page(DESK, "light") as (page, _):
         page.goto(f"{address}which-mistake/")
-        for button, said in {
+        for button, words in {
             "inv_freq of a model": "Llama 3.1 8B",
             "its first 8 numbers": "the first 8 of 64",
             "a row of a cosine cache": "table of cosines at position 7",
@@ -205,7 +205,7 @@ def test_examples_are_answered(visitor: Visitor, address: str) -> None:
             "position 1 of a table": "position 1",
         }.items():
             page.get_by_role("button", name=button).click()
-            page.locator("#identify-found").get_by_text(said).first.wait_for()
+            page.locator("#identify-found").get_by_text(words).first.wait_for()
 
 
 def test_the_scoreboard_shows_what_its_address_asks_for(visitor: Visitor, address: str) -> None:
@@ -214,7 +214,7 @@ def test_the_scoreboard_shows_what_its_address_asks_for(visitor: Visitor, addres
         page.get_by_text(re.compile(r"^\d+ of \d+ rows$")).wait_for()
         pieces = page.locator("#scoreboard .piece:visible").all_inner_texts()
         assert pieces
-        assert all("rope" in each and "known" in each for each in pieces)
+        assert all("rope" in piece and "known" in piece for piece in pieces)
         page.get_by_label("Scheme").select_option("yarn")
         page.wait_for_url(f"{address}scoreboard/?scheme=yarn&found=known")
         assert all(

@@ -69,18 +69,18 @@ class Page(HTMLParser):
         self.feed(self.source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         self._inside.append(tag)
-        self.ids += [given["id"]] if "id" in given else []
-        self.styles += [given["style"]] if "style" in given else []
-        self.classes += given.get("class", "").split()
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        self.styles += [attributes["style"]] if "style" in attributes else []
+        self.classes += attributes.get("class", "").split()
         self.formulas += tag == "math"
-        if tag in LOADED and LOADED[tag] in given:
-            self.loads.append(given[LOADED[tag]])
-        for candidate in given.get("srcset", "").split(","):
+        if tag in LOADED and LOADED[tag] in attributes:
+            self.loads.append(attributes[LOADED[tag]])
+        for candidate in attributes.get("srcset", "").split(","):
             self.loads += candidate.split()[:1]
-        if tag == "link" and LOADING_RELATIONS & set(given.get("rel", "").split()):
-            self.loads.append(given["href"])
+        if tag == "link" and LOADING_RELATIONS & set(attributes.get("rel", "").split()):
+            self.loads.append(attributes["href"])
 
     def handle_endtag(self, tag: str) -> None:
         while tag in self._inside and self._inside.pop() != tag:
@@ -103,9 +103,9 @@ def page_at(path: Path) -> Page:
 
 @pytest.fixture(scope="session")
 def pages(site: Path) -> list[Page]:
-    found = [page_at(path) for path in sorted(site.rglob("*.html"))]
-    assert len(found) > len(SCHEMES), "no pages were built"
-    return found
+    built = [page_at(path) for path in sorted(site.rglob("*.html"))]
+    assert len(built) > len(SCHEMES), "no pages were built"
+    return built
 
 
 def _foreign(address: str) -> bool:
@@ -145,14 +145,14 @@ def test_page_of_a_scheme_is_complete(scheme: Scheme, site: Path) -> None:
         for name in (scheme.id, f"{scheme.id}{REFERENCE}")
     ]
     ids = [id for page in pages for id in page.ids]
-    wanted = [f"golden-{each.id}" for each in scheme.goldens]
-    wanted += [f"invariant-{each.id}" for each in scheme.invariants]
-    wanted += [f"published-{each.id}" for each in scheme.published]
-    wanted += [f"bad-input-{each.id}" for each in scheme.bad_inputs]
-    wanted += [f"convention-{name}" for name in scheme.conventions]
-    wanted += [f"source-{name}" for name in scheme.sources]
-    wanted += [each.id for each in scheme.deviations]
-    missing = [each for each in wanted if each not in ids]
+    anchors = [f"golden-{entry.id}" for entry in scheme.goldens]
+    anchors += [f"invariant-{entry.id}" for entry in scheme.invariants]
+    anchors += [f"published-{entry.id}" for entry in scheme.published]
+    anchors += [f"bad-input-{entry.id}" for entry in scheme.bad_inputs]
+    anchors += [f"convention-{name}" for name in scheme.conventions]
+    anchors += [f"source-{name}" for name in scheme.sources]
+    anchors += [entry.id for entry in scheme.deviations]
+    missing = [entry for entry in anchors if entry not in ids]
     assert not missing, missing
 
 
@@ -196,15 +196,15 @@ def test_unknown_placeholder_fails_the_build() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
 def test_a_page_may_leave_out_sections(scheme: Scheme) -> None:
-    """Even all of them: a scheme without a page gets one that consists of these."""
+    """The build adds missing sections in order; a scheme without a page gets a page of them."""
     page = CHECKOUT / "docs" / "schemes" / f"{scheme.id}.md"
     moved = re.findall(r"<!-- spec:([a-z-]+) -->", sections.reference(scheme))
     for text in (page.read_text(encoding="utf-8"), sections.skeleton(scheme)):
-        found = re.findall(r"<!-- spec:([a-z-]+) -->", sections.completed(text, scheme))
-        kept = [name for name in found if name in sections.SECTIONS]
-        assert kept == [name for name in sections.SECTIONS if name in kept]
-        assert not set(kept) & set(moved)
-        assert set(sections.SECTIONS) - set(kept) - set(moved) <= {"conventions", "published"}
+        names = re.findall(r"<!-- spec:([a-z-]+) -->", sections.completed(text, scheme))
+        remaining = [name for name in names if name in sections.SECTIONS]
+        assert remaining == [name for name in sections.SECTIONS if name in remaining]
+        assert not set(remaining) & set(moved)
+        assert set(sections.SECTIONS) - set(remaining) - set(moved) <= {"conventions", "published"}
 
 
 def test_a_pages_own_words_in_a_moved_section_stay() -> None:
@@ -238,12 +238,12 @@ PAPERS = [
 
 def _mistold(title: str, arxiv: str) -> str:
     """Return how a source's title contradicts the bibliography; empty if it does not."""
-    entry = next((each for each in references().values() if each.arxiv == arxiv), None)
+    entry = next((work for work in references().values() if work.arxiv == arxiv), None)
     if entry is None:
         return f"arXiv {arxiv} has no entry in references.yaml"
-    said = re.match(r"([\w-]+).*? (\d{4}), ", title)
-    wanted = (re.split(r"[ ,]", entry.authors)[0], str(entry.year))
-    return "" if said is None or said.groups() == wanted else f"{title!r} is not of {wanted}"
+    match = re.match(r"([\w-]+).*? (\d{4}), ", title)
+    expected = (re.split(r"[ ,]", entry.authors)[0], str(entry.year))
+    return "" if match is None or match.groups() == expected else f"{title!r} is not of {expected}"
 
 
 @pytest.mark.parametrize(
@@ -270,13 +270,13 @@ def test_a_mistold_paper_is_found(title: str, arxiv: str, found: str) -> None:
 def test_bibliography_links_to_pages_of_schemes(site: Path) -> None:
     text = (site / "bibliography" / "index.html").read_text(encoding="utf-8")
     for scheme, _, arxiv in PAPERS:
-        entry = next(each for each in references().values() if each.arxiv == arxiv)
+        entry = next(candidate for candidate in references().values() if candidate.arxiv == arxiv)
         block = text.partition(f'<span id="{entry.key}">')[2].partition("</p>")[0]
         assert f"schemes/{scheme.id}/" in block, (scheme.id, arxiv)
 
 
 def test_a_scheme_without_a_judged_library_says_so(site: Path) -> None:
-    """According to the pieces of the scoreboard."""
+    """The pieces of the scoreboard's strips decide which schemes have a judged library."""
     board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
     pieces = re.findall(r'class="piece \w+" href="([\w.-]+)/#([\w-]+)"', board)
     judged = {scheme for library, scheme in pieces if not library.startswith("example-")}
@@ -325,13 +325,13 @@ def _sections_of(page: str) -> dict[str, str]:
 def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
     scheme: Scheme, site: Path
 ) -> None:
-    """By its own link, or, if it is rare, by the link to the mistakes of its scheme."""
-    found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
+    """A mistake has its own link or, if it is rare, the link to the mistakes of its scheme."""
+    parts = _sections_of(page_at(site / "which-mistake" / "index.html").source)
     for deviation in scheme.deviations:
-        symptoms = [each for each in SYMPTOMS if each.fits(scheme, deviation)]
+        symptoms = [candidate for candidate in SYMPTOMS if candidate.fits(scheme, deviation)]
         assert symptoms, deviation.id
         for symptom in symptoms:
-            links = LINK.findall(found[symptom.id])
+            links = LINK.findall(parts[symptom.id])
             others = {name for name, id in links if id == deviation.id}
             assert (scheme.id, "deviations") in links or others, (symptom.id, deviation.id)
 
@@ -340,18 +340,18 @@ def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
 def test_a_symptom_shows_few_candidates_of_a_group_and_the_commonest_first(
     symptom: symptom_blocks.Symptom, site: Path
 ) -> None:
-    found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
-    lists = re.findall(r'<ol class="candidates">(.*?)</ol>', found[symptom.id], re.S)
-    groups = [symptom_blocks.candidates(symptom, each) for each in symptom_blocks.GROUPS.values()]
+    parts = _sections_of(page_at(site / "which-mistake" / "index.html").source)
+    lists = re.findall(r'<ol class="candidates">(.*?)</ol>', parts[symptom.id], re.S)
+    groups = [symptom_blocks.candidates(symptom, entry) for entry in symptom_blocks.GROUPS.values()]
     assert len(lists) == sum(map(bool, groups)) > 0
     assert all(text.count("<li") <= symptom_blocks.SHOWN <= 7 for text in lists)
     for candidates in groups:
-        threads = [len(each.threads) for each in candidates]
+        threads = [len(entry.threads) for entry in candidates]
         assert threads == sorted(threads, reverse=True)
 
 
 def test_families_of_all_schemes_are_among_the_groups() -> None:
-    families = [family for some in symptom_blocks.GROUPS.values() for family in some]
+    families = [family for members in symptom_blocks.GROUPS.values() for family in members]
     assert len(families) == len(set(families))
     assert {scheme.family for scheme in SCHEMES} <= set(families)
 
@@ -378,10 +378,10 @@ def test_families_of_all_schemes_are_among_the_groups() -> None:
 def test_where_a_long_text_breaks_tells_mistakes_apart(
     symptom: str, scheme: str, mistake: str, fits: bool
 ) -> None:
-    (asked,) = (each for each in SYMPTOMS if each.id == symptom)
-    (found,) = (each for each in SCHEMES if each.id == scheme)
-    (deviation,) = (each for each in found.deviations if each.id == mistake)
-    assert asked.fits(found, deviation) is fits
+    (entry,) = (candidate for candidate in SYMPTOMS if candidate.id == symptom)
+    (home,) = (candidate for candidate in SCHEMES if candidate.id == scheme)
+    (deviation,) = (candidate for candidate in home.deviations if candidate.id == mistake)
+    assert entry.fits(home, deviation) is fits
 
 
 @pytest.mark.parametrize(
@@ -399,9 +399,9 @@ def test_a_wrong_index_of_symptoms_is_refused(
     change: Callable[[Any], object], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = yaml.safe_load(symptom_blocks.FILE.read_text(encoding="utf-8"))
-    for each in raw.values():
-        if found.startswith("no symptom") and isinstance(each["match"], dict):
-            each["match"].pop("classes", None)
+    for entry in raw.values():
+        if found.startswith("no symptom") and isinstance(entry["match"], dict):
+            entry["match"].pop("classes", None)
     change(raw)
     path = tmp_path / "symptoms.yaml"
     path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
@@ -418,13 +418,13 @@ DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)">')
 
 
 def test_every_page_describes_itself(pages: list[Page]) -> None:
-    said: dict[str, Path] = {}
+    page_of: dict[str, Path] = {}
     for page in pages:
         text = page.path.read_text(encoding="utf-8")
         (description,) = DESCRIPTION.findall(text)
         assert 20 < len(description) <= 2 * described.LONGEST, (page.path, description)
         assert f'<meta property="og:description" content="{description}">' in text, page.path
-        assert said.setdefault(description, page.path) == page.path, (description, page.path)
+        assert page_of.setdefault(description, page.path) == page.path, (description, page.path)
 
 
 def test_descriptions_are_whole_sentences_where_there_is_room() -> None:
@@ -452,8 +452,8 @@ def test_first_visit_is_light(site: Path) -> None:
     """The page and all files that it names; files that scripts fetch are counted in the browser."""
     home = page_at(site / "index.html")
     files = [site / "index.html", *(site / name for name in home.loads)]
-    assert any(each.suffix == ".js" for each in files)
-    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= FIRST_VISIT
+    assert any(path.suffix == ".js" for path in files)
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= FIRST_VISIT
 
 
 def test_only_prose_is_searched() -> None:
@@ -484,8 +484,8 @@ def test_parts_for_implementers_come_last(site: Path) -> None:
         text = (site / "schemes" / scheme.id / "index.html").read_text(encoding="utf-8")
         before, mark, after = text.partition('<p class="reference-begins">')
         assert mark, scheme.id
-        for each in scheme.deviations:
-            assert f'id="{each.id}"' in after, (scheme.id, each.id)
+        for deviation in scheme.deviations:
+            assert f'id="{deviation.id}"' in after, (scheme.id, deviation.id)
         assert "golden reference" not in before, scheme.id
         assert f'href="../{scheme.id}{REFERENCE}/"' in after, scheme.id
 
@@ -500,12 +500,12 @@ def test_the_page_of_the_sinusoid_is_light_enough_for_a_phone(site: Path) -> Non
 
 def test_the_strip_of_a_scheme_has_the_libraries_of_the_scoreboard(site: Path) -> None:
     board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
-    found = re.findall(r'class="piece (\w+)" href="([\w.-]+)/#([\w-]+)"', board)
-    wanted = {(state, lib) for state, lib, id in found if id == "rope" and lib[:8] != "example-"}
+    pieces = re.findall(r'class="piece (\w+)" href="([\w.-]+)/#([\w-]+)"', board)
+    expected = {(state, lib) for state, lib, id in pieces if id == "rope" and lib[:8] != "example-"}
     page = (site / "schemes" / "rope" / "index.html").read_text(encoding="utf-8")
     shown = re.findall(r'class="piece (\w+)" href="../../scoreboard/([\w.-]+)/#rope"', page)
-    assert len(shown) == len(wanted)
-    assert set(shown) == wanted
+    assert len(shown) == len(expected)
+    assert set(shown) == expected
 
 
 def test_pages_link_to_the_previous_and_the_next(site: Path) -> None:
@@ -543,8 +543,8 @@ def test_the_feed_has_every_finding_under_its_own_address() -> None:
     name = f"{{{feed.ATOM}}}"
     entries = tree.findall(f"{name}entry")
     ids = [entry.findtext(f"{name}id") or "" for entry in entries]
-    wanted = {f"finding-{each.id}" for each in board_findings() if feed.judged(each)}
-    assert {each.partition("#")[2] for each in ids} == wanted
+    expected = {f"finding-{item.id}" for item in board_findings() if feed.judged(item)}
+    assert {item.partition("#")[2] for item in ids} == expected
     assert len(ids) == len(set(ids)) > 0
     days = [entry.findtext(f"{name}updated") or "" for entry in entries]
     assert days == sorted(days, reverse=True)
@@ -573,9 +573,9 @@ def test_the_colours_are_ours_without_a_script(pages: list[Page]) -> None:
 
 
 def test_a_sitemap_exists_if_the_address_is_known(site: Path) -> None:
-    known = bool(os.environ.get("SITE_URL"))
+    has_address = bool(os.environ.get("SITE_URL"))
     for name in ("sitemap.xml", "findings.xml", "robots.txt"):
-        assert (site / name).exists() == known, name
+        assert (site / name).exists() == has_address, name
 
 
 def test_the_page_from_symptoms_to_causes_is_short(site: Path) -> None:
@@ -608,7 +608,7 @@ def test_a_build_reports_the_number_of_words(monkeypatch: pytest.MonkeyPatch) ->
 def test_fonts_of_the_site_are_part_of_it(site: Path) -> None:
     style = (site / "assets" / "site.css").read_text(encoding="utf-8")
     faces = re.findall(r"@font-face \{(.*?)\}", style, re.S)
-    fetched = {found for face in faces for found in re.findall(r'url\("(.*?)"\)', face)}
+    fetched = {url for face in faces for url in re.findall(r'url\("(.*?)"\)', face)}
     assert fetched == {f"fonts/{path.name}" for path in (site / "assets/fonts").glob("*.woff2")}
     shown = re.compile("font-display: (swap|optional);")  # a page never waits for its fonts
     assert all(shown.search(face) for face in faces if "url(" in face)
@@ -640,9 +640,9 @@ def test_a_known_mistake_has_a_link_to_itself(scheme: Scheme, site: Path) -> Non
 def test_a_table_of_contents_has_no_marks_of_links(site: Path) -> None:
     entry = re.compile(r'class="md-nav__link">([^<]*)')
     pages = [site / "schemes" / name / "index.html" for name in ("rope", f"rope{REFERENCE}")]
-    entries = [found for path in pages for found in entry.findall(path.read_text("utf-8"))]
-    assert any("layout-swapped" in each for each in entries)
-    assert [each.strip() for each in entries if "¶" in each] == []
+    entries = [title for path in pages for title in entry.findall(path.read_text("utf-8"))]
+    assert any("layout-swapped" in text for text in entries)
+    assert [text.strip() for text in entries if "¶" in text] == []
 
 
 def test_arguments_that_mean_the_same_are_named_once() -> None:

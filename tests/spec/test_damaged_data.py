@@ -83,11 +83,11 @@ def test_a_wrong_file_in_the_cache_is_not_taken_for_a_scheme(
 ) -> None:
     path = scheme_file(tmp_path, "\ntitle: ", "\n# of this test\ntitle: ")
     load_scheme(path)
-    (kept,) = cache.iterdir()
-    kept.write_text(content, encoding="utf-8")
+    (cached,) = cache.iterdir()
+    cached.write_text(content, encoding="utf-8")
     load_scheme.cache_clear()
     assert load_scheme(path).id == "alibi"
-    assert len(kept.read_text(encoding="utf-8")) > len(content)
+    assert len(cached.read_text(encoding="utf-8")) > len(content)
 
 
 def test_a_valid_entry_under_another_name_is_not_taken_either(tmp_path: Path, cache: Path) -> None:

@@ -77,9 +77,9 @@ def refusal(read: Callable[[Path], Any], path: Path, capsys: pytest.CaptureFixtu
     except UserError as error:
         code, text = 2, str(error)
     assert code == 2
-    said, _, hint = text.partition("hint: ")
+    message, _, hint = text.partition("hint: ")
     assert hint
-    return said
+    return message
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -150,8 +150,8 @@ def test_characters_in_texts_count_as_no_values(text: str, monkeypatch: pytest.M
     monkeypatch.setattr(door, "BYTES_OF_A_VALUE", 2**20)
     for size in (1, 2, 3, 2**14):
         monkeypatch.setattr(door, "PIECE", size)
-        said = {"message": text, text: [1, {"a": text}]}
-        assert parse_json(json.dumps(said, ensure_ascii=False).encode()) == said
+        document = {"message": text, text: [1, {"a": text}]}
+        assert parse_json(json.dumps(document, ensure_ascii=False).encode()) == document
         with pytest.raises(ValueError, match="more than 9 values"):
             parse_json(json.dumps([text] * 10).encode())
 
@@ -275,9 +275,9 @@ def test_a_file_that_hurts_a_reader_is_refused(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    said = refusal(READERS["identify"][1], path, capsys)
-    assert name in said
-    assert len(said) < 1000
+    message = refusal(READERS["identify"][1], path, capsys)
+    assert name in message
+    assert len(message) < 1000
 
 
 @pytest.mark.parametrize(("name", "content"), READ.values(), ids=READ)
@@ -348,12 +348,12 @@ def test_a_part_of_a_large_array_is_identified(
 ) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(npy(array))
-    for limit, said in ((array.size, False), (array.size // 3, True)):
+    for limit, partial in ((array.size, False), (array.size // 3, True)):
         monkeypatch.setattr(parts, "LOOKED_AT", limit)
         assert main(["identify", str(path)]) == 0
         out = capsys.readouterr().out
         assert known in out
-        assert ("looked at: the first" in out) == said
+        assert ("looked at: the first" in out) == partial
 
 
 def test_parts_are_no_larger_than_their_limit() -> None:
@@ -490,10 +490,10 @@ def test_yaml_that_is_no_plain_data_is_refused_with_its_line(
     name, read = READERS[reader]
     path = tmp_path / name
     path.write_text(f"posenc-known-failures: 1\nfailures: []\na: {value}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=rf"{name}:3: ") as found:
+    with pytest.raises(UserError, match=rf"{name}:3: ") as raised:
         read(path)
-    assert len(found.value.cause) < 500
-    assert found.value.__cause__ is None
+    assert len(raised.value.cause) < 500
+    assert raised.value.__cause__ is None
 
 
 def test_yaml_that_is_plain_data_is_read(tmp_path: Path) -> None:
@@ -515,7 +515,7 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "gone.yaml").symlink_to("nowhere")
     (tmp_path / "mine.yaml").write_text("# a comment\n\nposenc-scheme: 2\n", encoding="utf-8")
-    assert [each.name for each in scheme_files(tmp_path)] == ["mine.yaml"]
+    assert [file.name for file in scheme_files(tmp_path)] == ["mine.yaml"]
     assert not is_scheme_file(tmp_path / "pipe.yaml")
 
 
@@ -595,7 +595,7 @@ def test_impossible_names_of_files_are_refused_briefly(
     monkeypatch.chdir(tmp_path)
     for name in ODD_NAMES:
         if name or command[0] not in ("schemes", "explain", "identify", "model"):
-            status = main([each.format(name) for each in command])
+            status = main([word.format(name) for word in command])
             out, err = capsys.readouterr()
             assert status in (1, 2)
             assert "\x1b" not in out + err

@@ -83,7 +83,7 @@ def test_sums_of_products(count: int) -> None:
 @pytest.mark.parametrize("spread", [0, 8, 60, 400], ids=lambda bits: f"{bits} bits")
 @pytest.mark.parametrize("width", [3, 64, 1025])
 def test_many_sums_of_products(spread: int, width: int) -> None:
-    """Enough for factors to be cut into slices, unless those of a row differ too much in size."""
+    """There are enough sums to split factors into slices, unless a row's sizes differ too much."""
     rng = np.random.default_rng(width + spread)
     rows, columns = 5, BLOCK // (4 * width) + 2
 
@@ -93,14 +93,14 @@ def test_many_sums_of_products(spread: int, width: int) -> None:
         return Pair(high, high * 2.0**-54 * rng.uniform(-1, 1, shape))
 
     a, b = drawn(rows, 1, width), drawn(columns, width)
-    for one, other in ((a, b), (a, pair(b.high)), (pair(a.high), pair(b.high))):
-        sums = elementary.dots(one, other)
+    for left, other in ((a, b), (a, pair(b.high)), (pair(a.high), pair(b.high))):
+        sums = elementary.dots(left, other)
         with mpmath.workdps(250):
             got = exactly(sums)
-            factors = [np.reshape(exactly(each), each.high.shape) for each in (one, other)]
+            factors = [np.reshape(exactly(factor), factor.high.shape) for factor in (left, other)]
             products = (factors[0] * factors[1]).reshape(-1, width)
-            for true, found in zip(products.tolist(), got, strict=True):
-                assert abs(found - mpmath.fsum(true)) <= 2.0**-73 * mpmath.fsum(map(abs, true))
+            for true, value in zip(products.tolist(), got, strict=True):
+                assert abs(value - mpmath.fsum(true)) <= 2.0**-73 * mpmath.fsum(map(abs, true))
 
 
 def test_infinity_and_nan_stay_so() -> None:
@@ -122,8 +122,8 @@ def test_waves_of_whole_positions(largest: int, fastest: float) -> None:
     waves = sincos(positions.astype(np.float64), turns(tuple(frequencies)))
     with mpmath.workdps(60):
         for wave, exact in zip(waves, (mpmath.sin, mpmath.cos), strict=True):
-            found = np.reshape(exactly(wave), wave.high.shape)
-            for row, position in zip(found, positions.tolist(), strict=True):
+            values = np.reshape(exactly(wave), wave.high.shape)
+            for row, position in zip(values, positions.tolist(), strict=True):
                 for got, frequency in zip(row, frequencies, strict=True):
                     true = exact(position * mpmath.mpf(str(frequency)))
                     assert abs(got - true) <= 2.0**-59

@@ -28,20 +28,20 @@ SUBJECTS = subjects(Reference(), all_schemes())
 def near_multiples_of_pi(frequency: mpmath.mpf) -> list[int]:
     """Return positions whose angle is as near to a multiple of π as that of any smaller one.
 
-    There the sine is smallest and a rounded angle does the most harm.
+    At these positions the sine is smallest and a rounded angle does the most harm.
     """
-    found = []
-    rest = mpmath.mpf(mpmath.pi) / frequency
+    nearest = []
+    ratio = mpmath.mpf(mpmath.pi) / frequency
     before, now = (0, 1), (1, 0)
     while now[0] <= FAR:
-        whole = int(mpmath.floor(rest))
+        whole = int(mpmath.floor(ratio))
         before, now = now, (whole * now[0] + before[0], whole * now[1] + before[1])
         if 0 < now[0] <= FAR:
-            found.append(now[0])
-        if rest == whole:
+            nearest.append(now[0])
+        if ratio == whole:
             break
-        rest = 1 / (rest - whole)
-    return found
+        ratio = 1 / (ratio - whole)
+    return nearest
 
 
 def positions(base: float, pairs: int, seed: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -61,20 +61,20 @@ def cases() -> Iterator[Any]:
         where = positions(base, dim // 2, dim)
         for name, combination in by_id["sinusoidal"].calls["sinusoidal"].combinations.items():
             if dim > 2 or combination.conventions["single_pair"] == "unit":
-                given = {"positions": where, "dim": dim, "base": base}
+                inputs = {"positions": where, "dim": dim, "base": base}
                 yield pytest.param(
-                    by_id["sinusoidal"], "sinusoidal", name, given, id=f"{name}-{dim}"
+                    by_id["sinusoidal"], "sinusoidal", name, inputs, id=f"{name}-{dim}"
                 )
         for name in by_id["rope"].calls["rope"].combinations:
-            given = {"x": lattice((len(where), dim)), "positions": where, "base": base}
-            yield pytest.param(by_id["rope"], "rope", name, given, id=f"{name}-{dim}")
+            inputs = {"x": lattice((len(where), dim)), "positions": where, "base": base}
+            yield pytest.param(by_id["rope"], "rope", name, inputs, id=f"{name}-{dim}")
     for heads in (1, 3, 8, 12, 33, 64):
         for name in by_id["alibi"].calls["alibi_slopes"].combinations:
-            given = {"heads": heads}
-            yield pytest.param(by_id["alibi"], "alibi_slopes", name, given, id=f"{name}-{heads}")
+            inputs = {"heads": heads}
+            yield pytest.param(by_id["alibi"], "alibi_slopes", name, inputs, id=f"{name}-{heads}")
         for name in by_id["alibi"].calls["alibi_bias"].combinations:
-            given = {"heads": heads, "q_len": 2, "k_len": 3001}
-            yield pytest.param(by_id["alibi"], "alibi_bias", name, given, id=f"{name}-{heads}")
+            inputs = {"heads": heads, "q_len": 2, "k_len": 3001}
+            yield pytest.param(by_id["alibi"], "alibi_bias", name, inputs, id=f"{name}-{heads}")
 
 
 def worst_error(scheme: KnownScheme, call: str, name: str, arguments: dict[str, Any]) -> float:
@@ -117,7 +117,7 @@ def test_at_most_one_ulp(
 @pytest.mark.always
 @pytest.mark.remembered
 @pytest.mark.parametrize(
-    "subject", SUBJECTS, ids=[f"{each.call.name}-{each.label}" for each in SUBJECTS]
+    "subject", SUBJECTS, ids=[f"{entry.call.name}-{entry.label}" for entry in SUBJECTS]
 )
 def test_every_call_at_most_one_ulp(subject: Subject, record_property: Any) -> None:
     worst = 0.0
@@ -134,12 +134,12 @@ def test_every_call_at_most_one_ulp(subject: Subject, record_property: Any) -> N
 )
 def test_buckets_are_exact(direction: str, buckets: int, distance: int) -> None:
     relative = np.concatenate([np.arange(-2 * distance, 2 * distance), [-(2**31), 2**31, 2**53]])
-    given = {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
+    arguments = {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
     got = posenc.t5_bucket(
         relative, direction=direction, num_buckets=buckets, max_distance=distance
     )
     with mpmath.workdps(oracle.DIGITS):
-        exact = t5_bias.VALUES["t5_bucket"](given, {"direction": direction})
+        exact = t5_bias.VALUES["t5_bucket"](arguments, {"direction": direction})
         assert got.tolist() == [int(exact((i,))) for i in range(len(relative))]
 
 
@@ -216,7 +216,7 @@ def test_minus_infinity_in_a_bias_hides_a_key() -> None:
 
 @pytest.mark.parametrize(("buckets", "limit"), [(20, 81), (46, 804)])
 def test_deberta_buckets_at_whole_logarithms(buckets: int, limit: int) -> None:
-    """A whole number of steps at 20; at 1532 that plus 2e-9, which float64 cannot resolve."""
+    """Logarithms in steps: whole at 20; at 1532 off by 2e-9, which float64 cannot resolve."""
     distance = np.arange(buckets // 2 + 1, 2 * limit + 10)
     middle = mpmath.mpf(buckets) / 2
     with mpmath.workdps(50):
@@ -225,11 +225,11 @@ def test_deberta_buckets_at_whole_logarithms(buckets: int, limit: int) -> None:
         whole = [
             mpmath.nint(x) if abs(x - mpmath.nint(x)) < 1e-40 else mpmath.ceil(x) for x in exact
         ]
-    wanted = [buckets // 2 + int(x) for x in whole]
-    found = posenc.deberta_bucket(
+    expected = [buckets // 2 + int(x) for x in whole]
+    result = posenc.deberta_bucket(
         distance, num_buckets=buckets, max_relative_positions=limit, far="growing"
     )
-    assert found.tolist() == wanted
+    assert result.tolist() == expected
 
 
 @pytest.mark.parametrize("leading", [(0,), (3, 0), (0, 4)])
@@ -243,11 +243,11 @@ def test_defaults_of_the_reference_are_those_of_the_spec() -> None:
     """A claim that does not mention a convention means what a call without the keyword does."""
     for scheme in all_schemes():
         for call in scheme.calls.values():
-            given = inspect.signature(getattr(posenc, call.name)).parameters
+            parameters = inspect.signature(getattr(posenc, call.name)).parameters
             for name, axis in scheme.conventions.items():
-                known = {each.conventions.get(name) for each in call.combinations.values()}
-                if name in given and axis.default in known - {None}:
-                    assert given[name].default == axis.default, (call.name, name)
+                conventions = {claim.conventions.get(name) for claim in call.combinations.values()}
+                if name in parameters and axis.default in conventions - {None}:
+                    assert parameters[name].default == axis.default, (call.name, name)
 
 
 def test_rotary_schemes_have_one_default_layout() -> None:

@@ -35,10 +35,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     run = subprocess.run(
         [sys.executable, "-m", "mypy", str(path)], cwd=CHECKOUT, capture_output=True, text=True
     )
-    found = re.findall(r"snippet\.py:(\d+): (.*)", run.stdout)
-    assert found, run.stdout + run.stderr
+    messages = re.findall(r"snippet\.py:(\d+): (.*)", run.stdout)
+    assert messages, run.stdout + run.stderr
     said: dict[int, str] = {}
-    for line, words in found:
+    for line, words in messages:
         said[int(line)] = f"{said.get(int(line), '')}{words}\n"
     return said
 

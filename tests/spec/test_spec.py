@@ -43,17 +43,17 @@ def test_scheme_files_obey_the_published_schema(name: str) -> None:
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
 def test_effects_of_narrow_dtypes_state_their_unit_roundoff(scheme: KnownScheme) -> None:
-    """The largest relative error of rounding to any dtype that the description may mean."""
+    """A stated error is the largest relative rounding error of bfloat16 or of float16."""
     numbers = np.linspace(1, 2, 2**14 + 1)
     largest = {
         round(math.log2(np.abs(numbers.astype(dtype).astype(np.float64) / numbers - 1).max()))
         for dtype in (ml_dtypes.bfloat16, np.float16)
     }
     for deviation in scheme.deviations:
-        for said in re.findall(
+        for powers in re.findall(
             r"elative errors up to 2\^(-\d+)(?: or 2\^(-\d+))?", deviation.effect
         ):
-            assert {int(power) for power in said if power} <= largest, deviation.id
+            assert {int(power) for power in powers if power} <= largest, deviation.id
 
 
 WORDS_FOR_HIDDEN = ("after the query", "anything where", "causal")
@@ -61,16 +61,16 @@ WORDS_FOR_HIDDEN = ("after the query", "anything where", "causal")
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
 def test_descriptions_state_the_facts_that_a_caller_needs(scheme: KnownScheme) -> None:
-    """Which keys do not count, and the last channel of an odd number of them."""
-    said = " ".join(" ".join(details(scheme)).split())
+    """Descriptions state which keys are hidden, and what happens to an odd last channel."""
+    text = " ".join(" ".join(details(scheme)).split())
     for golden in scheme.goldens:
         call = scheme.calls[golden.call]
         dtype = call.dtype if call.dtype in ("integer", "boolean") else "float64"
         case = case_described_by(scheme, golden, dtype)
         if case.truth.dtype.kind == "f" and not np.isfinite(case.truth).all():
-            assert any(words in said for words in WORDS_FOR_HIDDEN)
+            assert any(words in text for words in WORDS_FOR_HIDDEN)
         if call.kind == "encode" and case.arguments.get("dim", 0) % 2 and scheme.id not in ANY_DIM:
-            assert "odd number" in said
+            assert "odd number" in text
 
 
 ANY_DIM = ("binary", "integer", "normalized")
@@ -85,13 +85,13 @@ def test_the_schema_has_the_kinds_of_the_kit() -> None:
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
 def test_the_kit_can_check_everything_that_the_spec_names(scheme: KnownScheme) -> None:
-    known = scheme.knowledge
-    assert known.keys() == scheme.calls.keys()
+    knowledge = scheme.knowledge
+    assert knowledge.keys() == scheme.calls.keys()
     for call in scheme.calls:
-        invariants = [each.id for each in scheme.invariants if each.call == call]
-        assert sorted(known[call].invariants) == sorted(invariants), call
-        deviations = [each.id for each in scheme.deviations if call in each.calls]
-        assert sorted(known[call].deviations) == sorted(deviations), call
+        invariants = [entry.id for entry in scheme.invariants if entry.call == call]
+        assert sorted(knowledge[call].invariants) == sorted(invariants), call
+        deviations = [entry.id for entry in scheme.deviations if call in entry.calls]
+        assert sorted(knowledge[call].deviations) == sorted(deviations), call
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
@@ -139,11 +139,11 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert cause.startswith(f"{path}:")
     assert field in cause
     assert error.value.hint
-    said = int(cause.removeprefix(f"{path}:").partition(":")[0])
+    line = int(cause.removeprefix(f"{path}:").partition(":")[0])
     original = paths_by_name()[path.stem].read_text(encoding="utf-8")
     changed = original[: original.index(old)].count("\n") + 1
     # A missing or unknown key is reported at the mapping that should, or should not, have it.
-    assert said == 1 or abs(said - changed) <= 5
+    assert line == 1 or abs(line - changed) <= 5
 
 
 @pytest.mark.slow
@@ -280,8 +280,8 @@ def test_goldens_in_block_style_become_flow_style_and_keep_their_comments() -> N
     }
     assert golden_text.rewrite(BLOCK, results, {"generator": "posenc"}) == FLOW
     assert golden_text.rewrite(FLOW, results, {"generator": "posenc"}) == FLOW
-    one = golden_text.rewrite(BLOCK, {1: results[1]}, {"generator": "posenc"})
-    assert one.partition("  -\n") == (
+    rewritten = golden_text.rewrite(BLOCK, {1: results[1]}, {"generator": "posenc"})
+    assert rewritten.partition("  -\n") == (
         BLOCK.partition("  -\n")[0]
         .replace("\n  generator", " {generator")
         .replace("posenc\n", "posenc}\n", 1),
@@ -309,16 +309,16 @@ def test_a_golden_that_would_mean_something_else_is_refused(text: str) -> None:
 def test_a_value_of_a_block_is_quoted_if_necessary(kills: str, is_quoted: bool) -> None:
     value = json.dumps(kills) if is_quoted else kills
     text = f"goldens:\n  - id: a\n    kills: {value}\n    arguments: {{x: 1}}\n"
-    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    rewritten = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
     meant = yaml.safe_load(text)["goldens"][0]["kills"]
-    assert yaml.safe_load(found)["goldens"][0]["kills"] == meant
-    assert golden_text.rewrite(found, {0: "sha256: 1"}, goldens.PROVENANCE) == found
+    assert yaml.safe_load(rewritten)["goldens"][0]["kills"] == meant
+    assert golden_text.rewrite(rewritten, {0: "sha256: 1"}, goldens.PROVENANCE) == rewritten
 
 
 def test_line_endings_are_kept() -> None:
     text = "goldens:\n  - {id: a, arguments: {x: 1}}\n".replace("\n", "\r\n")
-    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
-    assert found.count("\r\n") == found.count("\n") > 2
+    rewritten = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    assert rewritten.count("\r\n") == rewritten.count("\n") > 2
     for mixed in (text + "# a\n", text.replace("\r\n", "\r"), text + "# a\r# b\r\n"):
         with pytest.raises(UserError, match="end in different ways"):
             golden_text.rewrite(mixed, {0: "sha256: 1"}, goldens.PROVENANCE)
@@ -337,17 +337,17 @@ def test_comments_of_a_header_and_of_the_provenance_stay() -> None:
         "goldens:\n  - id: a\n    kills: >- # why\n      folded\n      # text\n"
         "    arguments: {x: 1}\n"
     )
-    found = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
+    rewritten = golden_text.rewrite(text, {0: "sha256: 1"}, goldens.PROVENANCE)
     for comment in ("# made by\n", "# the generator\n", "  # why\n"):
-        assert found.count(comment) == 1
-    assert yaml.safe_load(found)["goldens"][0]["kills"] == "folded # text"
-    assert golden_text.rewrite(found, {0: "sha256: 1"}, goldens.PROVENANCE) == found
+        assert rewritten.count(comment) == 1
+    assert yaml.safe_load(rewritten)["goldens"][0]["kills"] == "folded # text"
+    assert golden_text.rewrite(rewritten, {0: "sha256: 1"}, goldens.PROVENANCE) == rewritten
 
 
 def test_goldens_in_a_list_in_flow_style_are_written() -> None:
     text = "goldens: [{id: a, arguments: {x: 1}}, {id: b, arguments: {x: [yes, 'yes']}}]\n"
-    found = golden_text.rewrite(text, {0: "sha256: 1", 1: "sha256: 2"}, goldens.PROVENANCE)
-    assert yaml.safe_load(found) == {
+    rewritten = golden_text.rewrite(text, {0: "sha256: 1", 1: "sha256: 2"}, goldens.PROVENANCE)
+    assert yaml.safe_load(rewritten) == {
         "provenance": goldens.PROVENANCE,
         "goldens": [
             {"id": "a", "arguments": {"x": 1}, "sha256": 1},

@@ -1,8 +1,8 @@
 """Adapters: helpers for writing them, their claims, and finding them by name.
 
-The helpers are for libraries of any framework. Importing this module imports none of them:
-:mod:`posenc_conformance.adapters.torch` and :mod:`posenc_conformance.adapters.jax` hold what only
-one framework needs.
+The helpers are for libraries of any framework, and importing this module imports no framework:
+:mod:`posenc_conformance.adapters.torch` and :mod:`posenc_conformance.adapters.jax` contain the
+helpers for one framework.
 """
 
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table

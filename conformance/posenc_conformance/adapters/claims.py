@@ -13,12 +13,12 @@ Method = TypeVar("Method")
 ATTRIBUTE = "__posenc_claims__"
 DEFAULT_MAX_POSITION = 131_071
 """Largest position of a call unless a claim names another. Many implementations build a table of
-all positions, and a table up to 2**31 would exhaust the machine."""
+all positions, and a table up to 2**31 would exhaust the memory."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One ``@claims`` line, as written; the spec gives it meaning."""
+    """The arguments of one ``@claims``, not yet checked against the spec."""
 
     combinations: tuple[str, ...]
     dtypes: tuple[str, ...]
@@ -80,8 +80,8 @@ def claims(
         For a bias: whether an axis along which it repeats may have length 1, or be left out at the
         front, as in BLOOM's ``[heads, 1, k_len]``. The bias is judged as broadcast to logits.
     switches : mapping
-        Sizes at which the implementation switches, such as to another kernel or the next chunk:
-        ``{"rows": 2048, "token_heads": [1024, 10240]}``. ``rows`` are those of a sequence,
+        Sizes at which the implementation switches to another kernel, or to the next chunk:
+        ``{"rows": 2048, "token_heads": [1024, 10240]}``. ``rows`` counts rows of a sequence,
         ``heads`` leading entries of any kind, ``token_heads`` rows of all heads together. The kit
         adds calls just below, at and just above each size.
     restrictions
@@ -167,9 +167,9 @@ def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
     Raises UserError for a claim that the kit would never see.
     """
     by_name: dict[str, tuple[Claim, ...]] = {}
-    for each in _bodies(owner):
-        lost = dict(_declared_in(each))
-        for name, value in vars(each).items():
+    for body in _bodies(owner):
+        lost = dict(_declared_in(body))
+        for name, value in vars(body).items():
             marks = _marks(value)
             if name in lost and not marks:
                 raise UserError(

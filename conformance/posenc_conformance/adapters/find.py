@@ -21,9 +21,9 @@ from posenc_conformance.files import import_file
 
 GROUP = "posenc.implementations"
 REFERENCE = ("posenc", "reference")
-"""The package that registers the reference, and the name under which it does."""
+"""The package that registers the reference implementation, and its registered name."""
 OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("adapters", "judge"))
-"""Folders that contain no code of an implementation."""
+"""Folders of the kit, whose lines are never reported as those of an implementation."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,30 @@ class Implementation:
 
 
 def registered() -> dict[str, EntryPoint]:
-    """Return implementations by the name under which an installed package registers them."""
+    """Return the entry points of implementations, by the names that packages registered."""
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
 def is_reference(name: str) -> bool:
-    """Return whether a name is that of the reference, which the kit registers itself."""
+    """Return whether ``name`` is the reference implementation, which the kit itself registers."""
     point = registered().get(name)
     return point is not None and point.dist is not None and (point.dist.name, name) == REFERENCE
 
 
 def load_adapter(name: str, point: str = "") -> Implementation:
-    """Load the implementation of a registered name, ``module:attribute`` or a path to a file.
+    """Load the implementation with a registered name, at ``module:attribute`` or in a file.
 
-    ``point`` is the entry point of the name, in case this interpreter cannot look it up.
+    ``point`` is the registered entry point, for an interpreter that cannot look up the name.
 
-    Raises UserError if there is none, or it cannot be imported or made.
+    Raises UserError if there is no implementation, or it cannot be imported or instantiated.
     """
-    found = target(name, point)
-    adapter = _make(name, found) if inspect.isclass(found) else found
-    return Implementation(name, adapter, versions(found))
+    named = target(name, point)
+    adapter = _make(name, named) if inspect.isclass(named) else named
+    return Implementation(name, adapter, versions(named))
 
 
 def made_of(target: object) -> Implementation:
-    """Return the implementation of a class of adapters, or of an adapter object.
+    """Return the implementation for an adapter: a class, an object or a module.
 
     Raises UserError if the class cannot be instantiated.
     """
@@ -78,14 +78,14 @@ def made_of(target: object) -> Implementation:
 
 
 def blank(target: object) -> object:
-    """Return an adapter only for its claims, without the imports that its constructor costs."""
+    """Return an adapter for reading its claims, without the imports that its constructor makes."""
     return object.__new__(target) if inspect.isclass(target) else target
 
 
 def versions(target: Any) -> dict[str, str]:
-    """Return versions of the packages that an adapter requires; empty text if not installed.
+    """Return the version of each package that an adapter requires; empty if not installed.
 
-    Raises UserError if its attribute ``requires`` holds anything but package names.
+    Raises UserError if its attribute ``requires`` contains anything but package names.
     """
     required = getattr(target, "requires", ())
     packages = [required] if isinstance(required, str) else required
@@ -107,27 +107,27 @@ def _version(package: str) -> str:
 
 
 def target(name: str, point: str = "") -> Any:
-    """Find the class, object or module of a name; its library need not be installed.
+    """Find the class, object or module that ``name`` means; its library need not be installed.
 
     Raises UserError if there is none, or it cannot be imported.
     """
-    known = registered()
+    by_name = registered()
     if point:
         return _importing(name, EntryPoint(name, point, GROUP).load)
-    if name in known:
-        return _importing(name, known[name].load)
+    if name in by_name:
+        return _importing(name, by_name[name].load)
     if file := re.fullmatch(r"(.+\.py)(?::(\w+))?", name):
         return _from_file(name, Path(file[1]), file[2] or "")
     module, _, attribute = name.partition(":")
     if attribute:
         return _from_module(name, module, attribute)
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, by_name, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     shown = in_line(name)
     own = f"for a file of your own say --impl={shown}.py, for a module --impl={shown}:Adapter"
     raise UserError(
         f"no implementation is called {in_line(repr(name))}; "
-        f"registered are {', '.join(known) or 'none'}",
+        f"registered are {', '.join(by_name) or 'none'}",
         guess + own,
     )
 
@@ -165,17 +165,17 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
     Base classes of other candidates do not count, nor do imported classes if the file has its own.
     Raises UserError if several candidates remain.
     """
-    classes = {id(each): each for each in vars(module).values() if inspect.isclass(each)}
-    claiming = [each for each in classes.values() if claims_on(each)]
-    own = [each for each in claiming if each.__module__ == module.__name__]
+    classes = {id(kind): kind for kind in vars(module).values() if inspect.isclass(kind)}
+    claiming = [kind for kind in classes.values() if claims_on(kind)]
+    own = [kind for kind in claiming if kind.__module__ == module.__name__]
     meant = [
-        each
-        for each in own or claiming
-        if not any(other is not each and issubclass(other, each) for other in own or claiming)
+        kind
+        for kind in own or claiming
+        if not any(other is not kind and issubclass(other, kind) for other in own or claiming)
     ]
     functions = list(claims_on(module))
     if len(meant) + bool(functions) > 1:
-        names = " or ".join(f"{path}:{each.__name__}" for each in meant)
+        names = " or ".join(f"{path}:{kind.__name__}" for kind in meant)
         also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
         raise UserError(
             f"{path} has {len(meant)} adapter{'s' * (len(meant) != 1)}{also}",
@@ -185,7 +185,7 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
 
 
 def _make(name: str, target: Callable[[], object]) -> object:
-    missing = [package for package, found in versions(target).items() if not found]
+    missing = [package for package, installed in versions(target).items() if not installed]
     if missing:
         raise UserError(
             f"--impl={in_line(name)} judges a library that is not installed: {', '.join(missing)}",
@@ -221,6 +221,6 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
 
 
 def _own_place(frame: traceback.FrameSummary) -> str:
-    """Return file and line of code that is not installed; empty text for a library's."""
+    """Return the file and line of a frame; empty for a frame in an installed library."""
     libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
     return "" if frame.filename.startswith(libraries) else f"{frame.filename}:{frame.lineno}"

@@ -1,9 +1,9 @@
-"""Adapters in one line, of functions and modules that have one of the usual forms.
+"""One-line adapters for functions and modules that have one of the usual signatures.
 
-Each documents what it passes, and passes nothing else. Conventions are not guessed: they have to be
-claimed, as with ``@claims``. Parameters of the specification, such as ``base``, are passed by
-keyword if the function takes a keyword of this name, or of the one that ``names`` maps it to; if
-not, the claim must name the value: ``base=10000.0``.
+Each documents the arguments that it passes, and passes no others. Conventions are not guessed: the
+claim must state them, as with ``@claims``. Parameters of the specification, such as ``base``, are
+passed by keyword if the function takes a keyword with this name, or with the name that ``names``
+maps it to; if not, the claim must state the value: ``base=10000.0``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 
 Framework = Literal["numpy", "torch", "jax"]
-"""The framework of a function's arrays. JAX takes those of NumPy."""
+"""The framework whose arrays a function takes. JAX functions get NumPy arrays."""
 Names = Mapping[str, str]
-"""A function's names for the parameters of the specification."""
+"""The function's keyword for each parameter of the specification."""
 ROWS = ("x", "positions")
-"""The positional arguments of calls of rotary schemes."""
+"""The positional arguments of a call of a rotary scheme."""
 WHOLE_SEQUENCES = 4095
-"""Largest position for functions of whole sequences, since longer ones take much memory."""
+"""Default ``max_position`` for functions that compute all positions from 0: that takes memory."""
 
 
 def rope(
@@ -49,7 +49,7 @@ def rope(
     dtype: str | Iterable[str] = FLOATS,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function that rotates rows by position: ``function(x, positions)``.
+    """Make an adapter for a function that rotates x by position: ``function(x, positions)``.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def rope(
     layout : str
         The claimed layout: ``"half"``, ``"interleaved"`` or ``"interleaved-to-half"``.
     shape : str
-        The axes of x, a letter for each: ``b`` for the batch, which has length 1, ``h`` for heads,
-        ``s`` for the sequence and ``d`` for channels, as in ``"bshd"``. All leading axes of a call
-        together are heads.
+        The axes of x, one letter each, as in ``"bshd"``: ``b`` for the batch, ``h`` for heads,
+        ``s`` for the sequence and ``d`` for channels. All leading axes of a call are merged into
+        ``h``, and ``b`` has length 1; without ``h`` they are merged into ``b``.
     positions : str
         The axes of positions: ``"s"`` for ``[n]``, ``"bs"`` for ``[1, n]``.
     call : str
@@ -68,7 +68,7 @@ def rope(
     arrays : str
         The framework of the function's arrays: ``"numpy"``, ``"torch"`` or ``"jax"``.
     names : mapping, optional
-        The function's names for parameters of the specification: ``{"base": "theta"}``.
+        The function's keywords for parameters of the specification: ``{"base": "theta"}``.
     dtype, **claimed
         As :func:`posenc_conformance.claims` takes them.
     """
@@ -93,17 +93,17 @@ def rope_by_tables(
     dtype: str | Iterable[str] = FLOATS,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function of cosines and sines: ``function(q, k, cos, sin)``.
+    """Make an adapter for a function that takes cosines and sines: ``function(q, k, cos, sin)``.
 
-    Both results are judged: ``rope`` judges queries, ``rope_query_key`` also keys.
+    Both results are judged: ``rope`` judges the queries, ``rope_query_key`` queries and keys.
 
     Parameters
     ----------
     function : callable
         Takes queries, keys, cosines and sines, and returns rotated queries and keys.
     tables : callable
-        Makes cosines and sines: ``tables(positions, dim)``, with the parameters of the call
-        by keyword. Positions are of shape ``[n]``.
+        Returns cosines and sines: ``tables(positions, dim)``, with the parameters of the call
+        by keyword. Positions have shape ``[n]``.
     layout, shape, arrays, names, dtype, **claimed
         As :func:`rope` takes them.
     """
@@ -118,7 +118,7 @@ def rope_by_tables(
         return turned(x, x, where, given)[0]
 
     def together(q: Any, k: Any, where: Any, **given: Any) -> Any:
-        return np.concatenate([to_numpy(each) for each in turned(q, k, where, given)])
+        return np.concatenate([to_numpy(result) for result in turned(q, k, where, given)])
 
     claimed = {"layout": layout, "dtype": dtype, **claimed}
     named = _name_of(function)
@@ -139,17 +139,17 @@ def module(
     dtype: str | Iterable[str] = FLOATS,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a module that is built once and called with consecutive rows.
+    """Make an adapter for a module that is built once and rotates rows at consecutive positions.
 
     Parameters
     ----------
     make : callable
-        The class, or a function: ``make(dim)`` returns the module, with the parameters of the call
-        by keyword. Each module is made once.
+        The class of the module, or a function that returns it: ``make(dim)``, with the parameters
+        of the call by keyword. It is called once for equal arguments.
     layout : str
         The claimed layout.
     offset : str or None
-        The keyword by which the module takes the position of the first row, as with a cache:
+        The keyword by which the module takes the position of the first row, as with a KV cache:
         ``module(x, offset=128)``. If None, the module takes only whole sequences, which begin at
         position 0; ``max_position`` is then 4095 unless claimed.
     shape, call, arrays, names, dtype, **claimed
@@ -162,10 +162,10 @@ def module(
 
         rows = _array(arrays, x)
         if offset is None:
-            return in_sequence(lambda each: _shaped(turn, each, shape), rows, where)
+            return in_sequence(lambda part: _shaped(turn, part, shape), rows, where)
 
         def stretch(rows: Any, first: int) -> Any:
-            return _shaped(lambda each: turn(each, **{offset: first}), rows, shape)
+            return _shaped(lambda part: turn(part, **{offset: first}), rows, shape)
 
         return in_stretches(stretch, rows, where)
 
@@ -182,9 +182,9 @@ def table(
     dtype: str | Iterable[str] = "float32",
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function that makes a table: ``function(length, dim)``.
+    """Make an adapter for a function that returns a position table: ``function(length, dim)``.
 
-    The table has a row for each position from 0 on; the kit picks the rows that it needs.
+    The table has a row for each position from 0 on; the kit selects the rows that it needs.
 
     Parameters
     ----------
@@ -212,10 +212,10 @@ def bias(
     dtype: str | Iterable[str] = "float32",
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function that makes a bias: ``function(heads, q_len, k_len)``.
+    """Make an adapter for a function that returns a bias: ``function(heads, q_len, k_len)``.
 
     A result of shape ``[1, heads, q_len, k_len]``, or without axes along which it repeats, is
-    judged as broadcast to logits.
+    broadcast to the logits before it is judged.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def bias(
     call : str
         The call of the specification, which takes ``heads``, ``q_len`` and ``k_len``.
     square : bool
-        Whether the function takes one length for both: ``function(heads, length)``.
+        Whether the function takes one length for queries and keys: ``function(heads, length)``.
     names, dtype, **claimed
         As :func:`rope` takes them. ``max_position`` is 4095 unless claimed.
     """
@@ -245,9 +245,9 @@ def mask(
     additive: bool = False,
     **claimed: Any,
 ) -> object:
-    """Make an adapter of a function that makes a mask: ``function(q_len, k_len)``.
+    """Make an adapter for a function that returns an attention mask: ``function(q_len, k_len)``.
 
-    Axes of length 1 before the last two are left out.
+    Leading axes of length 1 are removed from the mask.
 
     Parameters
     ----------
@@ -257,10 +257,10 @@ def mask(
     call : str
         The call of the specification, such as ``"sliding_window"``.
     square : bool
-        Whether the function takes one length for both: ``function(length)``.
+        Whether the function takes one length for queries and keys: ``function(length)``.
     additive : bool
         Whether the mask is added to logits: 0 for keys that a query may see, and far below 0 for
-        others. If False, it is true for keys that a query may see.
+        all others. If False, the mask is true for keys that a query may see.
     **claimed
         As :func:`posenc_conformance.claims` takes them. ``max_position`` is 4095 unless claimed.
     """
@@ -280,9 +280,9 @@ def _lengths(square: bool, q_len: int, k_len: int) -> tuple[int, ...]:
 
 
 def _of_lengths(square: bool, claimed: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the limits of a function of lengths to a claim."""
-    found = {"max_position": WHOLE_SEQUENCES, **claimed}
-    return {"when": _are_equal, **found} if square else found
+    """Add the default ``max_position`` to a claim, and the condition that ``square`` implies."""
+    limited = {"max_position": WHOLE_SEQUENCES, **claimed}
+    return {"when": _are_equal, **limited} if square else limited
 
 
 def _are_equal(q_len: int, k_len: int) -> bool:
@@ -290,7 +290,7 @@ def _are_equal(q_len: int, k_len: int) -> bool:
 
 
 def _array(arrays: Framework, values: Any) -> Any:
-    """Convert a NumPy array to the framework's."""
+    """Convert a NumPy array to an array that the function takes."""
     _require_letters("arrays", arrays, ("numpy", "torch", "jax"))
     return to_torch(values) if arrays == "torch" else values
 
@@ -301,12 +301,12 @@ def _require_letters(what: str, given: str, known: tuple[str, ...]) -> None:
 
 
 def _shaped(function: Function, x: Any, shape: str) -> Any:
-    """Apply a function of arrays with the axes of ``shape`` to rows with leading axes."""
+    """Apply a function that takes the axes of ``shape`` to x of shape [..., n, dim]."""
     return _unheaded(function(_headed(x, shape)), shape, x.shape)
 
 
 def _headed(x: Any, shape: str) -> Any:
-    """Arrange rows of shape [..., n, dim] in the axes of ``shape``; leading axes are heads."""
+    """Rearrange x of shape [..., n, dim] to the axes of ``shape``; leading axes become heads."""
     if sorted(shape) not in (sorted("bhsd"), sorted("hsd"), sorted("bsd"), sorted("sd")):
         raise UserError(
             f"shape={shape!r} names no order of axes",
@@ -328,7 +328,7 @@ def _headed(x: Any, shape: str) -> Any:
 
 
 def _unheaded(result: Any, shape: str, like: Any) -> Any:
-    """Bring a result with the axes of ``shape`` into the shape of its rows, ``like``."""
+    """Rearrange a result with the axes of ``shape`` to ``like``, the shape of x."""
     ordered = [letter for letter in "bhsd" if letter in shape]
     axes = [shape.index(letter) for letter in ordered]
     turned = result.permute(*axes) if hasattr(result, "permute") else result.transpose(axes)
@@ -344,7 +344,7 @@ def _adapter(
     claimed: Mapping[str, Any],
     taken: int = 2,
 ) -> object:
-    """Make an adapter of one method; the function takes ``taken`` arguments by position."""
+    """Make an adapter with one method; ``function`` takes ``taken`` arguments by position."""
     answer = _method(function, call, method, places, names, claimed, taken)
     return _holding(_name_of(function), {call: answer})
 
@@ -358,14 +358,14 @@ def _method(
     claimed: Mapping[str, Any],
     taken: int = 2,
 ) -> Function:
-    """Make the method of a call, which takes the function's keywords and no others.
+    """Make the adapter's method for a call, which takes the function's keywords and no others.
 
-    It passes them on by the function's own names.
+    The method passes them under the function's own names.
     """
     renamed = names or {}
 
     def answer(*arguments: Any, **given: Any) -> Any:
-        return method(*arguments, **{renamed.get(name, name): each for name, each in given.items()})
+        return method(*arguments, **{renamed.get(name, name): item for name, item in given.items()})
 
     keywords = _keywords(function, taken, renamed)
     return claims(**claimed)(_signed(answer, call, [*_positional(*places), *keywords]))
@@ -376,11 +376,11 @@ def _positional(*names: str) -> list[inspect.Parameter]:
 
 
 MORE = inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL)
-"""Further arguments of a call, by position."""
+"""The parameter for further positional arguments of a call."""
 
 
 def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) -> Function:
-    """Set the name and the parameters by which the kit calls a function."""
+    """Set the name and the signature by which the kit calls a function, and return it."""
     function.__name__ = name
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a Callable
     return function
@@ -389,17 +389,17 @@ def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) 
 def _keywords(function: Function, taken: int, names: Names) -> list[inspect.Parameter]:
     """List the parameters of the specification that a function takes by keyword.
 
-    Its first ``taken`` arguments are passed by position.
+    Its first ``taken`` parameters are passed by position.
     """
     kinds = inspect.Parameter
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # compiled code may have no signature
         return [kinds("given", kinds.VAR_KEYWORD)]
-    if any(each.kind is kinds.VAR_KEYWORD for each in parameters):
+    if any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters):
         return [kinds("given", kinds.VAR_KEYWORD)]
     ours = {theirs: name for name, theirs in names.items()}
-    called = [ours.get(each.name, each.name) for each in parameters[taken:]]
+    called = [ours.get(parameter.name, parameter.name) for parameter in parameters[taken:]]
     return [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in called]
 
 
@@ -410,5 +410,5 @@ def _name_of(function: Function) -> str:
 
 
 def _holding(name: str, methods: Mapping[str, Function]) -> object:
-    """Make an adapter with these methods, under the name of the function."""
+    """Make an adapter with these methods, whose class is called ``name``."""
     return type(name, (SimpleNamespace,), {})(**methods)

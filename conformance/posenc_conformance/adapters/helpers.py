@@ -1,7 +1,7 @@
-"""Helpers for writing an adapter: axes, sequences, stretches, tables, and things made once.
+"""Helpers for writing an adapter: axes, sequences, offsets, tables, and objects made once.
 
 ``x`` is a NumPy or JAX array or a PyTorch tensor of shape ``[..., n, dim]``, and ``positions`` are
-n whole numbers, as the kit passes them to an adapter.
+n integers, as the kit passes them to an adapter.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FLOATS = ("float32", "bfloat16", "float16")
-"""Dtypes of models, for code that forms angles in float32: a float64 input gains nothing there."""
+"""Dtypes of models, for code that computes angles in float32: float64 inputs gain nothing."""
 ALL_FLOATS = ("float64", *FLOATS)
 EXACT = 2**24
-"""float32 holds every whole number up to here: the limit of code that casts positions to it."""
+"""Largest position for code that casts positions to float32, which is exact up to here."""
 LONGEST = 2**30
-"""The most elements of a sequence: 4 GiB in float32."""
+"""Largest number of elements of a sequence: 4 GiB in float32."""
 
 
 def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
     """Return a function that makes each object once and returns it again for equal arguments.
 
-    For modules that a user builds once and calls often: a module keeps its state from one call to
-    the next. Arguments are compared by value; lists, dicts and arrays are allowed.
+    Use it for modules that a user builds once and calls often: a module keeps its state between
+    calls. Arguments are compared by value; lists, dicts and arrays are allowed.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
     size : int
         The number of most recently used objects that are kept.
     """
-    kept: dict[object, T] = {}
+    objects: dict[object, T] = {}
 
     def get(*arguments: P.args, **parameters: P.kwargs) -> T:
         key = _key((arguments, parameters))
-        kept[key] = kept.pop(key) if key in kept else make(*arguments, **parameters)
-        if len(kept) > size:
-            del kept[next(iter(kept))]
-        return kept[key]
+        objects[key] = objects.pop(key) if key in objects else make(*arguments, **parameters)
+        if len(objects) > size:
+            del objects[next(iter(objects))]
+        return objects[key]
 
     return get
 
@@ -65,13 +65,13 @@ def _key(value: object) -> object:
 
 
 def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
-    """Apply a function of arrays with a fixed number of axes to arrays with any leading axes.
+    """Apply a function that takes a fixed number of axes to arrays with any leading axes.
 
     Parameters
     ----------
     function : callable
-        Takes the arrays in ``form`` and returns one in the same form, whose last two axes may have
-        other lengths.
+        Takes the arrays in ``form`` and returns one in the same form, whose n and dim may differ
+        from theirs.
     arrays : array or tensor of shape ``[..., n, dim]``
         Arrays with the same leading axes, such as x alone, or query, key and value.
     form : str
@@ -83,7 +83,7 @@ def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
     array or tensor of shape ``[..., n, dim]``
         The result of the function, with the leading axes of the arrays.
     """
-    result = function(*(headed(each, form) for each in arrays))
+    result = function(*(headed(array, form) for array in arrays))
     if form == "bnhd":
         result = result.swapaxes(1, 2)
     return result.reshape(*arrays[0].shape[:-2], *result.shape[-2:])
@@ -99,10 +99,10 @@ def headed(x: Any, form: str = "bhnd") -> Any:
 
 
 def in_sequence(function: Function, x: Any, positions: Positions, length: int | None = None) -> Any:
-    """Apply a function of whole sequences, which takes no positions, to rows at their positions.
+    """Apply a function that takes whole sequences, and no positions, to rows at ``positions``.
 
     The rows are put into a sequence at their positions, with zeros elsewhere. The function is
-    called with this sequence, and the rows are picked out of its result. A repeated position needs
+    called with this sequence, and the rows are selected from its result. A repeated position needs
     another sequence, and so another call.
 
     The claim's ``max_position`` limits the length of the sequence.
@@ -141,14 +141,14 @@ def in_sequence(function: Function, x: Any, positions: Positions, length: int | 
 
 
 def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
-    """Apply a function of consecutive rows and an offset to rows at their positions.
+    """Apply a function that takes consecutive rows and an offset to rows at ``positions``.
 
     Parameters
     ----------
     function : callable
-        Takes rows of shape ``[..., m, dim]`` and the position of the first, and returns as many
-        rows. It is called for each stretch of positions that grow by one, as in prefill and
-        decoding.
+        Takes rows of shape ``[..., m, dim]`` and the position of the first one, and returns as
+        many rows. It is called once for each run of consecutive positions, as in prefill and
+        decode.
     x : array or tensor of shape ``[..., n, dim]``
         The rows.
     positions : array of shape ``[n]``
@@ -185,10 +185,10 @@ def rows_of(table: Callable[[int], Any], positions: Positions, length: int | Non
 
 
 def span(positions: Positions, power_of_two: bool = False) -> int:
-    """Return the length that a sequence from position 0 on needs to hold ``positions``.
+    """Return the length of the shortest sequence from position 0 that contains ``positions``.
 
-    With ``power_of_two``, it is the next power of two, and at least 64, so that few lengths serve
-    all calls: for code that compiles for each length.
+    With ``power_of_two``, the length is rounded up to a power of two, at least 64, so that code
+    that is compiled for each length is compiled for few.
     """
     longest = int(positions.max()) + 1 if positions.size else 0
     return max(64, 1 << (longest - 1).bit_length()) if power_of_two else longest
@@ -204,7 +204,7 @@ def _require_a_position_each(x: Any, positions: Positions) -> None:
 
 
 def _indices(positions: Positions) -> Positions:
-    """Convert to int64: narrower differences overflow, and PyTorch takes uint8 for a mask."""
+    """Convert to int64: narrower dtypes overflow, and PyTorch treats a uint8 index as a mask."""
     return positions.astype(np.int64)
 
 

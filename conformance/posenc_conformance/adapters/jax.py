@@ -17,7 +17,7 @@ Method = Callable[..., Any]
 
 
 def compiled(make: Method) -> Method:
-    """Return a function that makes functions or modules, each once and under ``jax.jit``.
+    """Wrap ``make``, so that it makes each function or module once, under ``jax.jit``.
 
     The same arguments return the same compiled function. Write ``self.rotary = compiled(Rotary)``
     and then ``self.rotary(dim=64)(x, positions)``. NumPy arrays can be passed as they are, also in
@@ -33,10 +33,10 @@ def compiled(make: Method) -> Method:
 
 
 def captured(function: Method) -> Method:
-    """Return a function under ``jax.jit``: traced once per shape, then called with new contents.
+    """Return the function under ``jax.jit``: traced once per shape, then called with new inputs.
 
-    Values that the function reads from an object stay in the trace as in the first call. Positional
-    arguments are contents; new keyword arguments cause a new trace.
+    Values that the function reads from an object are those of the first call. Positional arguments
+    are inputs of the trace; new keyword arguments cause a new trace.
     """
     make = compiled(lambda **keywords: partial(function, **keywords))
 
@@ -50,7 +50,7 @@ def captured(function: Method) -> Method:
 def backward(forward: Method) -> Method:
     """Make a method for the backward pass, by ``jax.vjp``, from a method that is linear in x.
 
-    It has the claims of ``forward``: ``rope_vjp = backward(rope)`` is all that is needed.
+    The method has the claims of ``forward``: ``rope_vjp = backward(rope)`` is enough.
     ``forward`` is called with tracers in place of arrays.
     """
 
@@ -76,7 +76,7 @@ def vjp(function: Callable[[Any], Any], gradient: Any) -> Any:
     function : callable
         Takes a JAX array.
     gradient : array
-        Gradient with respect to the result, which has the shape of the input.
+        The upstream gradient. The result of ``function`` has the shape of its input.
     """
     import jax
 

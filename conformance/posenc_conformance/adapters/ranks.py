@@ -1,4 +1,4 @@
-"""Kernels that run on several ranks, each with a share of heads or rows, as one function."""
+"""Kernels that are sharded across ranks by heads or rows, called as one function."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,18 +13,18 @@ Kernel = Callable[..., Any]
 def by_ranks(
     kernel: Kernel, ranks: int, *, cut: Mapping[str, int], join: int, share: str = "contiguous"
 ) -> Kernel:
-    """Make a function that cuts arrays, calls a kernel once for each rank and joins the results.
+    """Make a function that shards arrays, calls a kernel once per rank and joins the results.
 
     Parameters
     ----------
     kernel : callable
-        Called with all arguments by name, and with ``rank``, from 0, and ``ranks``. Of each array
-        of ``cut`` it gets its share.
+        Called with all arguments by name, and with ``rank``, from 0, and ``ranks``. Each array in
+        ``cut`` is replaced by the share of this rank.
     ranks : int
         Number of ranks.
     cut : mapping
-        Names of arguments, each with its axis of heads or rows to cut. A number, such as that of
-        heads, is passed on unchanged.
+        Names of the arguments to shard, each with its axis of heads or rows. A number, such as the
+        number of heads, is passed unchanged.
     join : int
         The axis of results along which shares are joined.
     share : "contiguous", "zigzag" or "round-robin"
@@ -52,13 +52,13 @@ def by_ranks(
             for rank, own in enumerate(shares)
         ]
         order = np.argsort(np.concatenate(shares))[:length]
-        return np.concatenate([np.asarray(each) for each in results], axis=join).take(order, join)
+        return np.concatenate([np.asarray(part) for part in results], axis=join).take(order, join)
 
     return whole
 
 
 def _share(length: int, rank: int, ranks: int, share: str) -> Positions:
-    """Return the heads or rows of one rank; adapters cannot import the reference for this."""
+    """Return the indices of one rank's heads or rows; adapters cannot import the reference."""
     rows = np.arange(length)
     if share == "round-robin":
         return rows[rank::ranks]
@@ -88,7 +88,7 @@ def _length(given: Mapping[str, Any], cut: Mapping[str, int]) -> int:
 def _part(
     given: Mapping[str, Any], cut: Mapping[str, int], own: Any, length: int
 ) -> dict[str, Any]:
-    """Cut the share of one rank out of the arrays."""
+    """Return the share of one rank of each array, by argument name."""
     places = np.minimum(own, length - 1)
     arrays = {name: axis for name, axis in cut.items() if np.ndim(given[name])}
     return {name: np.take(given[name], places, axis=axis) for name, axis in arrays.items()}

@@ -1,4 +1,4 @@
-"""The meaning of an adapter's claims: the subjects that they make, or the error in them."""
+"""Resolving an adapter's claims to subjects, or reporting the error in a claim."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.scheme_file.scheme import Call, Combination, Convention, Parameter, Value
 
 FARTHEST = 2**53
-"""The largest number up to which float64 holds every whole number."""
+"""The largest integer up to which float64 represents every integer."""
 REFUSE = "refuse"
 """Value of ``odd_dim`` for code that refuses an odd number of channels."""
 LONGEST_AXIS = 2**16
 """Longest axis that a claim may name: the kit makes an array of this length."""
 MOST_VALUES = 2**12
-"""Values of one parameter that a claim may list: the kit computes a call with each."""
+"""Most values of one parameter that a claim may list: the kit makes a call with each."""
 
 
 def subjects(
@@ -73,12 +73,12 @@ def _of_method(
     for claim in claims:
         chosen, scope = _meaning(scheme, call, claim, method)
         merged = {
-            each.name: _under(scheme, call, scope, each, method, is_alone=len(chosen) == 1)
-            for each in chosen
+            entry.name: _under(scheme, call, scope, entry, method, is_alone=len(chosen) == 1)
+            for entry in chosen
         }
         _check_open(scheme, call, chosen, merged, keywords, method)
-        for name, each in merged.items():
-            scopes.setdefault(name, []).append(each)
+        for name, entry in merged.items():
+            scopes.setdefault(name, []).append(entry)
     return [
         Subject(
             scheme,
@@ -87,7 +87,7 @@ def _of_method(
             tuple(scopes[name]),
             method,
             keywords,
-            siblings={other: tuple(some) for other, some in scopes.items() if other != name},
+            siblings={other: tuple(listed) for other, listed in scopes.items() if other != name},
             memory_of_a_call=memory,
         )
         for name in call.combinations
@@ -106,7 +106,7 @@ def _under(
 ) -> Scope:
     """Return the scope of a claim within a combination, which may fix optional conventions.
 
-    If the code refuses odd channels but the combination gives them a meaning, the claim covers even
+    If the code refuses odd head dimensions but the combination defines them, the claim covers even
     ones. Raises UserError if the value that the combination fixes is not among those claimed, and
     the claim is only about this combination: if it is about several, the value may be meant for
     those that fix none.
@@ -126,7 +126,7 @@ def _under(
                 f"{value!r}, but also {name}={', '.join(map(repr, claimed))}",
                 f"drop {name}, or claim another combination",
             )
-    return replace(scope, options={**scope.options, **{n: (each,) for n, each in fixed.items()}})
+    return replace(scope, options={**scope.options, **{n: (item,) for n, item in fixed.items()}})
 
 
 def _meaning(
@@ -183,19 +183,19 @@ def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Con
             f"{where}: {call.name}() claims when={claim.when!r}, which is no function",
             "give a function of some arguments: when=lambda q_len, k_len: q_len == k_len",
         ) from None
-    conventions = (name for each in call.combinations.values() for name in each.conventions)
-    known = dict.fromkeys([*call.arguments, *call.parameters, *call.options, *conventions, "dtype"])
+    conventions = (name for entry in call.combinations.values() for name in entry.conventions)
+    valid = dict.fromkeys([*call.arguments, *call.parameters, *call.options, *conventions, "dtype"])
     for name in names:
-        if name not in known:
+        if name not in valid:
             raise UserError(
                 f"{where}: the condition of {call.name}() names {name!r}, an unknown argument",
-                f"it has {', '.join(known)}",
+                f"it has {', '.join(valid)}",
             )
     return Condition(claim.when, names)
 
 
 def _check_switches(claim: Claim, call: Call, where: str) -> None:
-    """Refuse switches of unknown things, and sizes that are no whole numbers above 1."""
+    """Refuse switches on unknown counts, and sizes that are not integers above 1."""
     for name, sizes in claim.switches.items():
         if name not in SWITCHES:
             raise UserError(
@@ -211,7 +211,7 @@ def _check_switches(claim: Claim, call: Call, where: str) -> None:
 
 
 def _check_masked(claim: Claim, call: Call, where: str) -> None:
-    """Refuse ``masked`` for a call whose result hides nothing."""
+    """Refuse ``masked`` for a call whose result no mask affects."""
     if not isinstance(claim.masked, bool):
         raise UserError(
             f"{where}: {call.name}() claims masked={claim.masked!r}", "give True, or leave it out"
@@ -239,7 +239,7 @@ def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
 
 
 def check_range(claim: Claim, call: str, where: str) -> None:
-    """Refuse unknown dtypes, impossible positions, and restrictions to no value at all."""
+    """Refuse unknown dtypes, invalid positions, and restrictions with an empty list."""
     empty = [name for name, values in claim.restrictions.items() if not values]
     if empty or not claim.dtypes:
         raise UserError(
@@ -290,7 +290,7 @@ def _numbers(
 
 
 def _identity_axes(scheme: KnownScheme, call: Call) -> list[str]:
-    used = [name for each in call.combinations.values() for name in each.conventions]
+    used = [name for combination in call.combinations.values() for name in combination.conventions]
     return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
 
 
@@ -326,7 +326,7 @@ def _combinations(
         return chosen
     identity = _identity_axes(scheme, call)
     defaults = {name: (scheme.conventions[name].default,) for name in identity}
-    found = []
+    matching = []
     for values in product(*(axes.get(name, defaults[name]) for name in identity)):
         point = dict(zip(identity, values, strict=True))
         same = [
@@ -342,21 +342,21 @@ def _combinations(
                     f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()
                 ),
             )
-        found.append(same[0])
-    return found
+        matching.append(same[0])
+    return matching
 
 
 def _check_agreement(
     call: Call, combination: Combination, axes: Mapping[str, tuple[Value, ...]], where: str
 ) -> None:
-    """Refuse a named combination together with a convention that it does not have."""
+    """Refuse a claim that names a combination and a convention that the combination lacks."""
     for name, values in axes.items():
         fixed = combination.conventions.get(name)
         if values != (fixed,):
             others = [
-                each.name
-                for each in call.combinations.values()
-                if each.conventions.get(name) in values
+                other.name
+                for other in call.combinations.values()
+                if other.conventions.get(name) in values
             ]
             raise UserError(
                 f"{where}: {call.name}() claims {combination.name!r}, which is "
@@ -391,19 +391,19 @@ def keywords_of(call: Call, method: Callable[..., Any]) -> frozenset[str] | None
             f"but is called with {needed}",
             f"the call is {form}",
         )
-    rest = places[needed:] + [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
+    by_keyword = places[needed:] + [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
     if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
         return None
-    known = {*call.parameters, *call.options, "dtype"}
-    known |= {name for each in call.combinations.values() for name in each.conventions}
-    for parameter in rest:
-        if parameter.default is kinds.empty and parameter.name not in known:
+    passed = {*call.parameters, *call.options, "dtype"}
+    passed |= {name for entry in call.combinations.values() for name in entry.conventions}
+    for parameter in by_keyword:
+        if parameter.default is kinds.empty and parameter.name not in passed:
             raise UserError(
                 f"{_where(method)}: {call.name}() requires {parameter.name!r}, "
                 "which the kit does not pass",
-                f"the call is {form} with the keywords {', '.join(sorted(known))}",
+                f"the call is {form} with the keywords {', '.join(sorted(passed))}",
             )
-    return frozenset(parameter.name for parameter in rest)
+    return frozenset(parameter.name for parameter in by_keyword)
 
 
 def _check_open(
@@ -414,15 +414,15 @@ def _check_open(
     keywords: frozenset[str] | None,
     method: Callable[..., Any],
 ) -> None:
-    """Refuse a method that takes no keyword for something that its claim leaves open."""
+    """Refuse a method that takes no keyword for a choice that its claim leaves open."""
     if keywords is None:
         return
     choices: dict[str, set[Any]] = {}
     for combination in chosen:
         for name, value in combination.conventions.items():
             choices.setdefault(name, set()).add(value)
-    for each in scopes.values():
-        for name, values in each.options.items():
+    for part in scopes.values():
+        for name, values in part.options.items():
             choices.setdefault(name, set()).update(values)
     open_ = [
         name
@@ -431,8 +431,8 @@ def _check_open(
     ]
     scope = next(iter(scopes.values()))  # the scopes differ only in their options
     for name, parameter in call.parameters.items():
-        wanted = all(value in scope.options.get(axis, ()) for axis, value in parameter.when.items())
-        if parameter.passed and wanted and len(scope.parameters.get(name, (0, 0))) > 1:
+        active = all(value in scope.options.get(axis, ()) for axis, value in parameter.when.items())
+        if parameter.passed and active and len(scope.parameters.get(name, (0, 0))) > 1:
             open_.append(name)
     if call.dtype == "keyword" and len(scope.dtypes) > 1:
         open_.append("dtype")

@@ -17,7 +17,7 @@ Method = Callable[..., Any]
 def backward(forward: Method) -> Method:
     """Make a method for the backward pass, by autograd, from a method that is linear in x.
 
-    It has the claims of ``forward``: ``rope_vjp = backward(rope)`` is all that is needed.
+    The method has the claims of ``forward``: ``rope_vjp = backward(rope)`` is enough.
     ``forward`` is called with a tensor for x, which ``to_torch`` leaves as it is.
     """
 
@@ -36,7 +36,7 @@ def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
     function : callable
         Takes a tensor that requires gradients.
     gradient : array or tensor
-        Gradient with respect to the result, which has the shape of the input.
+        The upstream gradient. The result of ``function`` has the shape of its input.
     """
     import torch
 
@@ -47,19 +47,19 @@ def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
 
 
 WARM_UPS = 3
-"""Calls before the recorded one on a GPU, in which libraries choose their kernels."""
+"""Number of calls on a GPU before the recorded one, in which libraries choose their kernels."""
 
 
 def captured(function: Method) -> Method:
-    """Record the first call of each shape, and replay it with the contents of later ones.
+    """Record the first call with each shape, and replay it with the inputs of later calls.
 
     Engines decode this way: on a GPU the record is a CUDA graph; elsewhere it is the operators of
-    the first call, as in an exported program. Python numbers that the function reads, or keeps in
-    an object, stay in the record as in the first call: for example an offset that should be read
-    each time. So the kit gets the results that a user of the record gets.
+    the first call, as in an exported program. Python numbers that the function reads, or stores
+    in an object, keep the values of the first call: for example an offset that should be read in
+    each call. So the kit gets the results that a user of the record gets.
 
-    Positional arguments that are arrays or tensors are contents. All others belong to the record:
-    new ones cause a new record.
+    Positional arguments that are arrays or tensors are inputs of the record. All others are part of
+    the record: new values cause a new record.
 
     Parameters
     ----------
@@ -69,28 +69,28 @@ def captured(function: Method) -> Method:
     Returns
     -------
     callable
-        Takes arrays or tensors in their place.
+        Takes arrays or tensors in place of the tensors.
     """
     records: dict[Hashable, Method] = {}
 
     @wraps(function)
     def replay(*arguments: Any, **keywords: Any) -> Tensor:
-        given = [to_torch(each) if hasattr(each, "shape") else each for each in arguments]
-        places = [place for place, each in enumerate(given) if hasattr(each, "shape")]
-        contents = [given[place] for place in places]
-        fixed = [each for each in given if not hasattr(each, "shape")]
-        form = tuple((each.shape, each.stride(), each.dtype, each.device) for each in contents)
+        values = [to_torch(value) if hasattr(value, "shape") else value for value in arguments]
+        places = [place for place, value in enumerate(values) if hasattr(value, "shape")]
+        contents = [values[place] for place in places]
+        fixed = [value for value in values if not hasattr(value, "shape")]
+        form = tuple((value.shape, value.stride(), value.dtype, value.device) for value in contents)
         key = (form, tuple(places), tuple(fixed), tuple(sorted(keywords.items())))
 
         def call(*tensors: Tensor) -> Tensor:
-            every = list(given)
+            every = list(values)
             for place, tensor in zip(places, tensors, strict=True):
                 every[place] = tensor
             result: Tensor = function(*every, **keywords)
             return result
 
         if key not in records:
-            on_gpu = any(each.is_cuda for each in contents)
+            on_gpu = any(value.is_cuda for value in contents)
             records[key] = _graph(call, contents) if on_gpu else _operators(call, contents)
         result: Tensor = records[key](*contents)
         return result
@@ -99,7 +99,7 @@ def captured(function: Method) -> Method:
 
 
 def _operators(call: Method, contents: list[Tensor]) -> Method:
-    """Record the operators of a call."""
+    """Record the operators of a call, and return a function that runs them on new contents."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     program: Method = make_fx(call)(*contents)
@@ -110,7 +110,7 @@ def _graph(call: Method, contents: list[Tensor]) -> Method:
     """Record a call as a CUDA graph, and return a function that replays it with new contents."""
     import torch
 
-    static = [each.clone() for each in contents]
+    static = [content.clone() for content in contents]
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
@@ -122,8 +122,8 @@ def _graph(call: Method, contents: list[Tensor]) -> Method:
         result = call(*static)
 
     def replay(*tensors: Tensor) -> Tensor:
-        for kept, new in zip(static, tensors, strict=True):
-            kept.copy_(new)
+        for buffer, new in zip(static, tensors, strict=True):
+            buffer.copy_(new)
         graph.replay()
         copy: Tensor = result.clone()
         return copy
@@ -135,7 +135,7 @@ def logits(call: Callable[[], Any]) -> Tensor:
     """Make a call and return the input of the first softmax inside it.
 
     Logits are seldom returned, but all of them pass through a softmax. If the code converts them to
-    float32 before, the converted ones are returned; converting them back loses nothing.
+    float32 before, the converted logits are returned; converting them back loses nothing.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def import_torchvision() -> None:
     import torch
 
     try:
-        import torchvision  # noqa: F401  # only to see whether it can be
+        import torchvision  # noqa: F401  # only to see whether it loads
     except RuntimeError:
         boxes = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
         torch.library.define("torchvision::nms", boxes)

@@ -14,7 +14,7 @@ LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the command line for checks."""
+    """Command-line options that checks use."""
 
     examples: int
     seed: int = 0
@@ -22,7 +22,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Extent:
-    """The size of a call. The call itself is made only when it runs, to save memory."""
+    """The size of a call. Its arguments are created only when the check runs, to save memory."""
 
     shape: tuple[int, ...]
     largest_position: int
@@ -35,7 +35,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing to check about one subject."""
+    """A check of one property of one subject."""
 
     level: str
     id: str
@@ -44,18 +44,18 @@ class Check:
     dtype: str | None
     """None if the check covers all claimed dtypes."""
     run: Callable[[Subject, Options], Outcome]
-    """Returns an outcome if the implementation is right; raises Wrong if it is not. Its subject has
-    only those dtypes in which it can be called at all."""
+    """Returns an Outcome if the implementation is right; raises Wrong if it is not. The subject
+    passed to it has only dtypes whose smoke check passes."""
     extent: Extent | None = None
-    """Size of the only call; None if there are several calls, or if the call is drawn."""
+    """Size of the check's only call; None if it makes several calls, or draws its call."""
 
 
 def variant(subject: Subject) -> str:
-    """Return the variant part of ids: call and combination."""
+    """Return the part of check ids that names the call and the combination."""
     return f"{subject.name}-{subject.label}"
 
 
 def checks_of(scheme: Scheme, level: str, subjects: Iterable[Subject]) -> list[Check]:
-    """List the checks of one level of a scheme that some subject claims."""
+    """List the checks at one level for those subjects that claim the scheme."""
     checks = import_module(f"{__name__}.{level}").checks
     return [check for subject in subjects if subject.scheme is scheme for check in checks(subject)]

@@ -23,7 +23,7 @@ def at_once(actions: Sequence[Callable[[], Found]]) -> list[Found]:
         except BaseException as error:  # raised below, in the waiting thread
             raised[number] = error
 
-    # With this thread's context, which says whether arithmetic warns.
+    # In copies of this thread's context, which contains NumPy's error state.
     threads = [
         Thread(target=copy_context().run, args=(act, each), daemon=True)
         for each in range(len(actions))

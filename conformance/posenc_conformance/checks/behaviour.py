@@ -1,4 +1,4 @@
-"""Behaviour: mistakes that goldens miss, which show only between calls or in unusual arrays."""
+"""Behaviour: mistakes that goldens miss, because several calls or unusual arrays cause them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -46,7 +46,7 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 Behaviour = Callable[[Bench, Case], None]
 LARGE: Mapping[str, float] = {"float16": 2.0**5}
-"""Factor of large values, by dtype, where 2^17 is too large: float16 ends at 65,504."""
+"""Factor for large values, by dtype, where 2^17 would overflow: float16 ends at 65,504."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -54,8 +54,8 @@ def checks(subject: Subject) -> Iterator[Check]:
 
     Repeated calls, writing into results and unusual arrays are checked in the first and in the last
     claimed dtype, which has the narrowest range; changed inputs in all dtypes; everything else in
-    the first. Claimed options, such as the rotation of some channels, are checked for each
-    behaviour as well.
+    the first. Claimed options, such as partial rotation, are checked as well, except in repeated
+    and interleaved calls.
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
@@ -71,9 +71,9 @@ def checks(subject: Subject) -> Iterator[Check]:
             first, *_, last = (*subject.dtypes, subject.dtypes[-1])
             two = dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,)
             for dtype in subject.dtypes if name in _IN_ALL_DTYPES else two:
-                some = () if name in _OF_ONE_CALL else optional_cases(subject, dtype)
+                optional = () if name in _OF_ONE_CALL else optional_cases(subject, dtype)
                 try:
-                    for case in (smallest_case(subject, dtype), *some):
+                    for case in (smallest_case(subject, dtype), *optional):
                         behaviour(bench, case)
                 except Misbehaviour as problem:
                     text = f"behaviour {name}: {problem}"
@@ -91,21 +91,21 @@ def _arrays(inputs: Arguments) -> dict[str, Array]:
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
     """Check that a call leaves its input arrays unchanged, even large ones."""
-    for each in small_and_large(bench.subject, case):
-        inputs, before = each.inputs, _arrays(each.inputs)
+    for call in small_and_large(bench.subject, case):
+        inputs, before = call.inputs, _arrays(call.inputs)
         with suppress(NotClaimed):
-            bench.invoke(each, inputs)
+            bench.invoke(call, inputs)
         for name, array in before.items():
-            if name != each.changed_argument:
-                require_same(each, array, inputs[name], f"the call changed its input {name}")
+            if name != call.changed_argument:
+                require_same(call, array, inputs[name], f"the call changed its input {name}")
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
     """Check that a call leaves the state of the process unchanged, even a large call."""
-    for each in small_and_large(bench.subject, case):
+    for call in small_and_large(bench.subject, case):
         with suppress(NotClaimed):
-            if changed := bench.changes(each):
-                raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(each)}")
+            if changed := bench.changes(call):
+                raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(call)}")
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
@@ -132,7 +132,7 @@ def small_integers(bench: Bench, case: Case) -> None:
     so that wrong answers are reported as bad input that was not refused.
     """
     for kind in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"):
-        other = next((each for each in _up_to(case, np.iinfo(kind)) if each.has_result), case)
+        other = next((at_end for at_end in _up_to(case, np.iinfo(kind)) if at_end.has_result), case)
         inputs = other.inputs
         whole = {name: value for name, value in inputs.items() if _is_integer(value)}
         if all(np.array_equal(value.astype(kind), value) for value in whole.values()):
@@ -147,7 +147,7 @@ def small_integers(bench: Bench, case: Case) -> None:
 
 
 def _up_to(case: Case, type: "np.iinfo[Any]") -> Iterator[Case]:
-    """Yield the case at positions or distances at both ends of an integer type.
+    """Yield the case with positions or distances at both ends of an integer type's range.
 
     The upper end is at most 65,535.
     """
@@ -160,9 +160,9 @@ def _up_to(case: Case, type: "np.iinfo[Any]") -> Iterator[Case]:
 
 
 def large_values(bench: Bench, case: Case) -> None:
-    """Check arrays of large numbers, one after the other: none may be clipped.
+    """Check that large values are not clipped, in one array after the other.
 
-    The numbers are 2^17 times as large, or less where the dtype or plain code would overflow.
+    The values are 2^17 times as large, or less where the dtype or plain code would overflow.
     """
     limits = case.knowledge.largest_values
     for name, array in _with_floats(case).items():
@@ -173,9 +173,9 @@ def large_values(bench: Bench, case: Case) -> None:
 
 
 def small_values(bench: Bench, case: Case) -> None:
-    """Check arrays of small numbers, one after the other: none may be flushed to 0, or offset.
+    """Check that small values are neither flushed to 0 nor offset, in one array after the other.
 
-    The numbers are 2^-17 times as large, or larger where the dtype would underflow.
+    The values are 2^-17 times as large, or larger where the dtype would underflow.
     """
     for name in _with_floats(case):
         _assert_scaled(bench, case, name, 1 / LARGE.get(case.dtype, 2.0**17))
@@ -184,7 +184,7 @@ def small_values(bench: Bench, case: Case) -> None:
 def _with_floats(case: Case) -> dict[str, Array]:
     """Return the arrays of floats that are not all 0."""
     arrays = _arrays(case.arguments)
-    return {name: each for name, each in arrays.items() if each.dtype.kind == "f" and each.any()}
+    return {name: data for name, data in arrays.items() if data.dtype.kind == "f" and data.any()}
 
 
 def _assert_scaled(bench: Bench, case: Case, name: str, many: float) -> None:
@@ -195,7 +195,7 @@ def _assert_scaled(bench: Bench, case: Case, name: str, many: float) -> None:
 
 
 def second_call(bench: Bench, case: Case) -> None:
-    """Check that repeated calls return the very first result, bit by bit."""
+    """Check that repeated calls return the very first result, bit for bit."""
     first = first_answer(bench.subject, case.dtype)
     assert not isinstance(first, str)  # else smoke would have failed, and blocked this
     for _ in range(2):
@@ -210,47 +210,47 @@ def _same_again(bench: Bench, case: Case, before: Array) -> None:
     """Raise Wrong unless a call repeats its earlier result."""
     again = bench.run(case)
     if not np.array_equal(before, again, equal_nan=True):
-        said = describe_repeats(bench.subject, case) or "the same call again gave another result"
-        require_same_again(bench.subject, case, before, again, said)
+        message = describe_repeats(bench.subject, case) or "the same call again gave another result"
+        require_same_again(bench.subject, case, before, again, message)
 
 
 BUFFERS = 4
-"""Results that an implementation may return in turn before it reuses the memory of the first."""
+"""Number of result buffers that an implementation may use in turn."""
 
 
 def no_alias(bench: Bench, case: Case) -> None:
     """Check that writing into a result changes neither inputs nor later results.
 
-    Later calls must leave the result unchanged, too. Positions that are all 0 are tried as well.
+    Nor may later calls write into the result. Positions that are all 0 are tried as well.
     """
     at_zero = []
     if "positions" in case.arguments:
         rows = case.arguments["positions"].shape[-1]
         at_zero = [at(case, np.zeros(rows, dtype=np.int64))]
-    for each in bench.subject.runnable([case, *at_zero]):
-        inputs = each.inputs
+    for call in bench.subject.runnable([case, *at_zero]):
+        inputs = call.inputs
         try:
-            first = bench.hold(each, inputs)
+            first = bench.hold(call, inputs)
         except NotClaimed:
             continue
-        kept = first.result.copy()
-        # As the call left them: other checks report that it changed them.
+        original = first.result.copy()
+        # Copied after the call: other checks report inputs that the call itself changed.
         before = {name: array.copy() for name, array in _arrays(inputs).items()}
         if not first.write(0):
             continue
         try:
             for name, array in before.items():
-                if name != each.changed_argument:
-                    what = f"writing into the result changed the input {name}"
-                    require_same(each, array, inputs[name], what)
-            what = "writing into a result changed the next one"
-            require_same_again(bench.subject, each, kept, bench.run(each), what)
+                if name != call.changed_argument:
+                    message = f"writing into the result changed the input {name}"
+                    require_same(call, array, inputs[name], message)
+            message = "writing into a result changed the next one"
+            require_same_again(bench.subject, call, original, bench.run(call), message)
             for _ in range(BUFFERS):
                 if first.now().any():
-                    raise Wrong(f"a later call wrote into an earlier result\n{call_line(each)}")
-                bench.run(each)
+                    raise Wrong(f"a later call wrote into an earlier result\n{call_line(call)}")
+                bench.run(call)
         finally:
-            first.write(kept)  # so that a shared table does not spoil other checks
+            first.write(original)  # so that a shared table does not spoil other checks
 
 
 def results_last(bench: Bench, case: Case) -> None:
@@ -259,12 +259,12 @@ def results_last(bench: Bench, case: Case) -> None:
 
 
 def no_leak(bench: Bench, case: Case) -> None:
-    """Check that calls with other lengths, parameters and dtypes in between change nothing."""
+    """Check that a result is the same after calls with other lengths, parameters and dtypes."""
     _require(bench, case, "no-leak")
 
 
 def after_others(bench: Bench, case: Case) -> None:
-    """Check that other lengths, parameters and dtypes are right after another call."""
+    """Check that calls with other lengths, parameters and dtypes are right after a first call."""
     _require(bench, case, "after-others")
 
 
@@ -308,7 +308,7 @@ def repeated_positions(bench: Bench, case: Case) -> None:
 
 
 def offset_positions(bench: Bench, case: Case) -> None:
-    """Check that positions may start late, as in decoding with a cache."""
+    """Check positions that start beyond 0, as in decoding with a KV cache."""
     for start in (1, 37, 1000):
         bench.assert_correct(at(case, start + np.arange(4)), f"with positions from {start} on")
 
@@ -320,14 +320,14 @@ def single_position(bench: Bench, case: Case) -> None:
 
 
 def single_row(bench: Bench, case: Case) -> None:
-    """Check a single row of each sequence, at one position after another.
+    """Check one row per sequence, at one position after another, as in decoding.
 
-    The calls have one shape, like those of a recorded graph: arguments that count must be read each
-    time.
+    All calls have the same shape, as in a captured CUDA graph: offsets and lengths must be read in
+    each call.
     """
     for change in steps_of_one_row(case):
         name = COUNTS & change.keys()
-        shown = ", ".join(f"{each} {np.asarray(change[each]).tolist()}" for each in sorted(name))
+        shown = ", ".join(f"{key} {np.asarray(change[key]).tolist()}" for key in sorted(name))
         bench.assert_correct(case.with_arguments(**change), f"with one row and {shown}")
 
 
@@ -342,14 +342,14 @@ def negative_positions(bench: Bench, case: Case) -> None:
 
 
 def no_positions(bench: Bench, case: Case) -> None:
-    """Check that no positions give no rows."""
+    """Check that empty positions give an empty result."""
     bench.assert_correct(at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
 def batch_axes(bench: Bench, case: Case) -> None:
     """Check calls with no, one, two or three leading axes, and with many heads.
 
-    Also with as many heads as rows or channels. Every element must be the same as by itself.
+    Also with as many heads as rows or channels. No element may depend on the other elements.
     """
     last = {length for name in batched_arrays(case) for length in case.arguments[name].shape[-2:]}
     equal = ((n, n) for n in sorted(last) if 1 < n < 33)
@@ -360,7 +360,7 @@ def batch_axes(bench: Bench, case: Case) -> None:
 
 
 def single_query(bench: Bench, case: Case) -> None:
-    """Check a single query at the end of the keys, as in decoding, or with one key."""
+    """Check a single query at the position of the last key, as in decoding; also with one key."""
     for k_len in (6, 1):
         bench.assert_correct(
             case.with_arguments(q_len=1, k_len=k_len), f"with one query and {k_len} keys"
@@ -377,8 +377,8 @@ def any_shape(bench: Bench, case: Case) -> None:
 
 def applicable(case: Case) -> dict[str, Behaviour]:
     """Return the behaviours that apply to the arguments of a case, by name."""
-    given = case.arguments
-    arrays = _arrays(given).values()
+    arguments = case.arguments
+    arrays = _arrays(arguments).values()
     groups = [
         (_CALLS, True),
         (_ARRAYS, arrays),
@@ -387,16 +387,16 @@ def applicable(case: Case) -> dict[str, Behaviour]:
         (_EXPANDED, can_be_expanded(case)),
         (_INTEGERS, any(map(_is_integer, arrays))),
         (_FLOATS, any(array.dtype.kind == "f" for array in arrays)),
-        (_POSITIONS, "positions" in given),
+        (_POSITIONS, "positions" in arguments),
         (_ROW, any(steps_of_one_row(case))),
-        (_NEGATIVE, "positions" in given and "domain" in case.call.options),
-        (_X, "x" in given),
+        (_NEGATIVE, "positions" in arguments and "domain" in case.call.options),
+        (_X, "x" in arguments),
         (_IN_PLACE, case.changed_argument),
         (_BATCH, batched_arrays(case)),
-        (_QUERIES, {"q_len", "k_len"} <= set(given)),
-        (_DISTANCES, "relative_position" in given),
+        (_QUERIES, {"q_len", "k_len"} <= set(arguments)),
+        (_DISTANCES, "relative_position" in arguments),
     ]
-    return {name: check for group, wanted in groups if wanted for name, check in group.items()}
+    return {name: check for group, applies in groups if applies for name, check in group.items()}
 
 
 def _is_integer(value: Any) -> bool:
@@ -445,8 +445,8 @@ _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
 _ONLY_WITH: Mapping[str, Mapping[str, str]] = {"negative-positions": {"domain": "negative"}}
 """Optional conventions that a behaviour requires."""
 _SELDOM_NEEDED = ("no-positions",)
-"""Behaviours whose refusal is reported, but fails only on request. Many libraries refuse an empty
-input, and nobody has missed it; wrong numbers are wrong."""
+"""Behaviours that callers seldom need: a refusal is reported, but is a failure only on request.
+Many libraries refuse empty inputs. Wrong numbers always fail."""
 _IN_ALL_DTYPES = ("inputs-untouched",)
 _OF_ONE_CALL = ("second-call", "results-last", "no-leak", "after-others")
 """Behaviours of the smallest call only, with other calls before, between or after it."""
@@ -455,6 +455,6 @@ _OF_PYTHON = (
     *("no-alias", "results-last", "process-untouched"),
     *(name for group in (_IN_PLACE, *_OF_MEMORY) for name in group),
 )
-"""Behaviours that do not apply to programs in other languages, which get copies of the arrays,
-always of one form."""
+"""Behaviours that do not apply to programs in other languages, which receive contiguous copies of
+the arrays, always of the same integer type."""
 _IN_TWO_DTYPES = ("second-call", "no-alias", *chain.from_iterable(_OF_MEMORY))

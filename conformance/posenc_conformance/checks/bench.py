@@ -100,9 +100,9 @@ def require_plainly_right(subject: Subject, dtype: str) -> None:
 
 @once_per_subject
 def plainly_right(subject: Subject, dtype: str) -> bool:
-    """Return whether the smallest call, with plain arrays, gives the truth.
+    """Return whether the smallest call, with plain arrays, is right.
 
-    It is called once per process.
+    It is made once per subject and dtype.
     """
     case = smallest_case(subject, dtype)
     return agrees(case, subject.run(case))
@@ -128,22 +128,22 @@ def _with_options(subject: Subject, dtype: str) -> Iterator[Case]:
             drawn = draw_cases(subject, scopes, dtype)
             chosen = [each for each in drawn if each.conventions.get(name) == value]
             chosen.sort(key=amount_of)
-            some = (like for each in chosen for like in (_as_smallest(subject, each), each))
-            for case in islice(subject.runnable(some), 1):
+            candidates = (like for each in chosen for like in (_as_smallest(subject, each), each))
+            for case in islice(subject.runnable(candidates), 1):
                 met |= case.conventions.items()
                 yield case
 
 
 def _as_smallest(subject: Subject, case: Case) -> Case:
-    """Return the smallest call with the additions of ``case``; ``case`` if they do not fit."""
+    """Return the smallest call with what ``case`` adds, or ``case`` if that gives no new result."""
     smallest = smallest_case(subject, case.dtype)
-    more = {n: each for n, each in case.arguments.items() if n not in smallest.arguments}
+    more = {n: value for n, value in case.arguments.items() if n not in smallest.arguments}
     both = smallest.with_arguments(**more).with_conventions(**case.conventions)
     return both if both.has_result and not agrees(both, smallest.truth) else case
 
 
 def is_right(subject: Subject, case: Case) -> bool:
-    """Return whether a call, with plain arrays, gives the truth."""
+    """Return whether a call, with plain arrays, is right."""
     with suppress(Misbehaviour, NotClaimed, TookTooLong):
         return agrees(case, ask(subject, case))
     return False

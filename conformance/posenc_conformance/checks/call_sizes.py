@@ -1,6 +1,6 @@
-"""Calls with equal, short, wide or many axes, which are inferred from drawn calls.
+"""Calls with axes of equal, short or large lengths.
 
-Lengths that are equal in every drawn call are one axis.
+Axes are inferred from drawn calls: lengths that are equal in every drawn call are one axis.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,24 +33,24 @@ EQUAL = (4, 6, 8, 9, 16)
 """Lengths tried for all axes together; the first that works is taken."""
 WIDE = (264, 258, 257)
 """Lengths tried for a wide axis, beyond a block of 128 or 256 threads; the first that works is
-taken. Many axes must be even, or multiples of eight."""
+taken. Many implementations require even lengths, or multiples of eight."""
 GROWING = tuple(24 * round(2 ** (step / 2)) for step in (0, *range(2, 29)))
-"""Lengths tried for many, but not too many, numbers: multiples of 24 that grow by about √2."""
+"""Lengths tried until an array has more than MANY values: multiples of 24, growing by about √2."""
 LONG = 4128
-"""Longest axis of rows, keys or channels, of which an implementation may form all pairs."""
+"""Longest axis of rows, keys or channels: an implementation may compute all pairs of them."""
 COUNTED = ("q_len", "k_len", "n", "length")
-"""Numbers among the arguments that count rows or keys."""
+"""Integer arguments that count rows or keys."""
 RESULT = "the result"
 LIMIT = 2**17
-"""Most numbers in the result, and in all arrays, of a call with other lengths, so that it is
+"""Maximum number of values in the result, and in all arrays together, of a call that must be
 fast."""
 MOST = 2**19
-"""Most numbers in the result, and in all arrays, of a call that must have more than MANY."""
+"""The same limit for a call that must have more than MANY values."""
 WORK = 2**22
-"""Largest product of all axes of a call, which limits the terms that are summed for a result."""
+"""Largest product of the lengths of all axes of a call, which limits the work for its result."""
 
 ArrayAxis = tuple[str, int | None]
-"""An argument and its axis, counted from the last; None for a number."""
+"""Name of an argument, and a negative axis, counted from the last; None for an integer."""
 Lengths = Mapping[ArrayAxis, int]
 Groups = Sequence[Sequence[ArrayAxis]]
 
@@ -60,24 +60,24 @@ class Axes:
     """The axes of a call whose lengths can be chosen."""
 
     groups: tuple[tuple[ArrayAxis, ...], ...]
-    """The axes, as groups of places that share one length."""
+    """Groups of axes that always have the same length."""
     signed: frozenset[str]
-    """Arrays that may hold numbers of any sign."""
+    """Names of arrays that may contain negative numbers."""
     met: tuple[Lengths, ...]
-    """The lengths in the calls of other checks."""
+    """The lengths of axes in the calls that other checks make."""
 
 
 def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
-    """Yield arguments with all axes equal, or else pairs of axes; then each axis short and wide.
+    """Yield arguments with all axes (or else pairs of axes) equal; then with one short or wide.
 
-    Last, those with more numbers in the result and in each array than a grid has blocks.
+    Finally, give the result and each array more values than a grid has blocks.
     """
     axes = axes_of(subject, case)
-    given = lengths_of(case.arguments)
+    current = lengths_of(case.arguments)
 
     def first(groups: Groups, lengths: Sequence[int]) -> Iterator[ArgumentDict]:
         for length in lengths:
-            change = _changed(case, axes, {place for each in groups for place in each}, length)
+            change = _changed(case, axes, {place for places in groups for place in places}, length)
             if _sound(subject, case.with_arguments(**change)):
                 yield change
                 return
@@ -86,7 +86,7 @@ def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
     yield from every
     for pair in combinations(axes.groups, 2) if not every else ():
         if not any(_equal(lengths, pair) for lengths in axes.met):
-            yield from first(pair, [given[each[0]] for each in pair[::-1]])
+            yield from first(pair, [current[places[0]] for places in pair[::-1]])
     for group in axes.groups:
         met = {lengths.get(group[0], 0) for lengths in axes.met}
         if 1 not in met:
@@ -98,32 +98,32 @@ def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
 
 
 def _is_first(subject: Subject) -> bool:
-    """Return whether the method claims no combination before this one.
+    """Return whether this is the first combination that the method claims.
 
-    Behaviour beyond some number of elements rarely depends on the combination, and is slow to
-    check.
+    Mistakes beyond some number of elements rarely depend on the combination, and are slow to
+    find.
     """
     claimed = {subject.combination.name, *subject.siblings}
-    return next(each for each in subject.call.combinations if each in claimed) == (
+    return next(name for name in subject.call.combinations if name in claimed) == (
         subject.combination.name
     )
 
 
 def _many(subject: Subject, case: Case, axes: Axes) -> Iterator[ArgumentDict]:
-    """Yield arguments with more than MANY numbers in the result, and in each array of floats.
+    """Yield arguments that give the result, and each array of floats, more than MANY values.
 
-    First two axes are made long, since most calls have two; then three, then one, and finally one
-    with all other axes short. An array that none of these enlarges is left out.
+    Two axes are enlarged first, since most calls have two; then three, then one, and finally one
+    with all other axes short. An array that none of these enlarges enough is left out.
     """
     changes = list(case.knowledge.many(case)) if case.knowledge.many else []
     yield from changes
-    some = (*changes, *sizes_of(case), *many_and_equal(case), *many_batches(case))
-    met = set(chain.from_iterable(_large(case.with_arguments(**change)) for change in some))
+    all_changes = (*changes, *sizes_of(case), *many_and_equal(case), *many_batches(case))
+    met = set(chain.from_iterable(_large(case.with_arguments(**change)) for change in all_changes))
     floats = (name for name, array in _arrays(case).items() if array.dtype.kind == "f")
-    for wanted in (RESULT, *floats):
-        if wanted not in met:
+    for target in (RESULT, *floats):
+        if target not in met:
             for count, others in ((2, 0), (3, 0), (1, 0), (1, 2), (1, 1)):
-                if change := _first_of_many(subject, case, axes, wanted, count, others):
+                if change := _first_of_many(subject, case, axes, target, count, others):
                     met |= _large(case.with_arguments(**change))
                     yield change
                     break
@@ -138,10 +138,10 @@ def _first_of_many(
     """
     for groups in combinations(axes.groups, count):
         places = set(chain.from_iterable(groups))
-        rest = set(chain.from_iterable(axes.groups)) - places if others else set()
-        short = _changed(case, axes, rest, others)
+        remaining = set(chain.from_iterable(axes.groups)) - places if others else set()
+        short = _changed(case, axes, remaining, others)
         longest = max(GROWING) if all(_of_heads(case, *each) for each in places) else LONG
-        before = 0  # numbers that do not grow with these lengths never will
+        before = 0  # an array that does not grow with these lengths never will
         for length in (each for each in GROWING if each <= longest):
             change = short | _changed(case.with_arguments(**short), axes, places, length)
             other = case.with_arguments(**change)
@@ -159,7 +159,7 @@ def _first_of_many(
 
 
 def _of_heads(case: Case, name: str, axis: int | None) -> bool:
-    """Return whether a length belongs to no rows, keys or channels that are known."""
+    """Return whether a length may count heads: it is not known to count rows, keys or channels."""
     if axis is None:
         return name not in COUNTED
     alone = np.ndim(case.arguments[name]) == 1 and name != "positions"
@@ -167,7 +167,7 @@ def _of_heads(case: Case, name: str, axis: int | None) -> bool:
 
 
 def _shows(case: Case, wanted: str) -> bool:
-    """Return whether the numbers beyond MANY, of the result or of an array, make a difference.
+    """Return whether values beyond the first MANY, in the result or an array, make a difference.
 
     Those of the result do if they are not all 0. Those of an array do if the result changes when
     they are replaced by the array's first number; 0 might not be allowed there.
@@ -192,12 +192,12 @@ def _work(axes: Axes, case: Case) -> int:
 
 
 def _large(case: Case) -> set[str]:
-    """Name the arrays, and the result, with more than MANY numbers."""
+    """Name the arrays, and the result, with more than MANY values."""
     return {name for name, number in _numbers(case).items() if number > MANY}
 
 
 def _numbers(case: Case) -> dict[str, int]:
-    """Count the numbers of the result, and of each array; empty if shapes do not fit."""
+    """Count the values in the result, and in each array; empty if shapes do not fit."""
     with suppress(TypeError, ValueError, IndexError):
         sizes = {name: array.size for name, array in _arrays(case).items()}
         return sizes | {RESULT: prod(case.shape)}
@@ -205,8 +205,8 @@ def _numbers(case: Case) -> dict[str, int]:
 
 
 def _arrays(case: Case) -> dict[str, Array]:
-    given = case.arguments
-    return {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    arguments = case.arguments
+    return {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
 
 
 def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
@@ -229,9 +229,9 @@ def _keys_suffice(case: Case) -> bool:
 def axes_of(subject: Subject, case: Case) -> Axes:
     """Find the axes of a call, from drawn calls and from calls of other sizes."""
     scope = next(each for each in subject.scopes if case.dtype in each.dtypes)
-    some = [dict(each.arguments) for each in (case, *draw_cases(subject, [scope], case.dtype))]
-    some += [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
-    met = [lengths_of(each) for each in some]
+    examples = [dict(each.arguments) for each in (case, *draw_cases(subject, [scope], case.dtype))]
+    examples += [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
+    met = [lengths_of(each) for each in examples]
     tied = tied_of(case)
     groups: dict[tuple[int | None, ...], list[ArrayAxis]] = {}
     for place, length in met[0].items():
@@ -240,7 +240,7 @@ def axes_of(subject: Subject, case: Case) -> Axes:
             groups.setdefault(of_all, []).append(place)
     signed = {
         name
-        for each in some
+        for each in examples
         for name, value in each.items()
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and (value < 0).any()
     }
@@ -249,7 +249,7 @@ def axes_of(subject: Subject, case: Case) -> Axes:
 
 
 def lengths_of(arguments: Arguments) -> Lengths:
-    """Collect the length of every axis of an array, and every integer."""
+    """Collect the length of every axis of every array, and every integer argument."""
     lengths: dict[ArrayAxis, int] = {}
     for name, value in arguments.items():
         if isinstance(value, np.ndarray):
@@ -260,8 +260,8 @@ def lengths_of(arguments: Arguments) -> Lengths:
 
 
 def _equal(lengths: Lengths, groups: Groups) -> bool:
-    one, other = (lengths.get(group[0], 0) for group in groups)
-    return one == other > 1
+    first, other = (lengths.get(group[0], 0) for group in groups)
+    return first == other > 1
 
 
 def _changed(case: Case, axes: Axes, places: set[ArrayAxis], length: int) -> ArgumentDict:
@@ -269,16 +269,16 @@ def _changed(case: Case, axes: Axes, places: set[ArrayAxis], length: int) -> Arg
     for start, (name, value) in enumerate(case.arguments.items()):
         if not isinstance(value, np.ndarray):
             continue
-        wanted = {axis: length for axis in range(-value.ndim, 0) if (name, axis) in places}
-        if wanted:
-            change[name] = _resized(value, wanted, start if name in axes.signed else None)
+        lengths = {axis: length for axis in range(-value.ndim, 0) if (name, axis) in places}
+        if lengths:
+            change[name] = _resized(value, lengths, start if name in axes.signed else None)
     return change
 
 
 def _resized(array: Array, lengths: Mapping[int, int], start: int | None) -> Array:
-    """Return an array with other lengths: new values, or its own values repeated.
+    """Return an array with other lengths: new values from ``start`` on, or its own values repeated.
 
-    New values begin at ``start``, unless that is None.
+    The array's own values are repeated if ``start`` is None.
     """
     if start is not None:
         shape = [lengths.get(axis, array.shape[axis]) for axis in range(-array.ndim, 0)]

@@ -1,4 +1,4 @@
-"""As deployed: an engine's use of positions while it serves a probe, per group of layers."""
+"""Deployed engines: their use of positions while they serve a probe, per group of layers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 LEVEL = "deployed"
 DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
-"""Distances of a key that are checked, as far as texts may be long."""
+"""Query-key distances that are checked, as far as the limit on texts allows."""
 CONTEXT = 4352
 """Default limit on the tokens of a text: enough for a distance of 4,095 and a window of 4,096."""
 SHORTEST = 512
@@ -33,7 +33,7 @@ IN_A_BATCH = "one-batch"
 
 
 def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
-    """Return a subject for each group of layers that has scores."""
+    """Return a subject for each group of layers that a probe checks."""
     subjects = []
     for group in asked_groups(engine):
         case = case_of(group, _inputs(group))
@@ -55,8 +55,8 @@ def asked_groups(engine: Deployed) -> list[Group]:
     """Return the groups of layers that a probe checks; for a table of positions, the only one."""
     if engine.probe.turns:
         return turned_groups(engine.model)
-    asked = ("alibi_bias", "learned", "t5_bucket")
-    return [group for group in engine.model.meaning.groups if group.call in asked]
+    calls = ("alibi_bias", "learned", "t5_bucket")
+    return [group for group in engine.model.meaning.groups if group.call in calls]
 
 
 def _inputs(group: Group) -> dict[str, Any]:
@@ -74,15 +74,15 @@ def _inputs(group: Group) -> dict[str, Any]:
 def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
     """Yield the checks of each group of layers; no text is longer than ``length``.
 
-    Several texts in one request come after the checks that precede them in all groups, because
-    mlx-lm's server stops answering then. Texts that may change the engine's state come last.
+    The checks of several texts in one request follow the earlier checks of all groups, because
+    mlx-lm's server may stop answering. Checks that may change the engine's state come last.
     """
-    asked = [list(_checks(engine, subject, length)) for subject in subjects]
-    first = [_place_of_batch(each) for each in asked]
-    pairs = list(zip(asked, first, strict=True))
-    yield from (check for each, place in pairs for check in each[:place])
-    yield from (check for each, place in pairs for check in each[place : place + 1])
-    yield from (check for each, place in pairs for check in each[place + 1 :])
+    by_group = [list(_checks(engine, subject, length)) for subject in subjects]
+    first = [_place_of_batch(series) for series in by_group]
+    pairs = list(zip(by_group, first, strict=True))
+    yield from (check for series, place in pairs for check in series[:place])
+    yield from (check for series, place in pairs for check in series[place : place + 1])
+    yield from (check for series, place in pairs for check in series[place + 1 :])
 
 
 def _place_of_batch(asked: Sequence[Check]) -> int:
@@ -96,8 +96,8 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
     groups = {group.id: group for group in asked_groups(engine)}
     (dtype,) = subject.dtypes
     longest = _length(engine, subject, length), _allowed(engine, subject, length)
-    asked = _Questions(engine, groups[subject.label], dtype, *longest)
-    for name, question in asked.questions():
+    checker = _Questions(engine, groups[subject.label], dtype, *longest)
+    for name, question in checker.questions():
 
         def run(
             subject: Subject, options: Options, question: Callable[[], Outcome] = question
@@ -106,12 +106,12 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
                 return question()
 
         id = f"{name}[{subject.label}-{dtype}]"
-        extent = Extent((len(engine.probe.plan.pairs), 2), asked.longest)
+        extent = Extent((len(engine.probe.plan.pairs), 2), checker.longest)
         yield Check(LEVEL, id, subject, dtype, run, extent)
 
 
 def _length(engine: Deployed, subject: Subject, length: int) -> int:
-    """Return the limit on the tokens of a text that user, engine and model set."""
+    """Return the maximum number of tokens in a text: the limit of user, engine and model."""
     context = engine.model.meaning.context
     extended = context.extended or length
     if subject.scheme.id in BY_LENGTH and context.original:
@@ -129,7 +129,7 @@ def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
 
 @dataclass(frozen=True)
 class _Questions(Situations):
-    """A group of layers of an engine, and all checks of it."""
+    """A group of an engine's layers, and all checks of the group."""
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
@@ -168,7 +168,7 @@ class _Questions(Situations):
     def _distances(self) -> list[int]:
         """The distances that are checked: the usual ones, and the farthest possible one."""
         usual = sorted({*DISTANCES, self.group.parameters.get("max_distance", 1)})
-        fitting = [each for each in usual if self._fits(self._prompt(each))]
+        fitting = [distance for distance in usual if self._fits(self._prompt(distance))]
         if not fitting:
             raise UserError(self._why_nothing_fits(), "start the engine with a longer context")
         longest = self.length - 2
@@ -195,11 +195,11 @@ class _Questions(Situations):
 
     @cached_property
     def longest(self) -> int:
-        """Tokens of the longest text that is sent."""
+        """Number of tokens in the longest text for a distance."""
         return max(self._prompt(distance).length for distance in self._distances)
 
     def _distance(self, prompt: Prompt) -> Outcome:
-        """Check all pairs at a distance."""
+        """Check the scores of all queries in a prompt."""
         return self._together([self._measure(self._new(prompt))])
 
     def _layers(self) -> Outcome:
@@ -208,28 +208,28 @@ class _Questions(Situations):
         Raises Wrong for layers that are treated differently from their group, and Blocked if all
         are, which other checks report.
         """
-        others = [each for each in asked_groups(self.engine) if each.id != self.group.id]
-        found, mistaken = [], {}
+        others = [group for group in asked_groups(self.engine) if group.id != self.group.id]
+        measurements, mistaken = [], {}
         for layer in self.group.layers:
             few = min(FEW, self._middle.steps)
             prompt = self._new(replace(self._middle, layer=layer, steps=few))
             got = self._measure(prompt)
-            found.append(got)
+            measurements.append(got)
             if not self._is_right(got):
                 like = [
-                    each.id
-                    for each in others
-                    if got.agrees_with(scores_of(self.engine.probe, each, prompt, self.dtype))
+                    group.id
+                    for group in others
+                    if got.agrees_with(scores_of(self.engine.probe, group, prompt, self.dtype))
                 ]
                 mistaken[layer] = like[0] if like else "none of the groups"
-        if len(mistaken) == len(found):
+        if len(mistaken) == len(measurements):
             raise Blocked("all layers of the group are wrong")
         if mistaken:
             listed = ", ".join(f"{layer} as {name}" for layer, name in mistaken.items())
             words = f"layers treated like those of another group: {listed}"
             text = f"{words} [layers-mistaken]\nsee        {page_of(self.engine.model)}"
             raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
-        return self._together(found)
+        return self._together(measurements)
 
     def _at_window(self, reach: int) -> Prompt:
         """Return a prompt whose first queries see the key, and whose last ones do not."""
@@ -287,10 +287,10 @@ class _Questions(Situations):
             )
         seen = []
         for prompt in (behind, ahead):
-            found = self._measure(self._new(prompt))
+            measured = self._measure(self._new(prompt))
             far = [
                 abs(distance)
-                for distance, sight in zip(prompt.distances, found.seen, strict=True)
+                for distance, sight in zip(prompt.distances, measured.seen, strict=True)
                 if sight
             ]
             seen.append(max(far, default=0))
@@ -317,7 +317,7 @@ class _Questions(Situations):
     def _chunk(self, border: int) -> Outcome:
         """Check which keys on both sides of a chunk border are seen by a query after it.
 
-        Raises Wrong if the query does not see the first position of its chunk, or sees one before.
+        Raises Wrong if the query does not see its chunk's first key, or sees the key before that.
         """
         query = border + FEW
         if query + 2 > self.length:
@@ -325,9 +325,9 @@ class _Questions(Situations):
                 f"texts of {self.length:,} tokens are too short for chunks of {border:,}; "
                 f"--posenc-context={query + 2} would do"
             )
-        asked = self._prompt(1, steps=1)
+        prompt = self._prompt(1, steps=1)
         seen = {
-            key: self._measure(self._new(replace(asked, first=query, key=key))).seen.all()
+            key: self._measure(self._new(replace(prompt, first=query, key=key))).seen.all()
             for key in (border, border - 1, border - FEW)
         }
         if seen[border] and not seen[border - 1]:
@@ -338,7 +338,7 @@ class _Questions(Situations):
         id = "window-ignored" if seen[border - FEW] else "window-off"
         text = [
             f"{words} [{id}]",
-            f"check      {self._place(asked)}",
+            f"check      {self._place(prompt)}",
             f"see        {page_of(self.engine.model)}",
         ]
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))

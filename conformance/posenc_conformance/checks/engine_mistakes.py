@@ -54,18 +54,18 @@ from posenc_conformance.models.misreadings import (
 )
 
 ROWS_OF_PAIRS = 4
-"""Rows of one head on which pairs of a scheme's own mistakes are tried: there are many pairs."""
+"""Number of rows, in one head, on which the many pairs of a scheme's own mistakes are tried."""
 CLOSE = (0, 1, 2, 3, 5, 8, 13, 21, 34)
-"""Distances, from the first row, of the rows from which frequencies are read."""
+"""Offsets from the first position, at which rows are rotated to read frequencies."""
 READABLE = 1 << 14
 """Position from which on frequencies in float32 cannot be read."""
 RANKS = (2, 4, 8, 16)
-"""Numbers of machines that may share the heads of a model."""
+"""Numbers of ranks across which the heads of a model may be sharded."""
 
 
 @dataclass(frozen=True)
 class WrongEngine:
-    """An engine that answered a question wrongly, and may be asked further ones."""
+    """An engine that answered a question wrongly, and that can be asked further questions."""
 
     subject: Subject
     question: Question
@@ -77,10 +77,10 @@ class WrongEngine:
         fits = fits or _pairs_in_reading(self.question, case, output)
         fits = fits or _pairs_in_turning(case, output)
         otherwise = nothing_fits(0 if can_be_taken_apart(case) else output.size)
-        said = "" if fits else self._described(case, output)
-        found = to_diagnosis(fits, otherwise, said)
-        names = [*self._places_that_are_read(case, found), *self._shorter(case, found)]
-        return replace(found, explanations=(*names, *found.explanations))
+        description = "" if fits else self._described(case, output)
+        diagnosis = to_diagnosis(fits, otherwise, description)
+        names = [*self._places_that_are_read(case, diagnosis), *self._shorter(case, diagnosis)]
+        return replace(diagnosis, explanations=(*names, *diagnosis.explanations))
 
     def _places_that_are_read(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
         """Yield the place in the configuration that the engine reads, if that explains the result.
@@ -117,17 +117,17 @@ class WrongEngine:
         )
 
     def _asked_with(self, **keywords: Any) -> Subject:
-        """Return the engine as called with other keyword arguments."""
+        """Return the subject with other keyword arguments for its engine."""
         assert self.subject.engine is not None
-        given = {**self.subject.engine.keywords, **keywords}
-        return replace(self.subject, engine=replace(self.subject.engine, keywords=given))
+        all_keywords = {**self.subject.engine.keywords, **keywords}
+        return replace(self.subject, engine=replace(self.subject.engine, keywords=all_keywords))
 
     def _shorter(self, case: Case, found: Diagnosis) -> Iterator[tuple[str, str]]:
-        """Report that the long list is used one text too early, if shorter texts are right."""
+        """Report that the long factors are used too early, if shorter texts are right."""
         if found.deviation != LONG or self.question.id != "within":
             return
-        for each in questions(self.question.model, self.question.group, self.question.call):
-            if each.id == SHORT and _agrees(self.subject, each, each.of(each.group, case.dtype)):
+        for text in questions(self.question.model, self.question.group, self.question.call):
+            if text.id == SHORT and _agrees(self.subject, text, text.of(text.group, case.dtype)):
                 yield EARLY, EARLY_WORDS.format(case.largest_position + 1)
 
     def _described(self, case: Case, output: Floats) -> str:
@@ -137,7 +137,7 @@ class WrongEngine:
         return describe_rows([(case, output)]) or recover([(case, output)]) or self._turning(case)
 
     def _turning(self, case: Case) -> str:
-        """Call the engine with rows at close positions, and describe how fast their pairs turn.
+        """Call the engine with rows at close positions, and describe the frequencies of pairs.
 
         The dtype is float32, if that is claimed: short dtypes do not show frequencies.
         """
@@ -145,8 +145,8 @@ class WrongEngine:
         first = int(case.arguments["positions"].min())
         starts = dict.fromkeys((0, first if first < READABLE else 0))
         for start in starts:
-            given = turned_at(self.question.group, [start + each for each in CLOSE])
-            question = replace(self.question, arguments=given)
+            arguments = turned_at(self.question.group, [start + distance for distance in CLOSE])
+            question = replace(self.question, arguments=arguments)
             near = question.of(question.group, dtype)
             try:
                 output = question.ask(self.subject, near).astype(np.float64)
@@ -165,7 +165,7 @@ def _agrees(subject: Subject, question: Question, case: Case) -> bool:
 
 
 def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
-    """Return models of the mistakes in reading a configuration: the result of each."""
+    """Return, by id, deviation models for the mistakes in reading a configuration."""
     own = _own(question)
     models: dict[str, DeviationModel] = {}
     for mistake in (*MISTAKES, UNROTATED):
@@ -187,11 +187,11 @@ def models_of_mistakes(question: Question) -> Mapping[str, DeviationModel]:
 def _own(question: Question) -> Group:
     """Return the group of a question as its model defines it."""
     groups = question.model.meaning.groups
-    return next(each for each in groups if each.id == question.group.id)
+    return next(group for group in groups if group.id == question.group.id)
 
 
 def _ways(mistake: Mistake, group: Group, question: Question) -> Iterator[Group]:
-    """Yield the groups that result from a mistake, if they compute something."""
+    """Yield the groups that result from a mistake; without a call of their own only for scores."""
     model = question.model
     for made in mistake.ways(group, model.meaning, model.configuration):
         if made.call is not None:
@@ -249,14 +249,14 @@ def _pairs_in_turning(case: Case, output: Floats) -> list[Fit]:
 
     def explains(fit: Fit) -> bool:
         ids = fit.deviation.split("+")
-        found = find_fits(case, output, only=ids)
-        return fit.deviation in [each.deviation for each in found]
+        matches = find_fits(case, output, only=ids)
+        return fit.deviation in [match.deviation for match in matches]
 
     return [fit for fit in fits if explains(fit)]
 
 
 def _short_tables(end: int) -> DeviationModel:
-    """Make a model of tables for the original context that accept positions beyond it."""
+    """Make a deviation model of tables for the original context that accept positions beyond it."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
         where = case.arguments.get("positions")
@@ -275,7 +275,7 @@ def _no_bias(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def _slopes_of_a_rank(question: Question, group: Group) -> DeviationModel:
-    """Make a model of machines that compute slopes for their own heads only."""
+    """Make a deviation model of ranks that compute slopes for their own heads only."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
         heads = int(group.parameters["heads"])
@@ -291,7 +291,7 @@ def _slopes_of_a_rank(question: Question, group: Group) -> DeviationModel:
 
 def _of_group(question: Question, case: Case, group: Group) -> Case:
     """Return the case of another group, with the same inputs."""
-    found = question.of(group, case.dtype)
+    other = question.of(group, case.dtype)
     return (
-        found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
+        other.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else other
     )

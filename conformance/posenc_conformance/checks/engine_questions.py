@@ -1,4 +1,4 @@
-"""The questions that an engine is asked about a group of layers of a model."""
+"""Questions to an engine about a group of a model's layers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,21 +19,21 @@ from posenc_conformance.models.misreadings import longer
 from posenc_conformance.scheme_file.scheme import Arguments, Scheme
 
 TURNING = ("rotary", "scores")
-"""Methods for layers that rotate, and for layers among them that do not."""
+"""Adapter methods for layers that rotate, and for layers without rotation in the same model."""
 HEADS = 2
 USUAL_LENGTH = 4096
-"""Length of texts for a configuration without one."""
+"""Assumed length of texts if a configuration states none."""
 BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
 SHORT = "short"
-"""The question about a text that is far from every border."""
+"""Id of the question about a text that is well within the original context."""
 STEPS = "steps"
-"""The question about queries whose temperature rises, including both sides of each rise."""
+"""Id of the question about queries whose temperature rises, on both sides of each rise."""
 RISES = (1, 2, 5)
-"""The steps whose rises it includes."""
+"""The numbers of the temperature steps in that question."""
 SCALED = 4
-"""Units of rounding granted for scores beyond those for rotated rows: a key may be scaled, a query
-multiplied by a factor, and that by another, and all rounded to the dtype."""
+"""Additional units of rounding allowed for scores, compared with rotated rows: a key may be scaled,
+a query multiplied by two factors, and each product rounded to the dtype."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Question:
     arguments: Arguments
 
     def of(self, group: Group, dtype: str) -> Case:
-        """Make the case of this or another group, in a dtype that holds lattices exactly."""
+        """Make the case of this or another group, in a dtype that represents lattices exactly."""
         case = case_of(group, self.arguments).with_fields(dtype=dtype)
         return _scored(case, group) if self.call == "scores" else seen(case)
 
@@ -61,23 +61,23 @@ class Question:
         """
         if self.call != "scores":
             return ask(subject, case)
-        given = case.with_fields(arguments=self.arguments).inputs
-        size, positions = case.shape[-1], given["positions"]
-        keys = np.broadcast_to(np.eye(size, dtype=given["x"].dtype), (HEADS, size, size))
-        asked = {
-            "q": given["x"],
+        inputs = case.with_fields(arguments=self.arguments).inputs
+        size, positions = case.shape[-1], inputs["positions"]
+        keys = np.broadcast_to(np.eye(size, dtype=inputs["x"].dtype), (HEADS, size, size))
+        arguments = {
+            "q": inputs["x"],
             "k": keys.copy(),
             "q_positions": positions,
             "k_positions": np.zeros((*positions.shape[:-1], size), positions.dtype),
         }
-        output = ask(subject, case, asked)
+        output = ask(subject, case, arguments)
         subject.require_form(case, output)
         return output
 
 
 def questions(model: Model, group: Group, call: str) -> list[Question]:
     """List the questions about a group of layers."""
-    asked = {
+    arguments_of = {
         "rotary": _of_rotary,
         "scores": _of_scores,
         "bias": _of_bias,
@@ -85,28 +85,28 @@ def questions(model: Model, group: Group, call: str) -> list[Question]:
     }[call]
     return [
         Question(model, group, id, call, arguments)
-        for id, arguments in asked(model.meaning.context, group).items()
+        for id, arguments in arguments_of(model.meaning.context, group).items()
     ]
 
 
 def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    """Return the questions up to the end of the original context, beyond it, and at the end."""
+    """Return the questions about positions within the original context and beyond it."""
     end = context.original or context.extended or USUAL_LENGTH
-    places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
+    places = {"within": [0, 1, *(position for position in BETWEEN if position < end - 1), end - 1]}
     if group.scheme == "longrope":  # "within" asks about the longest short text
-        places[SHORT] = [0, 1, *(each for each in BETWEEN if each < end // 2)]
+        places[SHORT] = [0, 1, *(position for position in BETWEEN if position < end // 2)]
     if group.grows:  # neither is factor times the original length, which some use for all
         places["beyond"] = [1, end, end + end // 2 - 1]
         places["longer"] = [1, end, max(4 * end, context.extended or 0) - 1]
     elif context.extended is not None and context.extended > end:
         last = context.extended - 1
         near = {end, end + BETWEEN[0], last - BETWEEN[0], last}  # tables may end where texts do
-        places["beyond"] = sorted(each for each in near if end <= each <= last)
-    found = {id: turned_at(group, rows) for id, rows in places.items()}
+        places["beyond"] = sorted(position for position in near if end <= position <= last)
+    arguments = {id: turned_at(group, rows) for id, rows in places.items()}
     if group.scheme == "m-rope":  # an image: rows and columns at one time
         axes = np.array([[9, 9, 9, 9], [9, 9, 10, 10], [9, 10, 9, 10]])
-        found["axes"] = {**turned_at(group, axes[0]), "positions": axes}
-    return found
+        arguments["axes"] = {**turned_at(group, axes[0]), "positions": axes}
+    return arguments
 
 
 def _of_scores(context: Context, group: Group) -> dict[str, dict[str, Any]]:
@@ -114,20 +114,20 @@ def _of_scores(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 
     They are one question then, since a few rows match many mistakes.
     """
-    found = _of_rotary(context, group)
+    rotary = _of_rotary(context, group)
     warm = group.temperature
     if warm is None:
-        return found
+        return rotary
     rises = [step * warm.interval - warm.first for step in RISES]
     rows = {place + side for place in rises for side in (-1, 0)}
     end = context.extended or USUAL_LENGTH
-    rows = {each for each in rows if each < end}
-    rows.update(int(each) for asked in found.values() for each in asked["positions"])
+    rows = {row for row in rows if row < end}
+    rows.update(int(row) for arguments in rotary.values() for row in arguments["positions"])
     return {STEPS: turned_at(group, sorted(rows))}
 
 
 def turned_at(group: Group, rows: Sequence[int]) -> dict[str, Any]:
-    """Return arguments for rows of a group at some positions."""
+    """Return the arguments of a call that rotates rows at these positions."""
     size = int(group.parameters["head_dim"])
     positions = rows_of(group, np.array(rows))
     return {"x": lattice((HEADS, len(rows), size)), "positions": positions}
@@ -155,13 +155,13 @@ def _scored(case: Case, group: Group) -> Case:
 
 @lru_cache(maxsize=32)
 def _with_room(scheme: KnownScheme) -> KnownScheme:
-    """Return the scheme with the additional error of scores, compared with rotated rows.
+    """Return the scheme with the wider error bound of scores, compared with rotated rows.
 
     Channels that are not rotated are multiplied as well, and so need not be exact.
     """
 
     def find(own: Scheme) -> Knowledge:
-        return {name: _of_channels(each) for name, each in scheme.find_knowledge(own).items()}
+        return {name: _of_channels(call) for name, call in scheme.find_knowledge(own).items()}
 
     accuracy = replace(scheme.accuracy, rounding=scheme.accuracy.rounding + SCALED)
     return replace(scheme, accuracy=accuracy, find_knowledge=find)
@@ -169,15 +169,15 @@ def _with_room(scheme: KnownScheme) -> KnownScheme:
 
 def _of_channels(known: CallKnowledge) -> CallKnowledge:
     def terms(case: Case) -> ErrorTerms:
-        found = known.error_terms(case)
+        usual = known.error_terms(case)
         own = np.abs(case.arguments["x"])
-        return ErrorTerms(np.where(found.scale > 0, found.scale, own), found.angle)
+        return ErrorTerms(np.where(usual.scale > 0, usual.scale, own), usual.angle)
 
     return replace(known, error_terms=terms)
 
 
 def seen(case: Case) -> Case:
-    """Return the same case; of a bias, only the part that a causal mask shows."""
+    """Return the case; for a bias, only the part that a causal mask shows is judged."""
     if case.call.kind != "bias":
         return case
     rows = case.shape[-1] - case.shape[-2] + np.arange(case.shape[-2])

@@ -1,4 +1,4 @@
-"""Running one check."""
+"""Execution of one check."""
 
 from dataclasses import dataclass, field, replace
 

@@ -1,4 +1,4 @@
-"""Goldens: the values that the spec prints."""
+"""Goldens: calls with the values that the spec prints for them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.scheme_file.scheme import Golden
 
 LARGEST = 2**28
-"""Most values in the result of a golden; those of the spec have far fewer."""
+"""Maximum number of values in a golden's result; those in the spec have far fewer."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -76,7 +76,7 @@ def cases(subject: Subject, dtype: str) -> Iterator[Case]:
 
 def _of(subject: Subject) -> list[Golden]:
     place = (subject.call.name, subject.combination.name)
-    return [each for each in subject.scheme.goldens if (each.call, each.combination) == place]
+    return [entry for entry in subject.scheme.goldens if (entry.call, entry.combination) == place]
 
 
 def judge(subject: Subject, case: Case, title: str) -> Outcome:
@@ -98,13 +98,13 @@ def golden_case(scheme: KnownScheme, golden: Golden, dtype: str) -> Case:
 
 @lru_cache(maxsize=1)
 def _printed(scheme: KnownScheme, golden: Golden) -> Case:
-    """Make the case of a golden in float64; a narrower dtype holds its arguments exactly."""
+    """Make the case of a golden in float64; a narrower dtype represents its arguments exactly."""
     case = case_described_by(scheme, golden, "float64")
     return replace(case, printed=printed_truth(golden, case))
 
 
 def printed_truth(golden: Golden, case: Case) -> Array:
-    """Return printed values in the shape of the result; nan where the golden prints nothing."""
+    """Return a golden's printed values in the shape of the result; nan where it prints nothing."""
     if golden.values is not None:
         return np.array(golden.values, dtype=np.float64)
     truth = np.full(case.shape, np.nan)

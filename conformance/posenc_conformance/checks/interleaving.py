@@ -1,4 +1,4 @@
-"""Interleaved calls: the state that one leaves for others, in tables, caches and buffers."""
+"""Interleaved calls: the state that a call leaves for others, in tables, caches and buffers."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,7 +31,7 @@ from posenc_conformance.judge.verdict import Blocked, NotClaimed, Wrong
 
 @dataclass(frozen=True)
 class TurnResults:
-    """The results of the smallest call and others, made in turn."""
+    """The problems found while the smallest call and others are made in turn."""
 
     calls: int
     problems: Mapping[str, Exception]
@@ -44,38 +44,38 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
     case = smallest_case(subject, dtype)
     problems: dict[str, Exception] = {}
     first = hold(subject, case, case.inputs)
-    kept = first.result.copy()
+    original = first.result.copy()
     with _noting(problems, "no-leak"):
         before = first_answer(subject, dtype)
         assert not isinstance(before, str)  # else smoke would have failed, and blocked this
         since = "calls since the first one changed the result"
-        require_same_again(subject, case, before, kept, since)
-    some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
-    for other in some:
+        require_same_again(subject, case, before, original, since)
+    others = [*other_cases(subject, case), *optional_cases(subject, dtype)]
+    for other in others:
         with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
             output = ask(subject, other, other.inputs).copy()
             with _noting(problems, "results-last"):
                 require_same(
-                    other, kept, first.now(), "computing another result changed an earlier one"
+                    other, original, first.now(), "computing another result changed an earlier one"
                 )
             _note_wrong(problems, subject, other, output, "after a call with other arguments")
             with _noting(problems, "no-leak"):
                 again = ask(subject, case)
                 between = "another call in between changed the result"
-                require_same_again(subject, case, kept, again, between, other)
+                require_same_again(subject, case, original, again, between, other)
     for find, vary in ((large, large_twins), (above_first, others_above)):
         if (wide := find(subject, case)) is not None:
             with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
                 _vary(problems, subject, wide, vary(subject, wide))
     with _noting(problems, "after-others"), suppress(NotClaimed):
         _ask_short_first(subject, case)
-    return TurnResults(len(some), problems)
+    return TurnResults(len(others), problems)
 
 
 def _ask_short_first(subject: Subject, case: Case) -> None:
     """Call a new instance in the shortest dtype, whose tables it may keep, then in this dtype.
 
-    Does nothing if no class can be made without arguments, or if no dtype is shorter.
+    Does nothing if the class cannot be instantiated without arguments, or no dtype is shorter.
     """
     shortest = max(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
     if UNIT_ROUNDOFF[shortest] <= UNIT_ROUNDOFF[case.dtype]:
@@ -86,13 +86,13 @@ def _ask_short_first(subject: Subject, case: Case) -> None:
     output = ask(fresh, case)
     require_plainly_right(subject, case.dtype)
     fresh.require_form(case, output)
-    kept = f"something of the first call is kept in its dtype: after one in {shortest} it is wrong"
+    words = f"something of the first call is kept in its dtype: after one in {shortest} it is wrong"
     require_agreement(
         None,
         case,
         output,
         f"after a first call in {shortest}",
-        lambda case, output: Diagnosis((), otherwise=kept),
+        lambda case, output: Diagnosis((), otherwise=words),
     )
 
 
@@ -114,7 +114,7 @@ def _vary(
 def _note_wrong(
     problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
 ) -> None:
-    """Note only the first wrong answer with its cause: for large ones, finding it is slow."""
+    """Note only the first wrong answer and its cause, since finding the cause may be slow."""
     if "after-others" in problems:
         return
     with _noting(problems, "after-others"):
@@ -141,19 +141,19 @@ def require_same_again(
     what: str,
     between: Case | None = None,
 ) -> None:
-    """Raise Wrong unless two results of a call are equal, or sums in a varying order.
+    """Raise Wrong unless two results of a call are equal, or differ by the order of a sum.
 
-    Such sums, from atomic additions on a GPU, differ by rounding even without calls in between.
+    Sums by atomic additions on a GPU differ by rounding even without calls in between.
     ``what`` describes the calls in between, unless the implementation is flaky; ``between`` is one
     of them to show.
     """
     if np.array_equal(first, second, equal_nan=True):
         return
-    is_sum = case.call.kind == "gradient"  # of a table, with many terms for each row
+    is_sum = case.call.kind == "gradient"  # with respect to a table, with many terms per row
     if is_sum and agrees(case, first) and agrees(case, second) and describe_repeats(subject, case):
         return
-    said = describe_unsteady(subject, case.dtype) or what
-    require_same(between or case, first, second, said)
+    message = describe_unsteady(subject, case.dtype) or what
+    require_same(between or case, first, second, message)
 
 
 def require_same(case: Case, first: Array, second: Array, what: str) -> None:

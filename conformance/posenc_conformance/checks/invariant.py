@@ -30,23 +30,23 @@ from posenc_conformance.judge.verdict import (
 from posenc_conformance.scheme_file.scheme import Invariant
 
 SEARCHED = 20
-"""Number of examples searched for the smallest failing one."""
+"""Number of examples that Hypothesis tries in its search for the smallest failing one."""
 ATTEMPTS = 8
-"""Most draws of an example, until a claim covers it."""
+"""Maximum number of draws of an example, until a claim covers it."""
 SPREAD = 7919
-"""Distance between the seeds of attempts, so that they are not those of other examples."""
+"""Distance between the seeds of an example's attempts, so that other examples do not use them."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
     """Yield the check of the definition, and one per invariant that the claims cover."""
-    known = subject.knowledge.invariants
+    by_id = subject.knowledge.invariants
     yield _check(subject, f"definition[{variant(subject)}]", definition, {})
     for invariant in subject.scheme.invariants:
         if invariant.call == subject.call.name and _applies(subject, invariant):
             yield _check(
                 subject,
                 f"{invariant.id}[{variant(subject)}]",
-                known[invariant.id],
+                by_id[invariant.id],
                 invariant.options,
             )
 
@@ -64,7 +64,7 @@ def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Che
 
 
 def definition(trial: Trial) -> None:
-    """Check that the result has the definition's value, at any sizes and parameters."""
+    """Check that the result of a call with drawn sizes and parameters follows the definition."""
     arguments = trial.subject.knowledge.arguments(trial)
     answer = trial.answer(**arguments)
     comparison = trial.compare(answer)
@@ -77,7 +77,7 @@ def definition(trial: Trial) -> None:
 def try_drawn(
     subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
 ) -> Outcome:
-    """Run an invariant on the simplest example and on some drawn from the seed.
+    """Check an invariant with the simplest example, and with others drawn from the seed.
 
     Raises Wrong for the smallest failing one that Hypothesis finds.
     """
@@ -98,10 +98,10 @@ def try_drawn(
             except (Misbehaviour, Failure) as failure:
                 search = number and not isinstance(failure, Escape)  # an Escape may take long again
                 smallest = _smallest(subject, scopes, check, Random(seed)) if search else None
-                found = smallest or failure
-                if isinstance(found, Misbehaviour):
-                    raise Wrong(f"invariant {name}: {found}") from None
-                raise _wrong(subject, name, found) from None
+                reported = smallest or failure
+                if isinstance(reported, Misbehaviour):
+                    raise Wrong(f"invariant {name}: {reported}") from None
+                raise _wrong(subject, name, reported) from None
     if not worst:
         raise left_out[-1]
     return Outcome(worst=max(worst), left_out=_declined(left_out))
@@ -109,8 +109,8 @@ def try_drawn(
 
 def _declined(reasons: Sequence[NotClaimed]) -> str:
     """Say how many drawn calls the implementation declined to answer; empty if none."""
-    found = [reason for reason in reasons if isinstance(reason, Declined)]
-    return f"{len(found)} drawn calls: {found[-1]}" if found else ""
+    declined = [reason for reason in reasons if isinstance(reason, Declined)]
+    return f"{len(declined)} drawn calls: {declined[-1]}" if declined else ""
 
 
 def _tried(subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, pick: Pick) -> float:
@@ -128,7 +128,7 @@ def _smallest(
     import hypothesis
     from hypothesis import strategies as st
 
-    found: list[Misbehaviour | Failure] = []
+    failures: list[Misbehaviour | Failure] = []
 
     def fails(data: Any) -> bool:
         try:
@@ -136,7 +136,7 @@ def _smallest(
         except NotClaimed:
             return False
         except (Misbehaviour, Failure) as failure:
-            found.append(failure)
+            failures.append(failure)
             return True
         return False
 
@@ -149,7 +149,7 @@ def _smallest(
     # There is no database, but without a key Hypothesis reads our source to make one.
     with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky, TookTooLong):
         hypothesis.find(st.data(), fails, settings=settings, random=random, database_key=b"posenc")
-    return found[-1] if found else None
+    return failures[-1] if failures else None
 
 
 def _wrong(subject: Subject, name: str, failure: Failure) -> Wrong:

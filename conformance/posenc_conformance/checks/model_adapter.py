@@ -34,7 +34,7 @@ SAME = ("causal", "first-key", "last-key")
 
 
 def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims of an adapter about models, by the name of the method."""
+    """Return an adapter's claims about models, by method name."""
     return {
         name: claims
         for name, claims in claims_on(adapter).items()
@@ -59,7 +59,7 @@ def subjects_of(
     memory: int = MEMORY_OF_A_CALL,
     own: Sequence[Model] = (),
 ) -> dict[str, list[Subject]]:
-    """Make a subject for each group of layers of a model that an adapter claims, by model id.
+    """Make a subject for each group of layers in each claimed model; return them by model id.
 
     ``own`` are models that no claim can name, because they are not in the spec.
 
@@ -73,8 +73,8 @@ def subjects_of(
         for model in (*models, *own):
             named = [
                 claim
-                for claim, some in zip(claims, ids, strict=True)
-                if some is None or model.id in some or model in own
+                for claim, model_ids in zip(claims, ids, strict=True)
+                if model_ids is None or model.id in model_ids or model in own
             ]
             if not named:
                 continue
@@ -105,9 +105,9 @@ def _farthest(claim: Claim, model: Model) -> int:
 
 
 def _form(name: str) -> Call:
-    """Make a call that describes the signature of an engine's method."""
-    given = ("config",) if name == "encoding" else ("config", "layer")
-    parameters = {each: Parameter(each, "", "", None, 0, argument=False, when={}) for each in given}
+    """Make the Call that describes the signature of an adapter's method."""
+    keys = ("config",) if name == "encoding" else ("config", "layer")
+    parameters = {key: Parameter(key, "", "", None, 0, argument=False, when={}) for key in keys}
     return Call(name, name, "", "keyword", dict.fromkeys(ENGINE[name], ""), parameters, {}, ())
 
 
@@ -132,7 +132,7 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
 
 
 def _groups(model: Model, call: str) -> list[Group]:
-    """Return the groups of a model that a method covers: each computes something."""
+    """Return the groups of a model's layers that an adapter's method covers."""
     if call in TURNING:
         return turned_groups(model)
     scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
@@ -140,15 +140,15 @@ def _groups(model: Model, call: str) -> list[Group]:
 
 
 def turned_groups(model: Model) -> list[Group]:
-    """Return the groups that rotate, and with them those that leave rows unchanged."""
+    """Return the groups that rotate and, if there are any, those without positional encoding."""
     turning = [group for group in model.meaning.groups if group.turns]
-    found = []
+    groups = []
     for group in model.meaning.groups:
         if group.turns:
-            found.append(group)
+            groups.append(group)
         elif turning and group.call is None and group.attention not in WITHOUT_POSITIONS:
-            found.append(unturned(group, turning[0]))
-    return found
+            groups.append(unturned(group, turning[0]))
+    return groups
 
 
 def _engine(model: Model, group: Group, call: str) -> Engine:
@@ -160,7 +160,7 @@ def _engine(model: Model, group: Group, call: str) -> Engine:
 
 
 def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
-    """Yield a check per question about a group, and dtype; then one of every layer."""
+    """Yield a check per group, question and dtype; then, per method, one of every layer."""
     groups = {}
     claimed = [subject.engine.call for subject in subjects if subject.engine]
     for subject in subjects:
@@ -200,7 +200,7 @@ def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
 
 
 def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the ids of all checks of a model, claimed or not, in these dtypes of each call."""
+    """Yield the ids of all checks of a model, claimed or not, in the ``dtypes`` of each method."""
     for call in ENGINE:
         groups = _groups(model, call)
         for group in groups:
@@ -232,15 +232,15 @@ def _judge(subject: Subject, question: Question, case: Case, claimed: Sequence[s
 
 
 def _beside(question: Question, claimed: Sequence[str]) -> str:
-    """Name the factors of queries and logits that no claimed method returns, as left out."""
+    """Say which factors of queries and logits are left out because scores() is not claimed."""
     group = question.group
     if "scores" in claimed:
         return ""
-    what = {
+    factors = {
         "queries": group.temperature is not None,
         "logits": group.score_factor is not None,
     }
-    named = [name for name, there in what.items() if there]
+    named = [name for name, applies in factors.items() if applies]
     what_is_left = f"what {' and '.join(named)} alone are multiplied by"
     return f"{what_is_left}, since scores() is not claimed" if named else ""
 
@@ -267,14 +267,14 @@ def _within_claim(subject: Subject, question: Question, case: Case) -> tuple[Que
     largest = max(scope.max_position for scope in subject.scopes if case.dtype in scope.dtypes)
     left_out = ""
     if "positions" in case.arguments and case.largest_position > largest:
-        kept = np.flatnonzero(np.atleast_2d(case.arguments["positions"]).max(axis=0) <= largest)
+        rows = np.flatnonzero(np.atleast_2d(case.arguments["positions"]).max(axis=0) <= largest)
         left_out = f"positions beyond {largest:,}, which are not claimed"
-        if not kept.size:
+        if not rows.size:
             raise NotClaimed(left_out)
-        given = question.arguments
-        changed = {**given, "positions": given["positions"][..., kept]}
-        if "x" in given:
-            changed["x"] = given["x"][..., kept, :]
+        arguments = question.arguments
+        changed = {**arguments, "positions": arguments["positions"][..., rows]}
+        if "x" in arguments:
+            changed["x"] = arguments["x"][..., rows, :]
         question = replace(question, arguments=changed)
         case = question.of(question.group, case.dtype)
     subject.require_claimed(case)
@@ -282,7 +282,7 @@ def _within_claim(subject: Subject, question: Question, case: Case) -> tuple[Que
 
 
 def _forms(case: Case) -> Iterator[Case]:
-    """Yield a bias in the forms with equal attention."""
+    """Yield a bias in all forms that give the same attention weights; nothing for other calls."""
     if case.call.kind == "bias":
         for name in SAME:
             yield seen(case.with_conventions(**case.call.combinations[name].conventions))
@@ -300,8 +300,8 @@ def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
         own = {}
         for layer in group.layers:
             keywords = {**subject.engine.keywords, "layer": layer}
-            each = replace(subject, engine=replace(subject.engine, keywords=keywords))
-            own[layer] = _treated_as(model, group, each, [other for other, _ in groups])
+            layer_subject = replace(subject, engine=replace(subject.engine, keywords=keywords))
+            own[layer] = _treated_as(model, group, layer_subject, [other for other, _ in groups])
         mistaken = {layer: name for layer, name in own.items() if name != group.id}
         whole = whole and len(mistaken) in (0, len(own))
         wrong |= mistaken
@@ -327,7 +327,7 @@ def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[G
         return ""
     if agrees(case, output):
         return group.id
-    others = (each for each in groups if each.parameters["head_dim"] == case.shape[-1])
+    others = (peer for peer in groups if peer.parameters["head_dim"] == case.shape[-1])
     for other in others:
         if agrees(question.of(other, dtype), output):
             return other.id

@@ -38,7 +38,7 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def sweep_case(subject: Subject, dtype: str) -> Case | None:
-    """Make a call from position 0 to the largest one claimed; None if it has no positions."""
+    """Make the sweep's call, up to the largest claimed position; None if it has no positions."""
     scope = max(
         (scope for scope in subject.scopes if dtype in scope.dtypes),
         key=lambda scope: scope.max_position,
@@ -52,30 +52,30 @@ def _restricted(scope: Scope) -> dict[str, object]:
 
 
 def sweep(subject: Subject, case: Case) -> Outcome:
-    """Compare with the truth at every position; find the grade and the horizon."""
+    """Compare a sweep's result with the truth; return its errors, curve and horizon."""
     try:
         output = ask(subject, case).astype(np.float64)
     except Misbehaviour as problem:
         raise Wrong(f"precision: {problem}") from None
     angles = "positions" in case.arguments and case.scheme.accuracy.angle > 0
     reach, at_end = horizon(case, output) if angles else (None, None)
-    found = Outcome(horizon=reach, horizon_is_claim=at_end, curve=curve(case, output))
+    measured = Outcome(horizon=reach, horizon_is_claim=at_end, curve=curve(case, output))
     try:
         right = require_agreement(subject, case, output, "precision")
     except Wrong as wrong:
         outcome = replace(
-            found,
+            measured,
             worst=wrong.outcome.worst,
             explanations=wrong.outcome.explanations,
             recovered=wrong.outcome.recovered,
         )
         raise Wrong(wrong.text, outcome, case) from None
     exact = exact_angles(case, output) if reach is not None else None
-    return replace(found, worst=right.worst, exact_angles=exact)
+    return replace(measured, worst=right.worst, exact_angles=exact)
 
 
 def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
-    """Find the worst row between successive powers of two: its position, error and bound.
+    """Return position, error and bound of the worst row between successive powers of two.
 
     Error and bound are in units of the scale. Empty for a call without positions.
     """
@@ -89,12 +89,12 @@ def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
     ]
     positions = _magnitudes(case)
     steps = np.frexp(positions.astype(np.float64))[1]  # 0 for 0, then one for each power of two
-    found = []
+    points = []
     for step in np.unique(steps):
         rows = np.flatnonzero(steps == step)
         row = rows[np.argmax(shares[0][rows])]
-        found.append((int(positions[row]), float(shares[0][row]), float(shares[1][row])))
-    return tuple(found)
+        points.append((int(positions[row]), float(shares[0][row]), float(shares[1][row])))
+    return tuple(points)
 
 
 def _magnitudes(case: Case) -> npt.NDArray[np.int64]:
@@ -111,10 +111,10 @@ def _but_rows(case: Case) -> tuple[int, ...]:
 
 
 def horizon(case: Case, output: Floats) -> tuple[int, bool]:
-    """Find the largest power of two up to which angles cost less than bfloat16 resolution.
+    """Find the largest power of two up to which errors of angles stay below bfloat16 resolution.
 
     Errors of rounding the result itself do not count. Returns 0 if position 1 is beyond it already.
-    The second value tells whether all requested positions are within.
+    The second value tells whether they do so at all positions of the call.
     """
     scale = np.broadcast_to(case.terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]

@@ -23,17 +23,17 @@ from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
 
 MIDDLE = 200
-"""Distance at which every layer and every situation is checked."""
+"""Distance between query and key at which every layer and every request pattern is checked."""
 MIDDLE_OF_BIASES = 24
-"""The same for biases: all heads still see the key there."""
+"""The same for biases, which hide no key from any head at this distance."""
 LONGER_BY = (37, 5, 1)
 """Numbers of tokens by which a text is made longer than another one, if there is room."""
 BEYOND = 4
-"""Place the key that must be invisible at BEYOND times the window."""
+"""Distance of a key that a window must hide, in multiples of the window's reach."""
 TEXTS = 3
-"""Texts per request, enough to show that each gets its own answer."""
+"""Number of texts in one request, enough to show that each gets its own answer."""
 FEW = 8
-"""Number of pairs with which every layer is checked."""
+"""Number of pairs of channels with which every layer is checked."""
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
 WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
@@ -44,28 +44,28 @@ Explanations = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """A group of layers of an engine, and the limits of its texts."""
+    """A group of an engine's layers, and the limits on the texts sent to it."""
 
     engine: Deployed
     group: Group
     dtype: str
     length: int
-    """Most tokens of a text."""
+    """Maximum number of tokens in a text."""
     allowed: int
-    """Most tokens of a text whose frequencies may differ from those of short ones."""
+    """The same for texts beyond the original context, whose frequencies may change."""
     right: dict[Prompt, Scores] = field(default_factory=dict)
-    """Expected scores so far: layers, and serial numbers of texts, make no difference."""
+    """Cached expected scores, which depend neither on a prompt's layer nor on its serial number."""
 
     @property
     def _encoder(self) -> bool:
-        """Whether texts are passed as a whole, and no tokens are generated after them."""
+        """Whether the engine reads whole texts and generates no tokens."""
         return is_whole(self.engine.probe, self.group)
 
     def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
         return prompt_for(self.engine.probe, self.group, distance, layer, steps)
 
     def _new(self, prompt: Prompt) -> Prompt:
-        """Return the prompt as a text that has no prefix in common with earlier ones."""
+        """Return the prompt with a new serial number: it shares no prefix with earlier texts."""
         return replace(prompt, serial=next(self.engine.serials))
 
     def _fits(self, prompt: Prompt) -> bool:
@@ -79,7 +79,7 @@ class Asked:
 
     @cached_property
     def _middle(self) -> Prompt:
-        """Return the prompt with the distance at which situations are checked."""
+        """Return the prompt at the usual distance of request patterns, or another that fits."""
         distances = [MIDDLE, LONGEST_NEAR, 1]
         if isinstance(self.engine.probe.plan, Biased):
             distances.insert(0, MIDDLE_OF_BIASES)
@@ -88,17 +88,17 @@ class Asked:
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
     def _measure(self, prompt: Prompt) -> Measured:
-        """Call the engine; raise Wrong if it does not answer, and Blocked from then on."""
+        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone."""
         if self.engine.gone:
             raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
-            found = measure(self.engine.probe, self.engine, prompt)
+            measured = measure(self.engine.probe, self.engine, prompt)
         except Misbehaviour as problem:
             if isinstance(problem, Gone):
                 self.engine.gone.append(str(problem))
             raise Wrong(f"{self._place(prompt)}: {problem}") from None
-        self.engine.answered.append(found)
-        return found
+        self.engine.answered.append(measured)
+        return measured
 
     def _expected(self, prompt: Prompt) -> Scores:
         alike = replace(prompt, layer=self._prompt(1).layer, serial=0)
@@ -108,24 +108,24 @@ class Asked:
 
     def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
         """Return the outcome of some measurements together; raise Wrong if one of them is wrong."""
-        right = [self._expected(each.prompt) for each in found]
-        ratios = [each.ratio(scores).max() for each, scores in zip(found, right, strict=True)]
+        right = [self._expected(reading.prompt) for reading in found]
+        ratios = [reading.ratio(scores).max() for reading, scores in zip(found, right, strict=True)]
         worst = int(np.argmax(ratios))
-        lost = [place for place, each in enumerate(found) if each.lost]
+        lost = [place for place, reading in enumerate(found) if reading.lost]
         if not ratios[worst] <= 1 or lost:
             raise self._wrong(found, worst if not ratios[worst] <= 1 else lost[0], when)
         curve = [
             (
-                each.prompt.farthest,
-                _off(self.engine.probe, each.values, scores),
+                reading.prompt.farthest,
+                _off(self.engine.probe, reading.values, scores),
                 float(scores.bound.max()),
             )
-            for each, scores in zip(found, right, strict=True)
+            for reading, scores in zip(found, right, strict=True)
         ]
         return Outcome(worst=float(ratios[worst]), curve=tuple(sorted(curve)))
 
     def _wrong(self, found: Sequence[Measured], worst: int, when: str) -> Wrong:
-        """Make the failure of wrong scores, with a description of the worst ones."""
+        """Make the failure for wrong measurements, with a description of the worst one."""
         return self._failure(found[worst], self._explanations(found, found[worst]), when)
 
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
@@ -146,10 +146,10 @@ class Asked:
         return tuple({each.id: each.words for each in fits}.items())
 
     def _telling(self) -> list[Prompt]:
-        """Return texts that distinguish mistakes: the usual one, and more where it says little.
+        """Return texts that distinguish mistakes: the usual one, and further ones for buckets.
 
-        Buckets of near distances are alike in many mistakes. And if a query in the prompt is right
-        at any position, only the generated ones may be wrong.
+        Many mistakes leave the buckets of near distances unchanged. The last text has all queries
+        in its prompt, since a mistake may affect only generated ones.
         """
         middle = self._middle
         if not isinstance(self.engine.probe.plan, Bucketed):
@@ -159,18 +159,18 @@ class Asked:
             return [middle, *far]
         rows = self._expected(middle).values
         changes = np.abs(np.diff(rows, axis=0)).max(axis=1) > 0
-        given = int(np.flatnonzero(changes[:-1] & changes[1:])[0]) + 2
-        return [middle, *far, replace(middle, steps=given, given=given)]
+        count = int(np.flatnonzero(changes[:-1] & changes[1:])[0]) + 2
+        return [middle, *far, replace(middle, steps=count, given=count)]
 
     def _gave(self, earlier: Measured, later: Measured) -> bool:
-        """Return whether a text got the scores of an earlier one with other expected scores."""
+        """Return whether two texts got equal scores although different ones were expected."""
         if not np.array_equal(earlier.values, later.values):
             return False
-        first, second = (self._expected(each.prompt).values for each in (earlier, later))
+        first, second = (self._expected(measured.prompt).values for measured in (earlier, later))
         return not np.allclose(first, second)
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
-        """Say how far away keys are seen, if some that should be seen are not."""
+        """Return the id and words for a mask that hides keys which should be seen."""
         if measured.prompt.key > measured.prompt.positions[0] and not self._sees_ahead():
             return CAUSAL
         far = [
@@ -178,7 +178,7 @@ class Asked:
             for distance, seen in zip(measured.prompt.distances, measured.seen, strict=True)
             if seen
         ]
-        others = {each.window for each in self.engine.model.meaning.groups if each.window}
+        others = {group.window for group in self.engine.model.meaning.groups if group.window}
         id = "window-everywhere" if others - {self.group.window} else "key-not-seen"
         id = "window-off" if self.group.window else id
         nearest = min(map(abs, measured.prompt.distances))
@@ -194,7 +194,7 @@ class Asked:
         return bool(self._measure(self._new(prompt)).seen.all())
 
     def _far_beyond(self, reach: int) -> Prompt:
-        """Return a text of one query far beyond the reach of a window, if there is room."""
+        """Return a text with one query, and a key far outside its window if there is room."""
         prompt = self._prompt(1, steps=1)
         first = min(BEYOND * reach, self.length - BEHIND - 1)
         return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
@@ -206,7 +206,7 @@ class Asked:
         when: str,
         right: Scores | None = None,
     ) -> Wrong:
-        """Describe a failure; ``right`` are the right scores, if they are not the usual ones."""
+        """Make the failure for wrong scores; ``right`` replaces the usual expected scores."""
         prompt, right = measured.prompt, right or self._expected(measured.prompt)
         ratio = measured.ratio(right).max(axis=1)
         row = int(ratio.argmax())
@@ -234,14 +234,14 @@ class Asked:
         return Wrong("\n".join(text), outcome)
 
     def _in_words(self, prompt: Prompt, row: int, scores: Floats) -> str:
-        """Describe the meaning of the scores of one step."""
+        """Describe the scores of one query in words."""
         probe = self.engine.probe
         if isinstance(probe.plan, Bucketed):
             return described(probe, self.group, prompt, row, scores)
         return _in_words(probe.plan, scores)
 
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
-        """Return whether scores are right; ``written`` ignores the query in the prompt."""
+        """Return whether scores are right; with ``written``, only those of generated queries."""
         right = self._expected(measured.prompt)
         return not measured.lost and bool((measured.ratio(right)[int(written) :] <= 1).all())
 
@@ -252,7 +252,7 @@ class Asked:
 def _off(probe: Probe, got: Floats, right: Scores) -> float:
     """Compute the largest difference of an angle from the right one, in radians.
 
-    For biases, the largest difference of one that can be read; for rows, 0.
+    For biases and table rows, the largest difference between values that can be read.
     """
     if not probe.turns:
         read = right.bound <= UNREADABLE
@@ -263,7 +263,7 @@ def _off(probe: Probe, got: Floats, right: Scores) -> float:
 
 
 def _in_words(plan: Instrument, scores: Floats) -> str:
-    """Describe the meaning of the scores of one step."""
+    """Describe the scores of one query in words."""
     if isinstance(plan, Tabled):
         return f"row {int(scores[0]):,}"
     if isinstance(plan, Biased):

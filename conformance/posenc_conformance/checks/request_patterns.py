@@ -34,7 +34,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 
 BY_LENGTH = ("dynamic-ntk", "longrope")
-"""Schemes whose frequencies depend on the length of a text, beyond the original context."""
+"""Schemes whose frequencies change with a text's length beyond the original context."""
 
 WRONG_IN_BATCH = (
     "wrong-in-batch",
@@ -49,7 +49,7 @@ BROKEN_BY_BATCH = ("breaks-in-batch", "breaks when it is given several texts in 
 
 @dataclass(frozen=True)
 class Situations(Asked):
-    """A group of layers, and the patterns of requests to it."""
+    """A group of layers, and the request patterns with which it is checked."""
 
     @property
     def _other(self) -> Prompt:
@@ -58,61 +58,61 @@ class Situations(Asked):
         return far if self._middle == near and self._fits(far) else near
 
     def _prefill(self) -> Outcome:
-        """Put whole chains into the prompt, so that queries are not generated one by one.
+        """Check texts with all queries in the prompt, so that prefill computes them.
 
-        Raises Wrong; under a name of its own if the generated queries are right.
+        Raises Wrong, with an id of its own if the generated queries are right.
         """
         whole = self._middle
         lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
-        found = [
+        results = [
             self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
         ]
-        wrong = [each for each in found if not self._is_right(each)]
+        wrong = [each for each in results if not self._is_right(each)]
         when = ", its queries given in the prompt"
         if wrong and self._is_right(self._measure(self._new(whole)), written=True):
-            known = self._explanations(found, wrong[0])
-            raise self._failure(wrong[0], known or (("given-otherwise", GIVEN_OTHERWISE),), when)
-        return self._together(found, when)
+            mistakes = self._explanations(results, wrong[0])
+            raise self._failure(wrong[0], mistakes or (("given-otherwise", GIVEN_OTHERWISE),), when)
+        return self._together(results, when)
 
     def _again(self) -> Outcome:
-        """Repeat a text, after one with the same beginning.
+        """Check a text that is repeated after another with the same prefix.
 
-        Raises Wrong; under a name of its own if it was right the first time.
+        Raises Wrong, with an id of its own if the text was right the first time.
         """
         whole = self._new(self._middle)
         other = replace(whole, key=whole.key - 1)
         if isinstance(self.engine.probe.plan, Tabled):
             other = replace(whole, first=whole.first - 1)
-        found = [self._measure(prompt) for prompt in (whole, other, whole)]
+        results = [self._measure(prompt) for prompt in (whole, other, whole)]
         when = ", after texts that begin alike"
-        wrong = [each for each in found[1:] if not self._is_right(each)]
-        if wrong and self._is_right(found[0]):
+        wrong = [measured for measured in results[1:] if not self._is_right(measured)]
+        if wrong and self._is_right(results[0]):
             words = "a text is right when it is new, and wrong after another that begins alike"
             raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
-        return self._together(found, when)
+        return self._together(results, when)
 
     def _two_at_once(self) -> Outcome:
-        """Send two texts of different lengths at the same time.
+        """Check two texts of different lengths in concurrent requests.
 
-        Raises Wrong; under a name of its own if each is right by itself.
+        Raises Wrong, with an id of its own if the wrong text is right by itself.
         """
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
-        found = at_once([partial(self._measure, each) for each in prompts])
+        results = at_once([partial(self._measure, each) for each in prompts])
         when = ", with another text at the same time"
-        wrong = [each for each in found if not self._is_right(each)]
+        wrong = [each for each in results if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             words = "a text is right alone, and wrong with another one at the same time"
             raise self._failure(wrong[0], (("mixed-up", words),), when)
-        return self._together(found, when)
+        return self._together(results, when)
 
     def _one_batch(self) -> Outcome:
-        """Send three texts of different lengths in one request.
+        """Check several texts of different lengths in one request.
 
-        Raises Wrong; under a name of its own if each is right by itself, and if the engine breaks.
-        Raises NotClaimed if it refuses a list of texts, and only that.
+        Raises Wrong, with an id of its own if a wrong text is right by itself, or the engine fails.
+        Raises NotClaimed if the engine refuses a list of texts.
         """
         prompts = [self._new(each) for each in self._different()]
-        # First one by itself: if that cannot be read, the others are not the cause.
+        # First, one text by itself: if its answer cannot be read, the others are not the cause.
         self._measure(self._new(prompts[0]))
         try:
             answers = self._asked_together(prompts, prompts[0].steps)
@@ -121,45 +121,45 @@ class Situations(Asked):
         except Misbehaviour as problem:
             raise self._failed_batch(prompts, problem, BROKEN_BY_BATCH) from None
         try:
-            found = [self._read(*each) for each in zip(prompts, answers, strict=True)]
+            results = [self._read(*each) for each in zip(prompts, answers, strict=True)]
         except Misbehaviour as problem:
             why = EXCHANGED if self._are_exchanged(prompts, answers) else BROKEN_BY_BATCH
             raise self._failed_batch(prompts, problem, why) from None
         when = ", in one request with texts of other lengths"
-        wrong = [each for each in found if not self._is_right(each)]
+        wrong = [each for each in results if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             why = EXCHANGED if self._are_exchanged(prompts, answers) else WRONG_IN_BATCH
             raise self._failure(wrong[0], (why,), when)
-        return self._together(found, when)
+        return self._together(results, when)
 
     def _different(self) -> list[Prompt]:
-        """Return three texts of different lengths and few queries, with different right answers.
+        """Return up to three texts of different lengths, with few queries and different answers.
 
-        If all distances have the same scores, each has one more query in its prompt than the one
-        before, so that other tokens follow. Raises NotClaimed if there is no second one.
+        If all distances have the same scores, each prompt has one more query than the previous one,
+        so that other tokens follow. Raises NotClaimed if there is only one such text.
         """
         steps = min(FEW, self._middle.steps)
         distances = (LONGEST_NEAR, 1, LONGEST_NEAR // 2, LONGEST_NEAR // 4, MIDDLE, 2, 3)
-        found: list[Prompt] = []
-        for known in (self._middle, *filter(self._fits, map(self._prompt, distances))):
+        texts: list[Prompt] = []
+        for start in (self._middle, *filter(self._fits, map(self._prompt, distances))):
             ways = (
-                replace(known, given=given, steps=steps + given - 1).moved(more)
-                for given in (1, len(found) + 1)
+                replace(start, given=count, steps=steps + count - 1).moved(more)
+                for count in (1, len(texts) + 1)
                 for more in (0, *LONGER_BY)
             )
             new = (
-                each
-                for each in ways
-                if each.steps <= known.steps
-                and self._fits(each)
-                and all(self._tells_apart(each, other) for other in found)
+                prompt
+                for prompt in ways
+                if prompt.steps <= start.steps
+                and self._fits(prompt)
+                and all(self._tells_apart(prompt, other) for other in texts)
             )
-            found += islice(new, 1)
-            if len(found) == TEXTS:
+            texts += islice(new, 1)
+            if len(texts) == TEXTS:
                 break
-        if len(found) < 2:
+        if len(texts) < 2:
             raise NotClaimed(f"no two texts of up to {self.length:,} tokens can be told apart")
-        return found
+        return texts
 
     def _tells_apart(self, first: Prompt, second: Prompt) -> bool:
         """Return whether no answer can be right for both of two texts."""
@@ -167,9 +167,9 @@ class Situations(Asked):
             return False
         if first.given != second.given:
             return not self._encoder
-        one, other = self._expected(first), self._expected(second)
+        expected, other = self._expected(first), self._expected(second)
         with np.errstate(invalid="ignore"):  # where neither can be read
-            return bool((abs(one.values - other.values) > one.bound + other.bound).any())
+            return bool((abs(expected.values - other.values) > expected.bound + other.bound).any())
 
     def _are_exchanged(
         self, prompts: Sequence[Prompt], answers: Sequence[Sequence[Mapping[str, float]]]
@@ -189,7 +189,7 @@ class Situations(Asked):
     def _failed_batch(
         self, prompts: Sequence[Prompt], problem: Misbehaviour, why: tuple[str, str]
     ) -> Wrong:
-        """Make the failure of an engine whose answers to several texts cannot be read."""
+        """Make the failure for an engine whose answers to several texts cannot be read."""
         if isinstance(problem, Gone):
             self.engine.gone.append(str(problem))
         id, words = why
@@ -203,21 +203,21 @@ class Situations(Asked):
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Send several texts in one request."""
+        """Send several texts in one request, and return the answer to each."""
         probe = self.engine.probe
         if isinstance(probe.plan, Bucketed):
-            texts, begun = zip(*(each.both_texts(probe) for each in prompts), strict=True)
+            texts, begun = zip(*(prompt.both_texts(probe) for prompt in prompts), strict=True)
             return self.engine.read_after(texts, begun, steps)
-        given = [each.tokens(probe) for each in prompts]
+        tokens = [prompt.tokens(probe) for prompt in prompts]
         if self._encoder:
-            return self.engine.read_at(given, [each.positions for each in prompts])
-        return self.engine.read_together(given, steps)
+            return self.engine.read_at(tokens, [prompt.positions for prompt in prompts])
+        return self.engine.read_together(tokens, steps)
 
     @property
     def _grows_from(self) -> int | None:
         """The length beyond which frequencies change; None if they never do."""
-        found = self.engine.model.meaning.context.original
-        return found if self.group.scheme in BY_LENGTH else None
+        original = self.engine.model.meaning.context.original
+        return original if self.group.scheme in BY_LENGTH else None
 
     def _text_beyond(self, first: int, steps: int = FEW) -> Prompt:
         """Return a text whose first query is at position ``first``.
@@ -238,13 +238,13 @@ class Situations(Asked):
         whole = self._text_beyond(original + FEW)
         steps = range(1, whole.steps + 1)
         texts = [replace(whole, steps=step, given=step) for step in steps]
-        found = [self._measure(self._new(text)) for text in texts]
-        return self._together(found, ", beyond the original context")
+        results = [self._measure(self._new(text)) for text in texts]
+        return self._together(results, ", beyond the original context")
 
     def _beyond_written(self, original: int) -> Outcome:
         """Check a text that grows beyond the original context while it is generated.
 
-        Queries within it are not judged: an engine may rotate all for the length that it allows.
+        Queries within it are not judged: an engine may use the frequencies for its longest text.
         """
         within = FEW // 2
         got = self._measure(self._new(self._text_beyond(original - within)))
@@ -255,32 +255,32 @@ class Situations(Asked):
         if measured.agrees_with(right):
             return Outcome(worst=float(measured.ratio(right).max()))
         # A prompt of the same length exposes an engine that never changes frequencies.
-        given = self._text_beyond(original + FEW)
-        given = replace(given, given=given.steps)
-        evidence = [self._measure(self._new(given))]
+        prefilled = self._text_beyond(original + FEW)
+        prefilled = replace(prefilled, given=prefilled.steps)
+        evidence = [self._measure(self._new(prefilled))]
         evidence += [measured, self._measure(self._new(self._middle))]
         fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
-        known = tuple({each.id: each.words for each in fits}.items()) or tuple(
+        explanations = tuple({fit.id: fit.words for fit in fits}.items()) or tuple(
             (id, words)
             for id, words, scores in wrong_while_written(probe, self.group, prompt, self.dtype)
             if measured.agrees_with(scores)
         )
         when = ", grown beyond the original context while it was written"
-        raise self._failure(measured, known, when, right)
+        raise self._failure(measured, explanations, when, right)
 
     def _shifted(self, size: int) -> Outcome:
         """Check a text that outgrows the engine's context while it is generated.
 
         Raises NotClaimed if the context is too small to check anything.
         """
-        found = self.text_across(size)
-        if found.key - DIGITS < size // 2:
+        text = self.text_across(size)
+        if text.key - DIGITS < size // 2:
             raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
-        got = self._measure(self._new(found))
+        got = self._measure(self._new(text))
         right = self._expected(got.prompt)
         if got.agrees_with(right):
             return Outcome(worst=float(got.ratio(right).max()))
-        known = tuple(
+        explanations = tuple(
             (id, words)
             for id, words, scores in wrong_when_shifted(
                 self.engine.probe, self.group, got.prompt, self.dtype, size
@@ -288,44 +288,44 @@ class Situations(Asked):
             if got.agrees_with(scores)
         )
         when = f", grown beyond a context of {size:,} tokens that the engine shifts"
-        raise self._failure(got, known or self._explanations([got], got), when)
+        raise self._failure(got, explanations or self._explanations([got], got), when)
 
     def text_across(self, size: int) -> Prompt:
         """Return a text whose queries are on both sides of the end of a context.
 
-        Once half of the text has left, each key gets about twice the weight.
+        Once a shift has dropped half of the text, each key gets about twice the weight.
         """
         probe, distance = self.engine.probe, self._middle.distances[0]
         steps = min(2 * FEW, len(probe.plan.pairs))
         first = size - FEW
-        found, left = (
+        whole, left = (
             text_beyond(probe, self.group, distance, place, steps)
             for place in (first, first - size // 2)
         )
-        return replace(found, gain=left.gain)
+        return replace(whole, gain=left.gain)
 
     def _was_right(self, original: int) -> bool:
         """Return whether an earlier text within the original context was right."""
         return any(
-            self._is_right(each)
-            for each in self.engine.answered
-            if each.prompt.layer in self.group.layers and each.prompt.length <= original
+            self._is_right(measured)
+            for measured in self.engine.answered
+            if measured.prompt.layer in self.group.layers and measured.prompt.length <= original
         )
 
     def _after_longer(self, original: int) -> Outcome:
         """Check a short text after one that is longer than the original context."""
         longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
         self._measure(self._new(longer))
-        found = self._measure(self._new(self._middle))
+        measured = self._measure(self._new(self._middle))
         when = ", after a text beyond the original context"
-        right = self._expected(found.prompt)
-        if not found.agrees_with(right):
+        right = self._expected(measured.prompt)
+        if not measured.agrees_with(right):
             id, words, scores = kept(
-                self.engine.probe, self.group, found.prompt, self.dtype, longer.first + 1
+                self.engine.probe, self.group, measured.prompt, self.dtype, longer.first + 1
             )
-            if found.agrees_with(scores) and self._was_right(original):
-                raise self._failure(found, ((id, words),), when)
-        return self._together([found], when)
+            if measured.agrees_with(scores) and self._was_right(original):
+                raise self._failure(measured, ((id, words),), when)
+        return self._together([measured], when)
 
     def _longer(self, prompt: Prompt) -> Prompt:
         """Return a prompt with more tokens before its key, if there is room."""
@@ -345,19 +345,19 @@ class _Answered:
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
         """Return the known answer the first time."""
-        found, self.answer = self.answer, None
-        return self.engine.read(prompt, steps) if found is None else found
+        answer, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if answer is None else answer
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
         """Return the known answer the first time."""
-        found, self.answer = self.answer, None
-        return self.engine.read_at(texts, places) if found is None else [found]
+        answer, self.answer = self.answer, None
+        return self.engine.read_at(texts, places) if answer is None else [answer]
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
         """Return the known answer the first time."""
-        found, self.answer = self.answer, None
-        return self.engine.read_after(texts, begun, steps) if found is None else [found]
+        answer, self.answer = self.answer, None
+        return self.engine.read_after(texts, begun, steps) if answer is None else [answer]

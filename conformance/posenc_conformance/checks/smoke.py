@@ -19,11 +19,11 @@ from posenc_conformance.judge.trial import First, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, TookTooLong, Wrong
 
 TRIED = 24
-"""Most calls that are tried until one is not declined."""
+"""Maximum number of calls tried until the implementation answers one."""
 DRAWN = 200
-"""Most draws of a call that meets a claim's condition."""
+"""Maximum number of draws until a call meets a claim's condition."""
 LARGEST_RESULT = 2**27
-"""Most values in the result of the smallest call: a claim of a larger one cannot be meant."""
+"""Maximum number of values in the smallest call's result: a claim that needs more is a mistake."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -50,9 +50,9 @@ def _covered(subject: Subject, dtype: str, start: int) -> Case:
 
 
 def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Case:
-    """Find the simplest call of a scope; if it has a condition, a drawn call that meets it.
+    """Return the first call, from number ``start`` on, that meets the scope's condition.
 
-    Raises UserError if none does.
+    Call 0 is the simplest one, others are drawn. Raises UserError if none meets the condition.
     """
     draw = subject.knowledge.arguments
     for number in range(start, start + DRAWN):
@@ -68,7 +68,7 @@ def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Cas
 
 
 def require_computable(subject: Subject) -> None:
-    """Raise UserError for claimed parameters with which the definition has no result."""
+    """Raise UserError if the definition has no result for a claimed value of a parameter."""
     for scope in subject.scopes:
         for name, values in scope.parameters.items():
             for value in values:
@@ -84,7 +84,7 @@ def require_computable(subject: Subject) -> None:
 
 
 def _why_not_computable(subject: Subject, scope: Scope) -> str:
-    """Say why the reference refuses the smallest call of a scope; empty if it does not.
+    """Say why the reference cannot compute the smallest call of a scope; empty if it can.
 
     A result that is too large counts as a reason.
     """
@@ -93,7 +93,7 @@ def _why_not_computable(subject: Subject, scope: Scope) -> str:
         size = prod(case.shape)
         if size > LARGEST_RESULT:
             return f"its smallest result would have {size:,} values"
-        case.truth  # noqa: B018  # computed here, so that a refusal comes before any check
+        case.truth  # noqa: B018  # computed here, so that an error is raised before any check runs
     except UserError:
         raise
     except Exception as error:
@@ -123,9 +123,9 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
 
 
 def callable_part(check: Check) -> Subject:
-    """Return the subject with only those dtypes in which its smoke check passes.
+    """Return the check's subject without the dtypes in which its smoke check fails.
 
-    Raises Blocked if it passes in none of the check's dtypes.
+    Raises Blocked if it fails in all dtypes of the check.
     """
     subject = check.subject
     if check.level == "smoke" or subject.engine:  # models have no smoke check
@@ -151,9 +151,9 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
     """
     try:
         opening_answer(subject, dtype)
-    except TookTooLong as problem:  # it may do so again
+    except TookTooLong as problem:  # a second call may take as long
         return problem.reason
-    except Escape as problem:  # it may end the process
+    except Escape as problem:  # a second call may end the process
         return str(problem)
     reasons = []
     for number in range(TRIED):
@@ -171,10 +171,10 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
 
 @once_per_subject
 def opening_answer(subject: Subject, dtype: str) -> Array | None:
-    """Make the very first call, and return a copy of its result; None if there is none.
+    """Make the very first call, with numbers of its own, and return a copy of its result.
 
-    Its numbers are in no other call: an implementation that keeps those of a first call shows them
-    later. If there are no such numbers, no call is made and the result is None.
+    No other call has these numbers: an implementation that keeps them shows them in later results.
+    None if no other numbers are claimed, so that no call is made, or if the call has no result.
     """
     case = smallest_case(subject, dtype)
     other = with_other_numbers(subject, case)

@@ -1,6 +1,6 @@
 """Variations of a call: of the same shape, much larger, or under other conventions.
 
-Each differs from it in one thing, so that caches with too weak a key are exposed.
+Each differs from the call in one thing, which exposes a cache whose key lacks it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -24,21 +24,21 @@ CAPACITIES = (4097, 2049, 257)
 """Rows, keys or heads: one beyond 4096, 2048 and 256, the usual initial sizes of tables and
 caches."""
 TWINS = 2
-"""Number of twins of a large call."""
+"""Number of twins (calls of the same shape, with one other argument) tried for a large call."""
 DRAWN = 24
 """Number of calls drawn as examples."""
 COUNTS = frozenset({"offsets", "past_length", "positions"})
-"""Arguments that tell a call the positions of its rows."""
+"""Arguments that determine the positions of a call's rows."""
 TOKENS = (64, 16, 5, 3, 2, 1)
-"""Rows per head tried for a count of rows in all heads; the first that divides it is taken."""
+"""Numbers of rows per head that are tried; the first that divides the total count is taken."""
 HEADS = 4
-"""Heads of a call whose number of rows makes an implementation branch."""
+"""Number of heads in a call whose number of rows makes an implementation branch."""
 STEPS = 9
-"""Exclusive limit on the steps, up and down from a number, to one whose fraction affects the
-result."""
+"""Exclusive limit on the powers of 1.37 by which a number is multiplied or divided, until its
+fraction affects the result."""
 MANY = 2**16
-"""Numbers; a grid has 65,535 blocks along its second and third axis, and a launch may have one
-block per number."""
+"""Number of values: a CUDA grid has 65,535 blocks along its second and third axis, and a launch may
+use one block per value."""
 
 
 def sizes_of(case: Case) -> Iterator[ArgumentDict]:
@@ -48,22 +48,22 @@ def sizes_of(case: Case) -> Iterator[ArgumentDict]:
 
 def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     """Yield cases that differ in one thing: a parameter, value, size, convention or the dtype."""
-    given = case.arguments
+    arguments = case.arguments
     changes: list[ArgumentDict] = []
-    if "base" in given:
+    if "base" in arguments:
         changes += [{"base": 500000.0}, {"base": 10000.0}, {"base": 97.3}, {"base": 1e7}]
-    if "factor" in given:
+    if "factor" in arguments:
         changes.append({"factor": 1.0})
-    if "positions" in given:
-        longer = at(case, np.arange(4 * given["positions"].shape[-1]))
-        changes += [dict(longer.arguments), {"positions": given["positions"] + 7}]
-        changes.append({"positions": with_same_ends(given["positions"])})
+    if "positions" in arguments:
+        longer = at(case, np.arange(4 * arguments["positions"].shape[-1]))
+        changes += [dict(longer.arguments), {"positions": arguments["positions"] + 7}]
+        changes.append({"positions": with_same_ends(arguments["positions"])})
     for name, values in (("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
-        changes += [{name: value} for value in values if name in given]
+        changes += [{name: value} for value in values if name in arguments]
     changes += islice(sizes_of(case), 2)
     for change in changes:
         other = case.with_arguments(**change)
-        is_new = any(_is_new(value, given.get(name)) for name, value in change.items())
+        is_new = any(_is_new(value, arguments.get(name)) for name, value in change.items())
         if is_new and other.has_result:  # the number of heads may have to fit arrays
             yield from subject.runnable([other])
     yield from twins(subject, case)
@@ -74,7 +74,7 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
             yield other
     for dtype in subject.dtypes:
         if dtype != case.dtype:
-            yield from subject.runnable([subject.case(given, dtype)])
+            yield from subject.runnable([subject.case(arguments, dtype)])
 
 
 def with_same_ends(positions: Array) -> Array:
@@ -90,8 +90,8 @@ def twins(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
-    """Yield twins of drawn calls in each parameter whose fraction no twin of ``case`` shows."""
-    names = [name for name, each in case.call.parameters.items() if each.type == "real"]
+    """Yield twins of drawn calls in each real parameter in which ``case`` has no twin."""
+    names = [name for name, parameter in case.call.parameters.items() if parameter.type == "real"]
     missing = [name for name in names if not any(_twins_in(subject, case, name))]
     scopes = [scope for scope in subject.scopes if case.dtype in scope.dtypes]
     for other in draw_cases(subject, scopes, case.dtype) if missing else ():
@@ -104,7 +104,7 @@ def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def draw_cases(subject: Subject, scopes: Sequence[Scope], dtype: str) -> Iterator[Case]:
-    """Draw calls that claims cover, from one claim after the other."""
+    """Draw calls from one scope of a claim after the other."""
     draw = subject.knowledge.arguments
     for number in range(DRAWN):
         trial = Trial(subject, scopes[number % len(scopes)], dtype, {}, Seeded(number))
@@ -137,9 +137,9 @@ def _tells(case: Case, other: Case) -> bool:
 
 
 def with_other_numbers(subject: Subject, case: Case) -> Case:
-    """Return a case with all numbers changed whose changes keep the shape and are claimed.
+    """Return a case with all numbers changed that can be, within the claims and the same shape.
 
-    It is the case itself if there are none.
+    Return the case itself if none can be.
     """
     for name, value in case.arguments.items():
         if np.ndim(value) == 0:
@@ -147,7 +147,7 @@ def with_other_numbers(subject: Subject, case: Case) -> Case:
                 case.with_arguments(**{name: other})
                 for other in _other_values(subject, name, value)
             )
-            alike = (each for each in others if each.has_result and each.shape == case.shape)
+            alike = (twin for twin in others if twin.has_result and twin.shape == case.shape)
             case = next(subject.runnable(alike), case)
     return case
 
@@ -159,7 +159,7 @@ def _other_values(subject: Subject, name: str, value: Any) -> Iterator[Any]:
     """
     claimed = [scope.parameters.get(name) for scope in subject.scopes]
     for other in _others_of(value):
-        if any(some is None or other in some for some in claimed):
+        if any(values is None or other in values for values in claimed):
             yield other
 
 
@@ -170,14 +170,14 @@ def _others_of(value: Any) -> Iterator[Any]:
         if value.dtype.kind == "i":
             yield value + 1
     elif isinstance(value, float):
-        some = (other for other in _scaled(value) if other % 1)
-        yield from sorted(some, key=lambda other: abs(other) < 1)
+        fractional = (other for other in _scaled(value) if other % 1)
+        yield from sorted(fractional, key=lambda other: abs(other) < 1)
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value + 1
 
 
 def _scaled(value: float) -> Iterator[float]:
-    """Yield multiples and fractions of a number, the most used first."""
+    """Yield a number times and divided by powers of 1.37; a large one divided by 7 first."""
     if value > 16:
         yield value / 7
     for power in range(1, STEPS):
@@ -186,15 +186,15 @@ def _scaled(value: float) -> Iterator[float]:
 
 
 def large(subject: Subject, case: Case) -> Case | None:
-    """Return the call beyond the initial capacity of tables; None if there is none.
+    """Return the call, enlarged beyond the initial capacity of tables; None if that is impossible.
 
     If only the scheme can enlarge a call, it is the largest of the scheme's sizes.
     """
-    return next((each for each in subject.runnable(_larger(case)) if each.has_result), None)
+    return next((wide for wide in subject.runnable(_larger(case)) if wide.has_result), None)
 
 
 def small_and_large(subject: Subject, case: Case) -> list[Case]:
-    """Return a case, and the one beyond the initial capacity of tables, if they are claimed."""
+    """Return a case, and the same beyond the initial capacity of tables, if they are claimed."""
     wide = large(subject, case)
     return [*subject.runnable([case]), *([wide] if wide else [])]
 
@@ -204,7 +204,7 @@ def _larger(case: Case) -> Iterator[Case]:
         if change := _enlarged(case, rows):
             yield case.with_arguments(**change)
     own = (case.with_arguments(**change) for change in sizes_of(case))
-    yield max(own, key=lambda each: max(each.shape, default=0), default=case)
+    yield max(own, key=lambda enlarged: max(enlarged.shape, default=0), default=case)
 
 
 def large_twins(subject: Subject, case: Case) -> Iterator[Case]:
@@ -213,14 +213,14 @@ def large_twins(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def above_first(subject: Subject, case: Case) -> Case | None:
-    """Return the call just beyond the smallest capacity; None if there is none.
+    """Return the call, enlarged just beyond the smallest capacity; None if that is impossible.
 
     It is small enough for all other variations.
     """
     other = case.with_arguments(**_enlarged(case, CAPACITIES[-1]))
     if other.shape == case.shape:
         return None
-    return next((each for each in subject.runnable([other]) if each.has_result), None)
+    return next((wide for wide in subject.runnable([other]) if wide.has_result), None)
 
 
 def others_above(subject: Subject, case: Case) -> Iterator[Case]:
@@ -229,14 +229,14 @@ def others_above(subject: Subject, case: Case) -> Iterator[Case]:
     All have the same dtype: the errors of a narrow one at these positions have checks of their own.
     """
     yield from (other for other in other_cases(subject, case) if other.dtype == case.dtype)
-    given, tied = case.arguments, tied_of(case)
+    arguments, tied = case.arguments, tied_of(case)
     changes: list[ArgumentDict] = []
-    if "x" in given and ("x", -1) not in tied:
-        changes.append({"x": fine((*given["x"].shape[:-1], 2 * given["x"].shape[-1]))})
-    if "dim" in given:
-        changes.append({"dim": 2 * given["dim"]})
-    if {"q_len", "k_len"} <= given.keys():
-        changes.append({"q_len": given["q_len"] + 1})
+    if "x" in arguments and ("x", -1) not in tied:
+        changes.append({"x": fine((*arguments["x"].shape[:-1], 2 * arguments["x"].shape[-1]))})
+    if "dim" in arguments:
+        changes.append({"dim": 2 * arguments["dim"]})
+    if {"q_len", "k_len"} <= arguments.keys():
+        changes.append({"q_len": arguments["q_len"] + 1})
     for change in changes:
         if (other := case.with_arguments(**change)).has_result:
             yield from subject.runnable([other])
@@ -249,21 +249,21 @@ def tied_of(case: Case) -> Collection[tuple[str, int | None]]:
 
 def _enlarged(case: Case, rows: int) -> ArgumentDict:
     """Return arguments with ``rows`` rows, keys, distances or heads; empty if impossible."""
-    given = case.arguments
-    if "positions" in given:
-        positions = np.arange(rows, dtype=given["positions"].dtype)
-        axes = given["positions"].shape[:-1]
+    arguments = case.arguments
+    if "positions" in arguments:
+        positions = np.arange(rows, dtype=arguments["positions"].dtype)
+        axes = arguments["positions"].shape[:-1]
         larger: ArgumentDict = {"positions": np.broadcast_to(positions, (*axes, rows)).copy()}
-        return larger | _of_rows(given, rows)
-    if {"q_len", "k_len"} <= set(given):
-        return {"q_len": min(2, given["q_len"]), "k_len": rows}
-    if "gradient" in given:
-        return {"gradient": fine((len(given["gradient"]), 2, rows))}
-    if "relative_position" in given:
+        return larger | _of_rows(arguments, rows)
+    if {"q_len", "k_len"} <= set(arguments):
+        return {"q_len": min(2, arguments["q_len"]), "k_len": rows}
+    if "gradient" in arguments:
+        return {"gradient": fine((len(arguments["gradient"]), 2, rows))}
+    if "relative_position" in arguments:
         return {"relative_position": np.arange(rows) - rows // 2}
-    if "heads" in given:
+    if "heads" in arguments:
         return {"heads": rows}
-    return {"rotary_dim": 2 * rows} if "rotary_dim" in given else {}
+    return {"rotary_dim": 2 * rows} if "rotary_dim" in arguments else {}
 
 
 def many_and_equal(case: Case) -> Iterator[ArgumentDict]:
@@ -272,22 +272,22 @@ def many_and_equal(case: Case) -> Iterator[ArgumentDict]:
 
 
 def _many_and_equal(case: Case) -> Iterator[ArgumentDict]:
-    given = case.arguments
-    if {"x", "positions"} <= given.keys():
-        dim, axes = given["x"].shape[-1], given["positions"].shape[:-1]
+    arguments = case.arguments
+    if {"x", "positions"} <= arguments.keys():
+        dim, axes = arguments["x"].shape[-1], arguments["positions"].shape[:-1]
         for leading, rows in ((2, dim), (dim, dim), (5, 5), (dim, 5), (300, 1)):
             positions = [np.arange(rows) + axis for axis in range(1, prod(axes) + 1)]
             yield {
                 "x": fine((leading, rows, dim)),
                 "positions": np.reshape(positions, (*axes, rows)),
             }
-    if {"heads", "q_len", "k_len"} <= given.keys():
+    if {"heads", "q_len", "k_len"} <= arguments.keys():
         for heads, q_len, k_len in ((5, 5, 5), (3, 3, 5), (5, 3, 5), (130, 1, 2)):
             yield {"heads": heads, "q_len": q_len, "k_len": k_len}
-    if {"positions", "dim"} <= given.keys():
-        yield {"positions": np.arange(given["dim"]) + 1}
-    if "relative_position" in given:
-        yield {"relative_position": np.resize(given["relative_position"], MANY + 1)}
+    if {"positions", "dim"} <= arguments.keys():
+        yield {"positions": np.arange(arguments["dim"]) + 1}
+    if "relative_position" in arguments:
+        yield {"relative_position": np.resize(arguments["relative_position"], MANY + 1)}
 
 
 def at_switches(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
@@ -318,24 +318,24 @@ def _with_rows(case: Case, count: int) -> ArgumentDict:
 
 
 def _with_heads(case: Case, count: int) -> ArgumentDict:
-    """Return arguments with ``count`` heads, or leading places."""
+    """Return arguments with ``count`` heads, or with one leading axis of that length."""
     if "heads" in case.arguments:
         return {"heads": count}
     return with_leading(case, (count,)) if batched_arrays(case) else {}
 
 
 def _with_token_heads(case: Case, count: int) -> ArgumentDict:
-    """Return arguments with ``count`` rows in all heads together: of many heads, a row or more."""
+    """Return arguments with ``count`` rows in all heads together, and at least one in each head."""
     if "positions" not in case.arguments or not batched_arrays(case):
         return {}
-    rows = next(each for each in TOKENS if count % each == 0)
+    rows = next(size for size in TOKENS if count % size == 0)
     few = at(case, np.arange(rows))
     return {**few.arguments, **with_leading(few, (count // rows,))}
 
 
 WITH = dict(zip(SWITCHES, (_with_rows, _with_heads, _with_token_heads), strict=True))
-"""By the quantity counted, functions that return arguments with a count of it; empty if a call has
-none of it."""
+"""By the quantity counted, functions that return arguments with a given count; empty if a call has
+no such quantity."""
 
 
 def batched_arrays(case: Case) -> tuple[str, ...]:
@@ -346,7 +346,7 @@ def batched_arrays(case: Case) -> tuple[str, ...]:
 
 
 def many_batches(case: Case) -> Iterator[ArgumentDict]:
-    """Yield enough batches to give each array, and the result, more than MANY numbers."""
+    """Yield arguments with a leading axis that gives each array more than MANY values."""
     names = batched_arrays(case)
     if names:
         least = min(prod(case.arguments[name].shape[-2:]) for name in names)
@@ -354,7 +354,7 @@ def many_batches(case: Case) -> Iterator[ArgumentDict]:
 
 
 def with_leading(case: Case, axes: tuple[int, ...]) -> ArgumentDict:
-    """Make new arrays with these leading axes, for those that accept any."""
+    """Return new arrays with these leading axes, for the arguments that accept any."""
     return {
         name: fine((*axes, *case.arguments[name].shape[-2:]), start)
         for start, name in enumerate(batched_arrays(case))
@@ -374,32 +374,32 @@ def at(case: Case, positions: Array) -> Case:
 
 
 def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
-    """Yield arguments with one row per sequence, at positions that follow, far off, and the first.
+    """Yield arguments with one row per sequence, at the first position, 1 and 8 later, and again.
 
     Yields nothing for calls without an argument that counts, or with one list of positions.
     """
-    given = case.arguments
-    one: ArgumentDict = {}
-    if "cu_seqlens" in given:
-        sequences = len(given["cu_seqlens"]) - 1
-        one = {"x": given["x"][..., :sequences, :], "cu_seqlens": np.arange(sequences + 1)}
-    elif "x" in given and ("offsets" in given or np.ndim(given.get("positions", 0)) > 1):
-        one = {"x": given["x"][..., :1, :]}
-    elif "input_ids" in given:
-        one = {"input_ids": given["input_ids"][:, :1]}
-    elif "past_length" in given:
-        one = {"q_len": 1}
-    name = next((each for each in ("offsets", "past_length", "positions") if each in given), "")
-    if not one or not name:
+    inputs = case.arguments
+    change: ArgumentDict = {}
+    if "cu_seqlens" in inputs:
+        sequences = len(inputs["cu_seqlens"]) - 1
+        change = {"x": inputs["x"][..., :sequences, :], "cu_seqlens": np.arange(sequences + 1)}
+    elif "x" in inputs and ("offsets" in inputs or np.ndim(inputs.get("positions", 0)) > 1):
+        change = {"x": inputs["x"][..., :1, :]}
+    elif "input_ids" in inputs:
+        change = {"input_ids": inputs["input_ids"][:, :1]}
+    elif "past_length" in inputs:
+        change = {"q_len": 1}
+    name = next((key for key in ("offsets", "past_length", "positions") if key in inputs), "")
+    if not change or not name:
         return
-    first = given[name][..., :1] if name == "positions" else given[name]
+    first = inputs[name][..., :1] if name == "positions" else inputs[name]
     for step in (0, 1, 8, 0):
-        if case.with_arguments(**one, **{name: first + step}).has_result:
-            yield {**one, name: first + step}
+        if case.with_arguments(**change, **{name: first + step}).has_result:
+            yield {**change, name: first + step}
 
 
 def _of_rows(given: Arguments, rows: int) -> ArgumentDict:
-    """Make new arrays with ``rows`` rows, for those that have a row per position."""
+    """Return new arrays with ``rows`` rows, for the arguments with a row per position."""
     return {
         name: fine((*given[name].shape[:-2], rows, given[name].shape[-1]), start)
         for start, name in enumerate(ROWS)

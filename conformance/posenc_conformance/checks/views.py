@@ -1,7 +1,7 @@
 """Views into larger arrays: gaps between rows, and their order in memory, must not matter.
 
-Models pass columns of a projection, heads that follow tokens in memory, and gradients that a sum
-has expanded.
+Models pass slices of a fused projection, arrays with tokens before heads in memory, and gradients
+that the backward pass of a sum has expanded.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from posenc_conformance.judge.verdict import Wrong
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 BATCH = (2, 3)
-"""Sequences and heads of a call with both."""
+"""Numbers of sequences and heads in a call with both."""
 View = Callable[[Array], Array]
 """Returns an array of the same values, in other memory."""
 Inputs = Callable[[Case], ArgumentDict]
@@ -54,8 +54,8 @@ def cut_inputs(bench: Bench, case: Case) -> None:
 
     The channels of a row are contiguous then, with other numbers between rows.
     """
-    for each in _small_and_large(bench.subject, case):
-        _assert_read(bench, each, "with columns cut from a wider array", _seen(_columns))
+    for call in _small_and_large(bench.subject, case):
+        _assert_read(bench, call, "with columns cut from a wider array", _seen(_columns))
 
 
 def transposed_inputs(bench: Bench, case: Case) -> None:
@@ -63,26 +63,26 @@ def transposed_inputs(bench: Bench, case: Case) -> None:
 
     Also with several sequences: [batch, n, heads, d] viewed as [batch, heads, n, d].
     """
-    for each in (*_small_and_large(bench.subject, case), *_batches(bench.subject, case)):
-        _assert_read(bench, each, "with rows before heads in memory", _seen(_rows_first))
+    for call in (*_small_and_large(bench.subject, case), *_batches(bench.subject, case)):
+        _assert_read(bench, call, "with rows before heads in memory", _seen(_rows_first))
 
 
 def _batches(subject: Subject, case: Case) -> list[Case]:
     """Return a call with a batch of heads, if it accepts one and is right with plain arrays."""
-    given = with_leading(case, BATCH)
-    many = case.with_arguments(**given)
-    return [many] if given and many.has_result and is_right(subject, many) else []
+    arrays = with_leading(case, BATCH)
+    many = case.with_arguments(**arrays)
+    return [many] if arrays and many.has_result and is_right(subject, many) else []
 
 
 def expanded_inputs(bench: Bench, case: Case) -> None:
     """Check that arrays that repeat along axes, by a stride of 0, are read correctly.
 
-    Keys that heads share, and gradients of a sum, are such arrays.
+    Keys that several heads share, and gradients with respect to a sum's terms, are such arrays.
     """
     names = _expandable(case)
     for words, values in (("their first axis", _first_of), ("all axes", _one_of)):
-        given = {name: values(case.arguments[name]) for name in names}
-        other = case.with_arguments(**given)
+        arrays = {name: values(case.arguments[name]) for name in names}
+        other = case.with_arguments(**arrays)
         if other.has_result:
             view = _all_expanded if values is _one_of else _first_expanded
             with suppress(*([Refusal] if values is _one_of else [])):  # these include channels
@@ -118,8 +118,8 @@ def _expandable(case: Case) -> list[str]:
 
 def _small_and_large(subject: Subject, case: Case) -> list[Case]:
     """Return a call, and a large one if that is right with plain arrays: kernels depend on size."""
-    some = small_and_large(subject, case)
-    return [each for each in some if each is case or is_right(subject, each)]
+    calls = small_and_large(subject, case)
+    return [call for call in calls if call is case or is_right(subject, call)]
 
 
 def _assert_read(
@@ -143,9 +143,9 @@ def _seen(view: View, names: Collection[str] | None = None) -> Inputs:
     """Make a function that turns inputs of a call into views: those in ``names``, or all arrays."""
 
     def inputs(case: Case) -> ArgumentDict:
-        given: ArgumentDict = dict(case.inputs)
-        some = _arrays(given) if names is None else names
-        return given | {name: view(given[name]) for name in some}
+        arguments: ArgumentDict = dict(case.inputs)
+        chosen = _arrays(arguments) if names is None else names
+        return arguments | {name: view(arguments[name]) for name in chosen}
 
     return inputs
 
@@ -157,9 +157,9 @@ def _is_unchanged(case: Case, output: Floats) -> bool:
 
 
 def _read_otherwise(case: Case, inputs: Arguments, output: Floats) -> str:
-    """Name the array that is read as if it were dense, and the axes; empty if none explains it.
+    """Name an array that is read as if it were dense, or with another array's strides.
 
-    Or as if it had the strides of another array. Reads beyond the memory of a view are not tried.
+    Empty if that explains no result. Reads beyond the memory of a view are not tried.
     """
     arrays = _arrays(inputs)
     for name, array in arrays.items():
@@ -192,7 +192,7 @@ def _as_others(name: str, arrays: Mapping[str, Array]) -> Iterator[tuple[str, Ar
     """Yield the values of a view read by the strides of another array, within its memory."""
     array = arrays[name]
     last = last_of(array.shape, array.strides)
-    for other, strides in ((each, array.strides) for each, array in arrays.items()):
+    for other, strides in ((key, array.strides) for key, array in arrays.items()):
         usual = len(strides) == array.ndim and strides != array.strides
         if (
             usual
@@ -237,7 +237,7 @@ def _columns(array: Array) -> Array:
 
 
 def _middle(array: Array) -> Array:
-    """Copy a matrix into the middle third of the columns of a larger one, with a row around it."""
+    """Copy a matrix into the middle columns of a larger one, with a row before and after it."""
     *leading, rows, dim = array.shape
     view = fine((*leading, rows + 2, 3 * dim)).astype(array.dtype)[..., 1:-1, dim : 2 * dim]
     view[...] = array

@@ -28,7 +28,7 @@ SHOWN = 2
 
 @dataclass(frozen=True)
 class Badge:
-    """One line about a scheme."""
+    """A badge that shows the verdict on one scheme."""
 
     name: str
     label: str
@@ -95,11 +95,11 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
     verdicts = [check["verdict"] for check in checks]
     failed, blocked = verdicts.count("failed"), verdicts.count("blocked")
     if failed or blocked:
-        asked = f"{failed} of {len(verdicts)} fail" if failed else ""
-        rest = f"{blocked} blocked" if blocked else ""
-        return Badge(scheme, label, ", ".join(filter(None, (asked, rest))), BAD)
-    if known := verdicts.count("known"):
-        return Badge(scheme, label, f"{known} known failure{'s' * (known > 1)}", KNOWN)
+        failures = f"{failed} of {len(verdicts)} fail" if failed else ""
+        blocks = f"{blocked} blocked" if blocked else ""
+        return Badge(scheme, label, ", ".join(filter(None, (failures, blocks))), BAD)
+    if count := verdicts.count("known"):
+        return Badge(scheme, label, f"{count} known failure{'s' * (count > 1)}", KNOWN)
     reaches = [int(check["horizon"]) for check in checks if check["horizon"] is not None]
     reach = f", 2^{min(reaches).bit_length() - 1}" if reaches and min(reaches) > 0 else ""
     return Badge(scheme, label, f"conforms{reach}", GOOD)
@@ -111,20 +111,20 @@ def write(report: Path, folder: Path, *, force: bool = False) -> Iterator[str]:
     Raises UserError, before anything is written, for an unusable report or folder and, unless
     ``force`` is given, for a file that would be lost.
     """
-    found = badges(read_report(report))
-    for badge in found:
+    drawn = badges(read_report(report))
+    for badge in drawn:
         if not re.fullmatch(r"[\w-]+", badge.name):
             raise UserError(
                 f"{in_line(badge.name)!r} is not a scheme", "the report was changed by hand"
             )
     contents = {
         folder / f"{badge.name}.{kind}": text
-        for badge in found
+        for badge in drawn
         for kind, text in (("json", badge.endpoint), ("svg", badge.svg))
     }
     make_folder(folder)
     Writer(_is_badge, "is no badge of posenc, and would be lost", force).write(contents)
-    for badge in found:
+    for badge in drawn:
         paths = " and ".join(shown(folder / f"{badge.name}.{kind}") for kind in ("json", "svg"))
         yield f"{paths}: {badge.label}: {badge.message}"
 
@@ -145,9 +145,9 @@ def _is_badge(path: Path) -> bool:
     if label.split(" ")[0] != path.stem or not MESSAGE.fullmatch(message):
         return False
     drawn = [Badge(path.stem, label, message, color) for color in SHADES]
-    return text in [each.svg if path.suffix == ".svg" else each.endpoint for each in drawn]
+    return text in [badge.svg if path.suffix == ".svg" else badge.endpoint for badge in drawn]
 
 
 def _width(text: str) -> float:
     """Estimate the width of a text in pixels; the picture stretches the text to exactly that."""
-    return sum(3.9 if each in NARROW else 9.6 if each in WIDE else USUAL for each in text)
+    return sum(3.9 if letter in NARROW else 9.6 if letter in WIDE else USUAL for letter in text)

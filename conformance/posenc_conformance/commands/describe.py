@@ -17,16 +17,16 @@ def scheme_named(name: str, schemes: Sequence[KnownScheme]) -> KnownScheme:
 
     Raises UserError if there is none.
     """
-    known = {scheme.id: scheme for scheme in schemes}
+    by_id = {scheme.id: scheme for scheme in schemes}
     id = name.removesuffix(".yaml").replace("_", "-")
-    if id not in known:
-        raise UserError(f"there is no scheme {name!r}", guess(id, [*known], "schemes"))
-    return known[id]
+    if id not in by_id:
+        raise UserError(f"there is no scheme {name!r}", guess(id, [*by_id], "schemes"))
+    return by_id[id]
 
 
 def signature(scheme: KnownScheme, call: Call) -> str:
     """Return a call as an adapter's method takes it: by position, then by keyword."""
-    axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
+    axes = dict.fromkeys(axis for point in call.combinations.values() for axis in point.conventions)
     keywords = [
         *(parameter.name for parameter in call.parameters.values() if parameter.passed),
         *(axis for axis in (*axes, *call.options) if scheme.conventions[axis].passed),
@@ -58,10 +58,10 @@ def details(scheme: KnownScheme) -> Iterator[str]:
             if parameter.name not in call.arguments:
                 yield from _wrapped(_parameter(parameter), "  ")
         yield "  combinations:"
-        for each in call.combinations.values():
-            chosen = _point(each.conventions)
-            said = f"{each.name} ({chosen})" if chosen else each.name
-            yield from _wrapped(f"{said}: {each.used_by}", "    ")
+        for combination in call.combinations.values():
+            chosen = _point(combination.conventions)
+            heading = f"{combination.name} ({chosen})" if chosen else combination.name
+            yield from _wrapped(f"{heading}: {combination.used_by}", "    ")
         if call.options:
             yield f"  optional: {', '.join(call.options)}"
     for axis in scheme.conventions.values():
@@ -102,19 +102,19 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
 
     Raises UserError for an unknown name.
     """
-    known = {deviation.id: deviation for deviation in scheme.deviations}
+    mistakes = {deviation.id: deviation for deviation in scheme.deviations}
     for name in names:
-        if name not in known:
+        if name not in mistakes:
             raise UserError(
-                f"{scheme.id} has no known mistake {name!r}", guess(name, [*known], "they")
+                f"{scheme.id} has no known mistake {name!r}", guess(name, [*mistakes], "they")
             )
     yield f"{scheme.id}: {scheme.title}"
     yield from _wrapped(scheme.summary, "  ", "")
-    for name in names or known:
+    for name in names or mistakes:
         yield ""
         yield name
-        yield from _wrapped(f"{known[name].description} {known[name].effect}", "  ", "")
-        yield from (f"  {link}" for link in known[name].links)
+        yield from _wrapped(f"{mistakes[name].description} {mistakes[name].effect}", "  ", "")
+        yield from (f"  {link}" for link in mistakes[name].links)
     page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
         yield f"\nmore in {page}"

@@ -1,8 +1,7 @@
-"""Goldens as text: their places in the YAML of a scheme or a model, and their format.
+"""Rewrite goldens in the YAML text of a scheme or a model.
 
 A golden is written as a flow mapping of two or three lines: its description, its arguments, and its
-result. So a file has a line for each thing that a reader looks for, and only one of them holds
-computed numbers.
+result. So computed numbers are on a line of their own.
 """
 
 import json
@@ -30,11 +29,11 @@ Piece = tuple[int, int, str]
 def rewrite(text: str, results: Mapping[int, str], provenance: Mapping[str, str]) -> str:
     """Return the text of a file with some goldens and its provenance rewritten.
 
-    ``results`` has the new results by the numbers of their goldens. Comments stay; those within a
-    rewritten golden go above it. Other goldens stay as they are, and so do line ends.
+    ``results`` maps the number of a golden to its new result. Comments are kept; those within a
+    rewritten golden are moved above it. Other goldens and the line ends are unchanged.
 
-    Raises UserError for a golden that cannot be written as it was meant, as with an anchor in it,
-    and for a text that not every reader of YAML takes.
+    Raises UserError for a golden that cannot be rewritten with the same meaning, such as one with
+    an anchor, and for text that some readers of YAML refuse.
     """
     ending = _line_end(text)
     plain = text.replace(ending, "\n")
@@ -67,7 +66,7 @@ def write_result(expect: Mapping[str, Any], digest: str) -> str:
 
 
 class _Parts:
-    """The places of a text's values and anchors, and its comments."""
+    """The offsets of the values and anchors in a YAML text, and its comments."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -89,8 +88,8 @@ class _Parts:
         return self.text.index("\n", start) if token.style in ("|", ">") else start
 
     def demand_plain(self, start: int, end: int) -> None:
-        """Raise UserError for an anchor, an alias or a tag between two places."""
-        if any(start <= each < end for each in self.marks):
+        """Raise UserError for an anchor, an alias or a tag between two offsets."""
+        if any(start <= mark < end for mark in self.marks):
             raise UserError(
                 "the goldens cannot be written as they are meant",
                 "write them without anchors and tags",
@@ -107,9 +106,9 @@ class _Parts:
         return len(self.text[: node.end_mark.index].rstrip())
 
     def comments(self, start: int, end: int) -> list[str]:
-        """Return the comments between two places: texts that begin with # outside of all values."""
+        """Return the comments between two offsets: texts from a # outside of all values."""
         comments, at = [], start
-        inside = (each for each in self.values if start <= each[0] < end)
+        inside = (span for span in self.values if start <= span[0] < end)
         for begin, after in (*inside, (end, end)):
             comments += COMMENT.findall(self.text[at:begin])
             at = after
@@ -123,7 +122,7 @@ def _golden_pieces(parts: _Parts, node: yaml.Node, result: str) -> Iterator[Piec
     margin = ",\n" + " " * (node.start_mark.column + 1)
     yield start, end, "{" + margin.join([*_given_lines(text, node), result]) + "}"
     indent = re.match(" *", text[begin:])[0]  # type: ignore[index]  # it matches everything
-    yield begin, begin, "".join(f"{indent}{each}\n" for each in parts.comments(start, end))
+    yield begin, begin, "".join(f"{indent}{comment}\n" for comment in parts.comments(start, end))
 
 
 def _given_lines(text: str, node: yaml.Node) -> list[str]:
@@ -142,12 +141,12 @@ def _given_lines(text: str, node: yaml.Node) -> list[str]:
 
 def _provenance_pieces(parts: _Parts, root: Any, provenance: Mapping[str, str]) -> list[Piece]:
     """Replace the provenance, with its comments above it, or add one above the goldens."""
-    fields = ", ".join(f"{name}: {_plain_or_quoted(each)}" for name, each in provenance.items())
+    fields = ", ".join(f"{name}: {_plain_or_quoted(text)}" for name, text in provenance.items())
     places = {key.value: (key.start_mark.index, value) for key, value in root.value}
     if "provenance" in places:
         start, node = places["provenance"]
         end = parts.end_of(node)
-        comments = "".join(f"{each}\n" for each in parts.comments(start, end))
+        comments = "".join(f"{text}\n" for text in parts.comments(start, end))
         return [(start, end, f"{comments}provenance: {{{fields}}}")]
     start, _ = places["goldens"]
     return [(start, start, f"provenance: {{{fields}}}\n\n")]
@@ -158,17 +157,17 @@ def _fields(node: Any) -> dict[str, yaml.Node]:
 
 
 def _in_flow(text: str, node: Any) -> str:
-    """Return a node in flow style on one line, with single values as they were if possible."""
+    """Return a node in flow style on one line, with scalars as they were written if possible."""
     if isinstance(node, yaml.MappingNode):
         pairs = (f"{_in_flow(text, k)}: {_in_flow(text, v)}" for k, v in node.value)
         return "{" + ", ".join(pairs) + "}"
     if isinstance(node, yaml.SequenceNode):
-        return "[" + ", ".join(_in_flow(text, each) for each in node.value) + "]"
+        return "[" + ", ".join(_in_flow(text, item) for item in node.value) + "]"
     if node.style is None:
         return _plain_or_quoted(node.value, node.tag)
-    given = text[node.start_mark.index : node.end_mark.index]
-    is_line = node.style in "'\"" and "\n" not in given
-    return given if is_line else _quoted(node.value)
+    source = text[node.start_mark.index : node.end_mark.index]
+    is_line = node.style in "'\"" and "\n" not in source
+    return source if is_line else _quoted(node.value)
 
 
 def _plain_or_quoted(value: str, tag: str = TEXT) -> str:
@@ -190,8 +189,8 @@ def _is_read_in_flow(value: str) -> bool:
 
 
 def _quoted(value: str) -> str:
-    found: str = yaml.safe_dump(value, default_style='"', allow_unicode=True, width=math.inf)
-    return found.rstrip("\n")
+    quoted: str = yaml.safe_dump(value, default_style='"', allow_unicode=True, width=math.inf)
+    return quoted.rstrip("\n")
 
 
 def _written(content: Any) -> str:
@@ -232,6 +231,6 @@ def _givens(text: str) -> Iterator[tuple[str, str]]:
     raw = load_yaml("goldens", text)
     for name, value in raw.items():
         if name == "goldens":
-            value = [{k: v for k, v in each.items() if k not in RESULT} for each in value]
+            value = [{k: v for k, v in golden.items() if k not in RESULT} for golden in value]
         if name != "provenance":
             yield name, json.dumps(value, sort_keys=True)

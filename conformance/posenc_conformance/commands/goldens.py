@@ -1,4 +1,4 @@
-"""Writing goldens from the reference, certifying them with the oracle, and finding drift."""
+"""Write goldens from the reference, certify them with the oracle, and find drift."""
 
 import hashlib
 import json
@@ -49,31 +49,31 @@ class Drift:
 
 
 def check(scheme: KnownScheme) -> list[Drift]:
-    """Find everything in a scheme's goldens, published values and witnesses that does not hold."""
-    found: list[Drift] = []
+    """Find the goldens, published values and witnesses of a scheme that do not hold."""
+    drifts: list[Drift] = []
     for golden in scheme.goldens:
         where = f"{scheme.path.name}::golden::{golden.id}"
         with _refusing(where):
-            found += [Drift(where, what) for what in _golden_drift(scheme, golden)]
+            drifts += [Drift(where, problem) for problem in _golden_drift(scheme, golden)]
     for published in scheme.published:
         where = f"{scheme.path.name}::published::{published.id}"
         with _refusing(where):
-            found += [Drift(where, what) for what in _published_drift(scheme, published)]
+            drifts += [Drift(where, problem) for problem in _published_drift(scheme, published)]
     for wish in scheme.desiderata:
         where = f"{scheme.path.name}::desiderata::{wish.name}"
         if wish.witness is not None and not witnessed(scheme, wish.witness):
-            found += [Drift(where, f"the results are not {wish.witness.shows} as stated")]
-    return found
+            drifts += [Drift(where, f"the results are not {wish.witness.shows} as stated")]
+    return drifts
 
 
 def check_model(model: Model) -> list[Drift]:
-    """Find every golden of a model that does not hold."""
-    found: list[Drift] = []
+    """Find the goldens of a model that do not hold."""
+    drifts: list[Drift] = []
     for group, golden in model.goldens:
         where = f"{model.path.name}::golden::{golden.id}"
         with _refusing(where):
-            found += [Drift(where, what) for what in _golden_drift(scheme_of(group), golden)]
-    return found
+            drifts += [Drift(where, problem) for problem in _golden_drift(scheme_of(group), golden)]
+    return drifts
 
 
 def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
@@ -81,8 +81,8 @@ def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
     call = scheme.calls[witness.call]
     conventions = call.combinations[witness.combination].conventions
     first, second = (
-        Case(scheme, call, conventions, materialise(given), "float64").truth
-        for given in witness.arguments
+        Case(scheme, call, conventions, materialise(arguments), "float64").truth
+        for arguments in witness.arguments
     )
     if witness.rows:
         first, second = first[list(witness.rows[0])], second[list(witness.rows[1])]
@@ -96,8 +96,8 @@ def write(path: Path) -> list[str]:
     """Rewrite the goldens of a scheme or model with the reference's results.
 
     Returns the ids of those that changed. They are written in flow style, with new ``expect`` and
-    ``sha256``; apart from them only the file's ``provenance`` changes, and comments stay. The file
-    is replaced whole or not at all.
+    ``sha256``; apart from them only the file's ``provenance`` changes, and comments are kept. The
+    file is replaced atomically.
 
     Raises UserError if the oracle does not certify a value.
     """
@@ -171,9 +171,9 @@ def main(arguments: Sequence[str], writing: bool) -> int:
             print(f"{path.name}: {len(model.goldens)} goldens of the model {model.id}")
             continue
         scheme = load_scheme(path)
-        found = check(scheme)
-        drifts += found
-        if not found:
+        problems = check(scheme)
+        drifts += problems
+        if not problems:
             count = f"{len(scheme.goldens)} goldens, {len(scheme.published)} published values"
             print(f"{path.name}: {count}: up to date, certified by {PROVENANCE['oracle']}")
     for drift in drifts:
@@ -213,7 +213,7 @@ def _nested(values: np.ndarray[Any, Any], integer: bool) -> Any:
 
 
 def _elements(case: Case, expect: Expectation) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield index and expected value of every element that a golden names.
+    """Yield index and expected value of every element that a golden lists.
 
     Raises UserError if the golden's values have another shape than the result.
     """

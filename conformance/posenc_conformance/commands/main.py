@@ -1,4 +1,4 @@
-"""The command ``posenc``; ``posenc --help`` lists what it does."""
+"""The command ``posenc``; ``posenc --help`` lists its subcommands."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ PATIENCE = 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0 if all is well, 1 for drift, 2 for a mistake in the call."""
+    """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
     options = _parser().parse_args(arguments)
     try:
         code = int(options.run(options))
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     export = commands.add_parser(
         "export", help="write test vectors that need neither Python nor posenc, or check them"
     )
-    for name, what in (
+    for name, text in (
         ("scheme", "its id, such as rope (default: all schemes)"),
         ("dtype", "float32, float64, bfloat16 or float16 (default: float32)"),
         ("form", "json, npz, safetensors or text (default: all of them)"),
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="NAME",
-            help=f"{what}; for several, repeat it or use commas",
+            help=f"{text}; for several, repeat it or use commas",
         )
     mode = export.add_mutually_exclusive_group(required=True)
     mode.add_argument("--out", metavar="DIR", help="a folder, new or from an earlier export")
@@ -156,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
-    for command, what in (
+    for command, text in (
         (init, "an adapter that is there"),
         (new, "files that are there"),
         (export, "files of the same names that no export wrote"),
@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
         (probe, "files of the same names that are no probe"),
         (badge, "files of the same names that are no badges"),
     ):
-        command.add_argument("--force", action="store_true", help=f"overwrite {what}")
+        command.add_argument("--force", action="store_true", help=f"overwrite {text}")
     for command in (listing, schemes, explain, repro, identify, export):
         command.add_argument(
             "--posenc-schemes",
@@ -207,9 +207,9 @@ def _identify(options: argparse.Namespace) -> int:
     any_known = False
     file, progress = Path(options.file), _Progress()
     told = told_of_file(file, options.arrays, options.posenc_schemes, progress.tell)
-    for lines, known in told:
+    for lines, is_known in told:
         print(lines, flush=True)
-        any_known = any_known or known
+        any_known = any_known or is_known
     return 0 if any_known else 1
 
 
@@ -223,11 +223,11 @@ def _model(options: argparse.Namespace) -> int:
 def _probe(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.probe import write_gguf, write_probe
 
-    given, force = (options.name, options.out, options.dtype), options.force
+    arguments, force = (options.name, options.out, options.dtype), options.force
     written = (
-        write_gguf(*given, force=force)
+        write_gguf(*arguments, force=force)
         if options.gguf
-        else write_probe(*given, options.spelling, force=force)
+        else write_probe(*arguments, options.spelling, force=force)
     )
     for line in written:
         print(line)
@@ -237,9 +237,9 @@ def _probe(options: argparse.Namespace) -> int:
 def _diff(options: argparse.Namespace) -> int:
     from posenc_conformance.report.difference import difference, read_report
 
-    found = difference(read_report(Path(options.before)), read_report(Path(options.after)))
-    print("\n".join(found.lines()))
-    return 1 if found.worse else 0
+    changes = difference(read_report(Path(options.before)), read_report(Path(options.after)))
+    print("\n".join(changes.lines()))
+    return 1 if changes.worse else 0
 
 
 def _badge(options: argparse.Namespace) -> int:
@@ -266,9 +266,9 @@ def _export(options: argparse.Namespace) -> int:
             raise UserError(
                 "--check takes no --scheme, --dtype or --form", "the folder says what it holds"
             )
-        found = check(options.check, schemes)
-        print("\n".join(found) or f"{shown(options.check)}: an export would change nothing")
-        return 1 if found else 0
+        differences = check(options.check, schemes)
+        print("\n".join(differences) or f"{shown(options.check)}: an export would change nothing")
+        return 1 if differences else 0
     order = ordered(options.scheme, options.dtype, options.form, schemes)
     for line in export(order, options.out, schemes, force=options.force):
         print(line)
@@ -305,17 +305,17 @@ def _describe(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") ->
 
     try:
         adapter = target(name)
-        found = versions(adapter)
+        installed = versions(adapter)
         claimed = subjects(blank(adapter), schemes)
         of_models = engines(blank(adapter))
     except UserError as error:
         yield f"{name}: cannot be used: {error.cause}"
         return
-    missing = [package for package, number in found.items() if not number]
+    missing = [package for package, number in installed.items() if not number]
     if missing:
         yield f"{name}: not installed; needs {', '.join(missing)}"
     else:
-        shown = ", ".join(f"{package} {number}" for package, number in found.items())
+        shown = ", ".join(f"{package} {number}" for package, number in installed.items())
         yield f"{name}: installed{f' ({shown})' if shown else ''}"
     for subject in claimed:
         yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"

@@ -1,4 +1,4 @@
-"""``posenc model``: a model's positions, and the cost of misreading its configuration."""
+"""``posenc model``: a model's encoding of positions, and the cost of misreading its config."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from posenc_conformance.models.misreadings import applicable
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
 LISTED = 6
-"""The most numbers of a list that are shown."""
+"""Most numbers of a list that are shown."""
 
 
 def overview() -> Iterator[str]:
@@ -34,23 +34,23 @@ def overview() -> Iterator[str]:
 
 
 def describe_model(name: str) -> Iterator[str]:
-    """Yield the description of a model, of the spec or in a file.
+    """Yield the description of a model of the spec, or of one in a file.
 
-    Raises UserError if there is none, or its configuration contradicts itself.
+    Raises UserError if there is no such model, or its configuration contradicts itself.
     """
     path = Path(name)
     # Path.exists raises for a name that is too long.
     if path.suffix in (".json", ".gguf") or os.path.exists(path):
         with named(path, NOT_UNDERSTOOD, "is not understood"):
             config = read_configuration(path)
-            found = meaning(config)
+            derived = meaning(config)
             yield f"{in_line(name)}: a model of the type {config.type}"
-            yield from _described(config, found, None)
+            yield from _described(config, derived, None)
         return
-    known = model_named(name)
-    yield f"{known.title}: {known.repository}"
-    yield from wrap(known.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield from _described(known.configuration, known.meaning, known)
+    model = model_named(name)
+    yield f"{model.title}: {model.repository}"
+    yield from wrap(model.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from _described(model.configuration, model.meaning, model)
 
 
 def _described(config: Configuration, found: Meaning, known: Model | None) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _parameters(group: Group) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, list):
-        rest = f", … ({len(value)})" if len(value) > LISTED else ""
-        return "[" + ", ".join(f"{each:g}" for each in value[:LISTED]) + rest + "]"
+        more = f", … ({len(value)})" if len(value) > LISTED else ""
+        return "[" + ", ".join(f"{number:g}" for number in value[:LISTED]) + more + "]"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -138,14 +138,14 @@ def _turning(group: Group) -> Iterator[str]:
 def _pairs(group: Group, words: str, omega: Floats, longer: float) -> Iterator[str]:
     count = int(np.count_nonzero(omega))
     size = int(group.parameters["head_dim"])
-    rest = f"; {size - rotated(group)} channels are not rotated" if rotated(group) < size else ""
+    others = f"; {size - rotated(group)} channels are not rotated" if rotated(group) < size else ""
     still = f" of {len(omega)}" if count < len(omega) else ""
-    some = [*omega[: LISTED // 2], *omega[:count][-LISTED // 2 :]]
-    listed = [f"{each:.6g}" for each in some]
+    ends = [*omega[: LISTED // 2], *omega[:count][-LISTED // 2 :]]
+    listed = [f"{number:.6g}" for number in ends]
     listed.insert(LISTED // 2, "…")
     if words:
         yield f"  {words}:"
-    yield f"  {count}{still} pairs turn by {', '.join(listed)} radians per position{rest}"
+    yield f"  {count}{still} pairs turn by {', '.join(listed)} radians per position{others}"
     turns = 2 * np.pi / omega[count - 1]
     made = f"; pairs are made longer by {longer:.6g}" if longer != 1 else ""
     yield f"  the slowest needs {turns:,.0f} positions for a whole turn{made}"
@@ -157,7 +157,7 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
         for mistake, concerned in applicable(found, config)
         for group, pair in concerned.items()
     ]
-    rows = [row for row in rows if any(each.error or each.loss for each in row[2])]
+    rows = [row for row in rows if any(effect.error or effect.loss for effect in row[2])]
     if not rows:
         return
     several = len(found.groups) > 1
@@ -166,11 +166,11 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
     yield ""
     yield "what a mistake costs".ljust(wide) + "".join(f"{p:>16,}" for p in POSITIONS)
     for name, (_, _, costs) in zip(names, rows, strict=True):
-        yield name.ljust(wide) + "".join(f"{_cost(each):>16}" for each in costs)
-    if any(each.loss is not None for _, _, costs in rows for each in costs):
+        yield name.ljust(wide) + "".join(f"{_cost(effect):>16}" for effect in costs)
+    if any(effect.loss is not None for _, _, costs in rows for effect in costs):
         yield "  First number: largest error of a query at that position that is 1 in one channel."
         yield "  Second: how much its score with a matching key changes, the farthest that it sees."
-    if any(each.loss is None for _, _, costs in rows for each in costs):
+    if any(effect.loss is None for _, _, costs in rows for effect in costs):
         yield "  Largest error of any head's bias, for a key that many positions behind the query."
 
 

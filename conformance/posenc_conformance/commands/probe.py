@@ -20,7 +20,7 @@ from posenc_conformance.files import Writer, shown
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
 
 SPELLINGS = ("released", "transformers-5")
-"""The spelling of the released configuration, or that of transformers 5."""
+"""Spellings of config.json: as released, or as transformers 5 saves it."""
 
 
 def write_probe(
@@ -29,7 +29,7 @@ def write_probe(
     """Write the probe of a model of the spec, or of a config.json, and yield instructions.
 
     Raises UserError for a model that no probe can be made of, for a folder that cannot be written,
-    and, unless ``force`` is given, for one in which something would be lost.
+    and, unless ``force`` is given, for a folder in which files would be lost.
     """
     _demand_known(dtype)
     _demand_name(out)
@@ -44,10 +44,10 @@ def write_probe(
 
 
 def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
-    """Write the same as a GGUF file, for engines that load one, and yield instructions.
+    """Write a probe as a GGUF file, for engines that load one, and yield instructions.
 
     Raises UserError for a model that no probe can be made of, for a file that cannot be written,
-    and, unless ``force`` is given, for one that would be lost.
+    and, unless ``force`` is given, for an existing file that would be lost.
     """
     _demand_known(dtype)
     _demand_name(out)
@@ -83,10 +83,10 @@ def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str)
     if is_encoder(model):
         yield f"then judge what transformers makes of it: pytest --impl={out}{own}"
         function = own or f" --posenc-model={name}"
-        what = "the logits of a text"
+        output = "the logits of a text"
         if has_two_texts(model):
-            what = "logits after the tokens of both texts"
-        yield f"or a function that gives {what}: pytest --impl=logits:…{function}"
+            output = "logits after the tokens of both texts"
+        yield f"or a function that gives {output}: pytest --impl=logits:…{function}"
         return
     yield f"serve it as you serve the model, for instance: {served}"
     yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"

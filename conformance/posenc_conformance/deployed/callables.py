@@ -62,7 +62,7 @@ class Function:
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> list[list[Reading]]:
-        """Do the same with a function that takes the encoder's tokens, and then the decoder's.
+        """Do as ``read`` with a function that takes the encoder's tokens, then the decoder's.
 
         Raises NotClaimed for several texts.
         """
@@ -74,12 +74,12 @@ class Function:
         self, before: list[list[int]], prompt: Sequence[int] | str, steps: int
     ) -> list[Reading]:
         """Call the function repeatedly; ``before`` are its other arguments."""
-        tokens, found = [int(token) for token in prompt], []
+        tokens, readings = [int(token) for token in prompt], []
         for _ in range(steps):
             logits = self._checked(before, tokens)
-            found.append(log_probabilities(logits, self.words))
+            readings.append(log_probabilities(logits, self.words))
             tokens.append(int(logits.argmax()))
-        return found
+        return readings
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
@@ -98,13 +98,13 @@ class Function:
         if len(texts) > 1:
             raise NotClaimed("a function takes one text at a time")
         tokens = [int(token) for token in texts[0]]
-        given = self._given(tokens)
-        if given.shape != (len(tokens), len(self.words)):
+        logits = self._given(tokens)
+        if logits.shape != (len(tokens), len(self.words)):
             raise Misbehaviour(
-                f"logits() gave the shape {given.shape}, not [{len(tokens)}, {len(self.words)}]: "
+                f"logits() gave the shape {logits.shape}, not [{len(tokens)}, {len(self.words)}]: "
                 "an encoder has logits for each token"
             )
-        return [[log_probabilities(given[place], self.words) for place in places[0]]]
+        return [[log_probabilities(logits[place], self.words) for place in places[0]]]
 
     def _given(self, *texts: list[int]) -> Floats:
         """Call the function; raise Misbehaviour if it raises, or returns no real numbers."""
@@ -120,11 +120,11 @@ class Function:
         return _real(as_array("logits", result))
 
     def _checked(self, before: list[list[int]], tokens: list[int]) -> Floats:
-        given = self._given(*before, tokens)
-        last = given[-1] if given.ndim == 2 and len(given) else given
+        logits = self._given(*before, tokens)
+        last = logits[-1] if logits.ndim == 2 and len(logits) else logits
         if last.shape != (len(self.words),):
             raise Misbehaviour(
-                f"logits() gave the shape {given.shape}, not [{len(self.words)}] or "
+                f"logits() gave the shape {logits.shape}, not [{len(self.words)}] or "
                 f"[{len(tokens)}, {len(self.words)}]"
             )
         return last
@@ -149,9 +149,9 @@ class Transformers:
     context: int | None = None
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Generate greedily, with the model's cache."""
-        (found,) = self.read_together([prompt], steps)
-        return found
+        """Generate greedily, with the model's KV cache."""
+        (readings,) = self.read_together([prompt], steps)
+        return readings
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
@@ -172,15 +172,15 @@ class Transformers:
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[Reading]]:
         """Generate after several prompts in one batch, padded on the left."""
-        return [[*each] for each in zip(*self._read_together(prompts, steps), strict=True)]
+        return [[*of_text] for of_text in zip(*self._read_together(prompts, steps), strict=True)]
 
     def _read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> Iterator[list[Reading]]:
         import torch
 
-        given, mask = (torch.tensor(rows) for rows in padded(prompts, left=True))
-        yield from self._generated(steps, input_ids=given, attention_mask=mask)
+        tokens, mask = (torch.tensor(rows) for rows in padded(prompts, left=True))
+        yield from self._generated(steps, input_ids=tokens, attention_mask=mask)
 
     def _generated(self, steps: int, **given: Any) -> Iterator[list[Reading]]:
         """Generate tokens, and yield the log-probabilities at each step, one mapping per text."""
@@ -208,12 +208,12 @@ class Encoder(Transformers):
         import torch
 
         padding = int(self.model.config.pad_token_id)
-        given, mask = (torch.tensor(rows) for rows in padded(texts, padding))
+        tokens, mask = (torch.tensor(rows) for rows in padded(texts, padding))
         with torch.no_grad():
-            out = self.model(given, attention_mask=mask).logits.float().numpy()
+            out = self.model(tokens, attention_mask=mask).logits.float().numpy()
         return [
-            [log_probabilities(logits[place].astype(np.float64), self.words) for place in asked]
-            for logits, asked in zip(out, places, strict=True)
+            [log_probabilities(logits[place].astype(np.float64), self.words) for place in chosen]
+            for logits, chosen in zip(out, places, strict=True)
         ]
 
 
@@ -227,20 +227,20 @@ class TwoTexts(Transformers):
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> list[list[Reading]]:
-        """Run texts in one batch, padded on the right, and ``begun``, padded on the left."""
+        """Generate after ``begun``, padded left, for one batch of texts, padded right."""
         import torch
 
         text, mask = (torch.tensor(rows) for rows in padded(texts))
         start, seen = (torch.tensor(rows) for rows in padded(begun, left=True))
-        given = {"input_ids": text, "attention_mask": mask, "decoder_input_ids": start}
-        given["decoder_attention_mask"] = seen
-        return [[*each] for each in zip(*self._generated(steps, **given), strict=True)]
+        inputs = {"input_ids": text, "attention_mask": mask, "decoder_input_ids": start}
+        inputs["decoder_attention_mask"] = seen
+        return [[*of_text] for of_text in zip(*self._generated(steps, **inputs), strict=True)]
 
 
 def padded(
     texts: Sequence[Sequence[int] | str], padding: int = 0, *, left: bool = False
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Return texts padded to the longest, and masks of the tokens that are not padding."""
+    """Return texts padded to the longest, and attention masks: 1 for tokens, 0 for padding."""
     longest = max(map(len, texts))
     rows, masks = [], []
     for text in texts:
@@ -259,8 +259,8 @@ def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
     if not np.isfinite(largest := logits.max()):
         raise Misbehaviour(f"the largest logit is {largest}")
     shifted = logits - largest
-    found = shifted - math.log(np.exp(shifted).sum())
-    return dict(zip(words, map(float, found), strict=True))
+    values = shifted - math.log(np.exp(shifted).sum())
+    return dict(zip(words, map(float, values), strict=True))
 
 
 def is_folder(name: str) -> bool:
@@ -366,7 +366,7 @@ def words_of(folder: Path) -> list[str]:
     """
     path = folder / "tokenizer.json"
     hint = "write one with: posenc probe NAME --out FOLDER"
-    found = read_json(path, LARGEST_CONFIGURATION, hint, "is of no probe")
+    document = read_json(path, LARGEST_CONFIGURATION, hint, "is of no probe")
     with named(path, hint, "is of no probe"):
-        vocabulary = found["model"]["vocab"]
+        vocabulary = document["model"]["vocab"]
         return sorted(vocabulary, key=vocabulary.__getitem__)

@@ -37,7 +37,7 @@ from posenc_conformance.models.file import Model, model_named, with_configuratio
 FUNCTION = "logits:"
 """The prefix of ``--impl`` for a function of this process that returns logits."""
 OWN = "config-"
-"""The prefix of the name of a probe that was made of a user's own configuration."""
+"""The prefix of the name of a probe that was made from a user's own configuration."""
 
 
 class Source(Protocol):
@@ -52,12 +52,12 @@ class Source(Protocol):
         """Length of the longest text, if the source reports it."""
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> Sequence[Reading]:
-        """Generate ``steps`` tokens, and return the log-probabilities at each."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each step."""
 
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Read several prompts in one request."""
+        """Generate after several prompts in one request, as ``read`` does."""
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
@@ -70,7 +70,7 @@ class Source(Protocol):
         begun: Sequence[Sequence[int] | str],
         steps: int,
     ) -> Sequence[Sequence[Reading]]:
-        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
+        """Generate ``steps`` tokens after each decoder text in ``begun``, as ``read`` does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,26 +83,26 @@ class Deployed:
     in_words: bool = False
     """Whether prompts are texts, because the engine does not accept token ids."""
     title: str = ""
-    """The value of ``--impl``, for people; of an address only the parts that may be shown."""
+    """The value of ``--impl``, for people; for an address only the parts that may be shown."""
     secrets: Secrets = field(default_factory=Secrets)
     """Texts that no output may contain."""
     serials: Iterator[int] = field(default_factory=count)
     """Serial numbers of texts."""
     shifts: int | None = None
-    """Size in tokens of a context that the engine shifts when it is full; None if it does not."""
+    """Size in tokens of the context that the engine shifts when full; None if it shifts none."""
     gone: list[str] = field(default_factory=list)
     """Why the engine no longer answers; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
-    """Measurements so far: a later answer may be that of an earlier text."""
+    """Measurements so far: an engine may answer with the scores of an earlier text."""
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Reading]:
-        """Generate ``steps`` tokens, and return the log-probabilities at each."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each step."""
         return self.source.read(self._given(prompt), steps)
 
     def read_together(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Read several prompts in one request."""
+        """Generate after several prompts in one request, as ``read`` does."""
         return self.source.read_together([self._given(prompt) for prompt in prompts], steps)
 
     def read_at(
@@ -114,7 +114,7 @@ class Deployed:
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Reading]]:
-        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
+        """Generate ``steps`` tokens after each decoder text in ``begun``, as ``read`` does."""
         return self.source.read_after(texts, begun, steps)
 
     def _given(self, prompt: Sequence[int]) -> Sequence[int] | str:
@@ -126,15 +126,15 @@ class Deployed:
 
 
 def probe_for(model: Model) -> Probe:
-    """Make the probe of a model of the spec, or of a user's own configuration.
+    """Make the probe for a model of the spec, or for a user's own configuration.
 
-    Raises UserError if no probe can be made of it.
+    Raises UserError if no probe can be made for the model.
     """
     return probe_of(name_of(model), model.configuration, model.config, model.meaning)
 
 
 def has_probe(model: Model) -> bool:
-    """Return whether a probe can be made of a model."""
+    """Return whether a probe can be made for a model."""
     try:
         probe_for(model)
     except UserError:
@@ -149,7 +149,7 @@ def is_encoder(model: Model) -> bool:
 
 
 def has_two_texts(model: Model) -> bool:
-    """Return whether a model reads one text and writes another."""
+    """Return whether a model has an encoder and a decoder, each with a text of its own."""
     return any(group.call == "t5_bucket" for group in model.meaning.groups)
 
 
@@ -168,7 +168,7 @@ def model_of(name: str) -> Model:
 
 
 def is_deployed(name: str) -> bool:
-    """Return whether ``--impl`` names a server of a probe, rather than an adapter."""
+    """Return whether ``--impl`` names an engine that serves a probe, rather than an adapter."""
     folder = is_folder(name) and name not in registered()
     return folder or is_endpoint(name) or name.startswith(FUNCTION)
 
@@ -178,20 +178,20 @@ def find_deployed(
 ) -> Deployed:
     """Find the engine that ``--impl`` names, and the model whose probe it serves.
 
-    ``cache`` is the format in which it is claimed to cache keys, if that is shorter than the dtype.
+    ``cache`` is the claimed format of keys in the KV cache, if it has fewer bits than the dtype.
 
-    ``asked`` are the models named on the command line; a user's own configuration and a function
-    need one there. Raises UserError for an engine that serves no probe or another one, and for a
-    model to which ``cache`` does not apply.
+    ``asked`` are the models named on the command line; a probe of a user's own configuration, and
+    a function, require one. Raises UserError for an engine that serves no probe or another one,
+    and for a model to which ``cache`` does not apply.
     """
-    found = _found(name, seconds, asked, dtype)
-    return with_cache(found, cache) if cache else found
+    engine = _found(name, seconds, asked, dtype)
+    return with_cache(engine, cache) if cache else engine
 
 
 def with_cache(engine: Deployed, cache: str) -> Deployed:
     """Return an engine that is claimed to cache keys in fewer bits than its dtype has.
 
-    Raises UserError for an engine that caches no keys, or something else.
+    Raises UserError for a model with an encoder, and for one with latent attention.
     """
     probe = engine.probe
     reason = "no bound is derived for keys that are kept with their values, in one narrow row"
@@ -239,7 +239,7 @@ def _served(client: Client, asked: Sequence[Model]) -> Deployed:
 
 
 def _function(name: str, asked: Sequence[Model]) -> Deployed:
-    """Return a function that returns the logits of a probe."""
+    """Return the engine for a function that returns the logits of a probe."""
     if len(asked) != 1:
         raise UserError(
             f"--impl={name} is a function, which does not say whose probe it runs",
@@ -303,9 +303,9 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
     """
     problems = []
     for in_words, as_chat in product((False, True), repeat=2):
-        asked = replace(endpoint, as_chat=as_chat)
+        variant = replace(endpoint, as_chat=as_chat)
         try:
-            (answer,) = asked.read(SPECIAL[WHO] if in_words else [WHO], 1)
+            (answer,) = variant.read(SPECIAL[WHO] if in_words else [WHO], 1)
         except Misbehaviour as error:
             problems.append(str(error))
             if isinstance(error, Hanging):  # another form would take as long
@@ -316,7 +316,7 @@ def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool, int]:
             problems.append(f"it names tokens by numbers, such as {name!r}, and not by their words")
             continue
         if name and name not in SPECIAL:
-            return name, asked, in_words, len(answer)
+            return name, variant, in_words, len(answer)
         problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(
         f"the endpoint does not say which probe {endpoint.name!r} is: "

@@ -44,7 +44,7 @@ class Scores:
     """Scores of the queries of a prompt, and the largest error of a right engine."""
 
     values: Floats
-    """[queries, 2], of the first and of the second head; of a table [queries, 1]: rows."""
+    """[queries, 2], for the first and the second head; for a table the rows, [queries, 1]."""
     bound: Floats
 
 
@@ -59,13 +59,13 @@ def expected(
     """Compute the scores of a group, in units of the largest score of a plain rotation.
 
     ``where`` replaces the prompt's positions of queries, and ``turn`` replaces the group's
-    rotation. ``dtype`` is the shortest one in which anything is computed or stored.
+    rotation. ``dtype`` is the one with the fewest bits in which anything is computed or stored.
     """
     plan = probe.plan
-    asked = plan.order[prompt.given - 1 : prompt.steps]
+    pairs = plan.order[prompt.given - 1 : prompt.steps]
     places = prompt.positions if where is None else where
-    queries = np.zeros((len(asked), 2, plan.head_dim))
-    for number, pair in enumerate(asked):
+    queries = np.zeros((len(pairs), 2, plan.head_dim))
+    for number, pair in enumerate(pairs):
         first, second = plan.pairs[pair]
         queries[number, 0, first] = queries[number, 1, second] = 1.0
     key = np.zeros((1, plan.head_dim))

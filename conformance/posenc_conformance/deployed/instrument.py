@@ -43,8 +43,8 @@ because in a long text each key has a small share."""
 SIZE = 16.0
 """Size of a token's channels."""
 SIZE_IN_ENCODERS = 256.0
-"""The same in encoders: so large that the eps of the first norm does not matter, because some
-layers read the output of that norm, and others a norm of it."""
+"""Size of a token's channels in encoders: so large that the eps of the first norm does not matter,
+because some layers read the output of that norm, and others a norm of it."""
 GAINS_OF_ENCODERS = (16, 64, 512, 4096)
 """Gains of encoders, whose texts are shorter, and whose readings go through an activation."""
 LARGEST_LOGIT = 64.0
@@ -53,7 +53,7 @@ LARGEST_VALUE = 0.25
 """Size of the channel of a value for the largest gain, as a part of the token's other channels: so
 small that it hardly affects the norm."""
 READ_WEIGHT = 1024.0
-"""Weight of the logits that are read; a power of two that float16 holds."""
+"""Weight of the logits that are read; a power of two that float16 represents."""
 CHANNELS_A_TOKEN = 64
 """Channels of the hidden state for each channel of a token."""
 FEWEST = 4
@@ -67,7 +67,7 @@ REFUSED = 1.0
 """Minus the weight of all other tokens: their logits are -8, below all logits that are read."""
 
 DIGITS_OF_ROWS = 4
-"""Digits of a row's number: as many as there are tokens that are read."""
+"""Number of digits of a row's number, which equals the number of tokens that are read."""
 BASES = (8, 16)
 """Possible bases of these digits: the smallest that suffices for the rows is used."""
 DIGIT_WEIGHT = 4.0
@@ -107,7 +107,7 @@ class Instrument:
     gains: tuple[int, ...] = GAINS
     """The gains, each of which has keys of its own."""
     tied: bool = False
-    """Whether the last matrix is that of the embeddings, and a query is followed by another one."""
+    """Whether a decoder ties its embeddings: its last layer then adds the next token's channel."""
     encoder: bool = False
     """Whether all positions are read at the same time. Embeddings are then tied."""
     asks: ClassVar[str] = "pairs"
@@ -156,7 +156,7 @@ class Instrument:
         return self.value(self.layers)
 
     def mirror(self, channel: int) -> int:
-        """Return the channel that holds a value, or a reading, with the opposite sign.
+        """Return the channel that contains a value, or a reading, with the opposite sign.
 
         Mirrors keep the mean at 0. If the mean is not exactly 0, both channels have the same error,
         which cancels in differences.
@@ -165,7 +165,7 @@ class Instrument:
 
     @property
     def asked_who(self) -> int:
-        """The channel of the question which probe this is; the next one is that of the answer."""
+        """The channel of the question which probe this is; the next channel is the answer's."""
         last = self.read + len(READ)
         return self.mirror(last) if self.centred else last
 
@@ -177,7 +177,7 @@ class Instrument:
     def opposite(self, channel: int) -> int:
         """Return the channel of opposite sign for a channel of the chain.
 
-        Tied embeddings need one for each if the mean must be 0: no two tokens may share any.
+        With tied embeddings and a mean of 0, each needs its own: no two tokens may share any.
         """
         others = (self.asked_who, self.asked_who + 1, self.ended)
         place = channel if channel < len(self.pairs) else len(self.pairs) + others.index(channel)
@@ -230,7 +230,7 @@ class Instrument:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The pairs in the order of the chain: the first ones are spread over all."""
+        """The pairs in the order of the chain: its first ones are spread over all pairs."""
         bits = (len(self.pairs) - 1).bit_length()
         spread = sorted(range(len(self.pairs)), key=lambda pair: f"{pair:0{bits}b}"[::-1])
         return tuple(spread)
@@ -260,7 +260,7 @@ class Instrument:
 
     def embeddings(self) -> Rows:
         """Return the channels of each token; tokens that no prompt has get none."""
-        found = {
+        rows = {
             BEGIN: self._token(),
             **{self.filler(number): self._token() for number in range(FILLERS)},
             WHO: self._token(*self.signs(self.asked_who)),
@@ -271,21 +271,21 @@ class Instrument:
                 for neutral in (False, True):
                     token = self._token(*(() if neutral else (self.key,)))
                     value = self.value(layer, neutral=neutral)
-                    found[self.key_token(layer, gain, neutral=neutral)] = {
+                    rows[self.key_token(layer, gain, neutral=neutral)] = {
                         **token,
                         **self._valued(value, gain),
                     }
         for step, pair in enumerate(self.order):
-            found[self.query_token(step)] = self._token(*self.signs(pair), self.asking)
+            rows[self.query_token(step)] = self._token(*self.signs(pair), self.asking)
         if self.tied:
-            found[END] = self._token(*self.signs(self.ended))
-            found |= self._reading()
+            rows[END] = self._token(*self.signs(self.ended))
+            rows |= self._reading()
         if self.encoder:
             weight = self.read_in_encoders
             places = (*range(self.read, self.read + len(READ)), self.ended)
             for word, place in zip((*self.read_tokens, END), places, strict=True):
-                found[word] = {place: weight, self.asked_who: -weight}
-        return found
+                rows[word] = {place: weight, self.asked_who: -weight}
+        return rows
 
     @property
     def read_in_encoders(self) -> float:
@@ -325,14 +325,14 @@ class Instrument:
 
     def logits(self) -> Rows:
         """Return the weights of the channels in each token's logit."""
-        found = {token: {self.asking: -REFUSED} for token in range(len(self.words))}
-        found |= self._reading()
-        found[ZERO] = {}
-        found[self.name_token][self.asked_who] = FOLLOWING
-        found[END][self.asked_who + 1] = FOLLOWING
+        weights = {token: {self.asking: -REFUSED} for token in range(len(self.words))}
+        weights |= self._reading()
+        weights[ZERO] = {}
+        weights[self.name_token][self.asked_who] = FOLLOWING
+        weights[END][self.asked_who + 1] = FOLLOWING
         for step, pair in enumerate(self.order):
-            found[self.following(step)][pair] = FOLLOWING + REFUSED
-        return found
+            weights[self.following(step)][pair] = FOLLOWING + REFUSED
+        return weights
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ class Biased(Instrument):
 
     @property
     def channels_of_token(self) -> int:
-        """Channels of the hidden state that a token has: no reading depends on the number."""
+        """Channels of the hidden state that a token has: no reading depends on their number."""
         return FEWEST
 
     @cached_property
@@ -383,27 +383,27 @@ class Tabled(Instrument):
 
     def table(self) -> Rows:
         """Return the channels of each row."""
-        found = {}
+        rows = {}
         for row in range(self.rows):
             channels: dict[int, float] = {}
             for place in range(DIGITS_OF_ROWS):
                 digit = row // self.base**place % self.base
                 channels |= self.balanced(self.read + place, digit * self.size / self.base)
-            found[row] = channels
-        return found
+            rows[row] = channels
+        return rows
 
     def types(self) -> Rows:
         """Return the channels of the token type of the second of two texts: half a row."""
         return {1: self.balanced(self.read, 0.5 * self.size / self.base)}
 
     def row(self, quotients: Sequence[float]) -> float | None:
-        """Return the row with the digits that are read; None if there is none.
+        """Return the row with the digits that are read; None if there is no such row.
 
         ``quotients`` are logits of the digits, divided by that of the next token. In an encoder the
         row may be half too large, which means that the text counts as the second of two.
         """
-        read = [each * FOLLOWING * self.base / DIGIT_WEIGHT for each in quotients]
-        digits: list[float] = [round(each) for each in read]
+        read = [value * FOLLOWING * self.base / DIGIT_WEIGHT for value in quotients]
+        digits: list[float] = [round(value) for value in read]
         if self.encoder and abs(read[0] % 1 - 0.5) < 0.5 - CLEAR:
             digits[0] = math.floor(read[0]) + 0.5
         clear = all(abs(a - b) < CLEAR for a, b in zip(read, digits, strict=True))
@@ -460,7 +460,7 @@ class Bucketed(Instrument):
         return np.asarray(self.unit * digits, dtype=np.float64)
 
     def bucket(self, biases: Floats) -> int | None:
-        """Return the bucket with these biases; None if there is none."""
+        """Return the bucket with these biases; None if there is no such bucket."""
         read = biases / self.unit
         low, high = np.rint(read)
         if np.abs(read - [low, high]).max() > CLEAR or not 0 <= low < self.base:
@@ -496,8 +496,8 @@ def count_of_channels(hidden: int, centred: bool) -> int:
 
 def channels_with_meaning(pairs: int, layers: int, centred: bool, tied: bool) -> int:
     """Compute the number of channels of the hidden state that have a meaning."""
-    found = (pairs + 3) * (1 + (tied and centred)) + 2
-    return found + (2 * layers + len(READ)) * (1 + centred)
+    count = (pairs + 3) * (1 + (tied and centred)) + 2
+    return count + (2 * layers + len(READ)) * (1 + centred)
 
 
 def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Caches that store keys in fewer bits than the dtype, and the errors of scores that result."""
+"""KV caches that store keys in fewer bits than the dtype, and the resulting errors of scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Kept:
-    """The errors of a key, and of a query that is shortened for the product."""
+    """The errors of a cached key, and of a query that is rounded for the product with it."""
 
     key: Loss
     query: Loss
@@ -46,9 +46,9 @@ def _steps(bits: int) -> Loss:
 
 
 E4M3 = Loss(of_largest=2.0**-10, of_itself=2.0**-4)
-"""Three bits after the first; below 2^-6 the step is 2^-9. Keys are larger than 1."""
+"""Three mantissa bits; below 2^-6 the step is 2^-9. Keys are larger than 1."""
 E5M2 = Loss(of_largest=2.0**-17, of_itself=2.0**-3)
-"""Two bits after the first; below 2^-14 the step is 2^-16."""
+"""Two mantissa bits; below 2^-14 the step is 2^-16."""
 CACHES: Mapping[str, Kept] = {
     "int8": Kept(_steps(8), _steps(8)),
     "int4": Kept(_steps(4), _steps(8)),

@@ -23,9 +23,9 @@ def is_whole(probe: Probe, group: Group) -> bool:
 def prompt_for(
     probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
 ) -> Prompt:
-    """Make the prompt whose first query, or last one if it is far, is at ``distance``.
+    """Make the prompt whose first query is at ``distance``; if that is far, the last query.
 
-    That is the distance from a key, or for a table the distance from its beginning.
+    The distance is from a key, or for a table from its beginning.
     """
     if isinstance(probe.plan, Tabled):
         return learned_instrument.prompt_for(probe, distance, steps)

@@ -13,7 +13,7 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import LENGTH, Group, case_of
 
 Lengths = Callable[[int], tuple[int, int]]
-"""The text lengths for which a query at some position, and the key, are rotated."""
+"""Returns the text lengths for which a query at a position, and the key, are rotated."""
 Explained = tuple[str, str, Scores]
 """A mistake, its description, and its scores."""
 
@@ -46,60 +46,60 @@ def scores_at(
 def _last(probe: Probe, group: Group, prompt: Prompt, dtype: str, lengths: Lengths) -> Scores:
     """Compute the scores of the last query of a prompt."""
     of_query, of_key = lengths(prompt.positions[-1])
-    asked = _of_length(group, of_query)
-    turn = None if of_query == of_key else partial(_turned, asked, _of_length(group, of_key))
-    return expected(probe, asked, prompt, dtype, turn=turn)
+    own = _of_length(group, of_query)
+    turn = None if of_query == of_key else partial(_turned, own, _of_length(group, of_key))
+    return expected(probe, own, prompt, dtype, turn=turn)
 
 
 def _turned(queries: Group, key: Group, x: Floats, rows: Ints) -> Floats:
     """Rotate the queries and the key, which is the last row, for different lengths."""
     parts = [
-        case_of(group, {"x": x[some], "positions": rows[some]}).truth
-        for group, some in ((queries, slice(0, -1)), (key, slice(-1, None)))
+        case_of(group, {"x": x[part], "positions": rows[part]}).truth
+        for group, part in ((queries, slice(0, -1)), (key, slice(-1, None)))
     ]
     return np.concatenate(parts)
 
 
 def _of_length(group: Group, length: int) -> Group:
-    """Return a group as it treats a text of some length, for all positions."""
-    given = group.parameters
+    """Return a group that rotates all positions as in a text of ``length``."""
+    values = group.parameters
     if group.scheme != "longrope":
-        return replace(group, parameters={**given, LENGTH: length})
-    long = length > int(given["original_max_position_embeddings"])
-    factors = given["long_factors" if long else "short_factors"]
-    return replace(group, parameters={**given, "short_factors": factors, "long_factors": factors})
+        return replace(group, parameters={**values, LENGTH: length})
+    long = length > int(values["original_max_position_embeddings"])
+    factors = values["long_factors" if long else "short_factors"]
+    return replace(group, parameters={**values, "short_factors": factors, "long_factors": factors})
 
 
 def wrong_while_written(
     probe: Probe, group: Group, prompt: Prompt, dtype: str
 ) -> Iterator[Explained]:
-    """Yield the known mistakes when a text grows past the length during generation."""
-    given = prompt.first + 1
+    """Yield the known mistakes for a text that grows past the length during generation."""
+    length = prompt.first + 1
     for id, words, lengths in (
         (
             "cache-not-turned-again",
             "keys in the cache stay turned for the length of the prompt",
-            lambda position: (position + 1, given),
+            lambda position: (position + 1, length),
         ),
         (
             "length-of-prompt",
             "all is turned for the length of the prompt, however long the text becomes",
-            lambda position: (given, given),
+            lambda position: (length, length),
         ),
     ):
         yield id, words, scores_at(probe, group, prompt, dtype, lengths)
 
 
 PARTS = (2, 4, 3, 8)
-"""Divisors of a context that give the number of tokens that leave it, the usual one first."""
+"""Divisors of a context's size, for the number of tokens that leave it; the usual one first."""
 KEPT = (0, 1, 2, 3, 4, 5, 8)
-"""Tokens at the beginning that may stay."""
+"""Numbers of tokens at the beginning that may stay."""
 
 
 def wrong_when_shifted(
     probe: Probe, group: Group, prompt: Prompt, dtype: str, size: int
 ) -> Iterator[Explained]:
-    """Yield the known mistakes when the first tokens leave a full context.
+    """Yield the known mistakes for a full context that the first tokens leave.
 
     The remaining tokens move to the front: queries continue from there, and keys are rotated back.
     """

@@ -23,20 +23,20 @@ from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 UNREADABLE = 0.5
-"""Bound of a score, in its units, above which the score may be too small to be read."""
+"""Error bound of a score above which the score may be too small to be read."""
 WORDS_READ = 6
-"""Words that are read of an answer: the next query, four of keys, and zero; if embeddings are tied,
+"""Words read from an answer: the next query, four for keys, and zero; with tied embeddings,
 the query itself is likely too."""
 
 LEAST_SHARE = 2.0**-24
-"""The smallest share of a key that float16 holds; smaller ones are not read from biases."""
+"""The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
 
 class Reader(Protocol):
     """A source of log-probabilities."""
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
-        """Generate ``steps`` tokens, and return the log-probabilities at each."""
+        """Generate ``steps`` tokens, and return the log-probabilities at each step."""
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
@@ -46,7 +46,7 @@ class Reader(Protocol):
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Generate ``steps`` tokens after each text ``begun`` of a decoder, and return the same."""
+        """Generate ``steps`` tokens after each decoder text in ``begun``, as ``read`` does."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Measured:
     prompt: Prompt
     values: Floats
     """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
-    seen, inf for one that leaves nothing to the neutral one."""
+    seen, inf for a key that leaves no weight to the neutral one."""
     lost: str = ""
     """The word that was likelier than the expected next query, which no right engine produces; the
-    queries were then measured one by one. Empty if all followed."""
+    queries were then measured one by one. Empty if each query followed."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
@@ -68,7 +68,7 @@ class Measured:
     def ratio(self, scores: Scores) -> Floats:
         """Compute the error of each score, in units of its bound.
 
-        A score too small or too large to be read agrees with any expected score that is.
+        An infinite value agrees with a score of its sign whose bound exceeds ``UNREADABLE``.
         """
         ratio = np.abs(self.values - scores.values) / scores.bound
         hidden = np.isinf(self.values) & (scores.bound > UNREADABLE)
@@ -77,15 +77,15 @@ class Measured:
 
     @property
     def seen(self) -> Flags:
-        """The queries that see the key."""
+        """Whether each query sees the key."""
         return np.asarray(~np.isneginf(self.values).all(axis=1))
 
 
 def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     """Send a prompt to an engine, and read its scores.
 
-    If an engine gives so much to a key that its word is likelier than the next query, queries are
-    measured one by one, with a smaller gain.
+    If an engine gives a key a share so large that its word is likelier than the next query, queries
+    are measured one by one, with a smaller gain.
 
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
@@ -100,13 +100,13 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
             "more in the engine's options"
         )
     followed = [_likeliest(answer) for answer in answers]
-    wanted = [
+    expected = [
         probe.plan.words[probe.plan.following(step)]
         for step in range(prompt.given - 1, prompt.steps)
     ]
     strange = ""
-    if followed != wanted:
-        lost = next(pair for pair in zip(followed, wanted, strict=True) if pair[0] != pair[1])
+    if followed != expected:
+        lost = next(pair for pair in zip(followed, expected, strict=True) if pair[0] != pair[1])
         if lost[0] not in READ:
             raise Misbehaviour(
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
@@ -115,8 +115,8 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         strange = f"{lost[0]!r} where {lost[1]!r} must follow"
         prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
-            _answers(probe, reader, replace(prompt, given=given), 1)[0]
-            for given in range(prompt.given, prompt.steps + 1)
+            _answers(probe, reader, replace(prompt, given=count), 1)[0]
+            for count in range(prompt.given, prompt.steps + 1)
         ]
     words = probe.plan.words
     named = [
@@ -124,12 +124,12 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         for step in range(prompt.given - 1, prompt.steps)
     ]
     if isinstance(probe.plan, Tabled):
-        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]), strange)
+        return Measured(prompt, np.array([[_row(probe.plan, reply)] for reply in answers]), strange)
     if isinstance(probe.plan, Biased):
         least = float(probe.logits(prompt.gain, np.array(least_read(probe, prompt.gain))))
-        return Measured(prompt, np.array([_biases(each, least) for each in answers]), strange)
+        return Measured(prompt, np.array([_biases(reply, least) for reply in answers]), strange)
     scores = np.array(
-        [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
+        [_scores(probe, reply, chain) for reply, chain in zip(answers, named, strict=True)]
     )
     return Measured(prompt, scores / probe.largest_score(prompt.gain), strange)
 
@@ -137,7 +137,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
 def _answers(
     probe: Probe, reader: Reader, prompt: Prompt, steps: int | None = None
 ) -> Sequence[Mapping[str, float]]:
-    """Generate with an engine; ``steps`` replaces the number of tokens that the prompt needs."""
+    """Return the answers to a prompt; ``steps`` replaces the number of tokens to generate."""
     count = prompt.steps - prompt.given + 1 if steps is None else steps
     if isinstance(probe.plan, Bucketed):
         text, begun = prompt.both_texts(probe)
@@ -157,8 +157,8 @@ def read_whole(probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, floa
     Raises Misbehaviour for answers that are not a probe's.
     """
     if isinstance(probe.plan, Tabled):
-        return Measured(prompt, np.array([[_row(probe.plan, each)] for each in answers]))
-    scores = np.array([_scores(probe, each, set()) for each in answers])
+        return Measured(prompt, np.array([[_row(probe.plan, answer)] for answer in answers]))
+    scores = np.array([_scores(probe, answer, set()) for answer in answers])
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
 
 
@@ -184,9 +184,9 @@ def _row(plan: Tabled, answer: Mapping[str, float]) -> float:
     zero = answer.get(SPECIAL[ZERO], math.inf)
     following = max(answer.values()) - zero
     logits = [max(answer.get(word, -math.inf) - zero, 0.0) for word in READ]
-    row = plan.row([each / following for each in logits]) if following > 0 else None
+    row = plan.row([logit / following for logit in logits]) if following > 0 else None
     if row is None:
-        listed = ", ".join(f"{each:.3g}" for each in logits)
+        listed = ", ".join(f"{logit:.3g}" for logit in logits)
         raise Misbehaviour(
             f"what is read is no row of the table: {listed}, where the token that follows has "
             f"{following:.3g}; two rows were mixed, or the weights are others than the probe's"

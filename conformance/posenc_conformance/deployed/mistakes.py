@@ -41,7 +41,7 @@ class Explanation:
 
     def fits(self, found: Sequence[Measured]) -> bool:
         """Return whether the mistake explains all measurements."""
-        return all(each.agrees_with(self.scores(each.prompt)) for each in found)
+        return all(measured.agrees_with(self.scores(measured.prompt)) for measured in found)
 
     def is_seen(self, right: Callable[[Prompt], Scores], found: Sequence[Measured]) -> bool:
         """Return whether the mistake exceeds a bound in any of these texts.
@@ -49,28 +49,28 @@ class Explanation:
         A mistake that does not would have passed there, and explains no failure.
         """
         return not all(
-            Measured(each.prompt, self.scores(each.prompt).values).agrees_with(right(each.prompt))
-            for each in found
+            Measured(text.prompt, self.scores(text.prompt).values).agrees_with(right(text.prompt))
+            for text in found
         )
 
 
 def explain(
     probe: Probe, model: Model, group: Group, dtype: str, found: Sequence[Measured]
 ) -> list[Explanation]:
-    """Return the mistakes that explain all measurements, the most special first.
+    """Return the mistakes that explain all measurements, the most specific first.
 
     Pairs of mistakes are tried if no single one does.
     """
     if isinstance(probe.plan, Tabled):
-        known = learned_instrument.explanations(probe, group, model.meaning.context, found)
-        return [each for each in starmap(Explanation, known) if each.fits(found)]
+        tabled = learned_instrument.explanations(probe, group, model.meaning.context, found)
+        return [candidate for candidate in starmap(Explanation, tabled) if candidate.fits(found)]
     if isinstance(probe.plan, Biased):
         wrong = alibi_instrument.explanations(probe, group, found, dtype)
-        return [each for each in starmap(Explanation, wrong) if each.fits(found)]
+        return [candidate for candidate in starmap(Explanation, wrong) if candidate.fits(found)]
     if isinstance(probe.plan, Bucketed):
         made = t5_instrument.explanations(probe, group, model.meaning.context, found, dtype)
-        return [each for each in starmap(Explanation, made) if each.fits(found)]
-    own = next(each for each in model.meaning.groups if each.id == group.id)
+        return [candidate for candidate in starmap(Explanation, made) if candidate.fits(found)]
+    own = next(candidate for candidate in model.meaning.groups if candidate.id == group.id)
     single = [
         (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)
         for mistake in MISTAKES
@@ -78,9 +78,9 @@ def explain(
     ]
     right = partial(expected, probe, dtype=dtype)
     alone = _known(probe, group, model, single, right, found)
-    fits = [each for each in alone if each.fits(found)]
-    fits = fits or [each for each in _pairs(single, right) if each.fits(found)]
-    return [each for each in fits if each.is_seen(partial(right, group), found)]
+    fits = [candidate for candidate in alone if candidate.fits(found)]
+    fits = fits or [candidate for candidate in _pairs(single, right) if candidate.fits(found)]
+    return [candidate for candidate in fits if candidate.is_seen(partial(right, group), found)]
 
 
 Made = tuple[str, str, Group]
@@ -116,13 +116,13 @@ def _known(
 def _uncapped_logits(
     probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
 ) -> Scores:
-    """Return the readings of uncapped logits: the kit inverts a cap that is missing."""
+    """Return the scores read from uncapped logits: the kit inverts the cap that is missing."""
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
-    given = amplitude * scores.values
+    scaled = amplitude * scores.values
     if probe.score_cap is not None:
-        given = probe.score_cap * np.tanh(given / probe.score_cap)
+        scaled = probe.score_cap * np.tanh(scaled / probe.score_cap)
     seen = keys_seen(group, prompt)
-    logits, slopes = _taken_back(probe.logits(prompt.gain, shares_of(given, seen)), cap)
+    logits, slopes = _taken_back(probe.logits(prompt.gain, shares_of(scaled, seen)), cap)
     read = np.log(logits[..., 0] / logits[..., 1])
     if probe.score_cap is not None:
         read, _ = _taken_back(read, probe.score_cap)
@@ -138,7 +138,7 @@ def _taken_back(values: Floats, cap: float) -> tuple[Floats, Floats]:
 def _uncapped(
     probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
 ) -> Scores:
-    """Return the readings of uncapped scores: the kit inverts a cap that is missing."""
+    """Return the readings of uncapped scores: the kit inverts the cap that is missing."""
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
     values, slopes = _taken_back(amplitude * scores.values, cap)
     return Scores(values / amplitude, scores.bound * slopes)
@@ -171,7 +171,7 @@ def _other_bases(group: Group) -> list[Made]:
 
 
 def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Explanation]:
-    """Yield pairs of mistakes: any one, and another base."""
+    """Yield pairs of mistakes: each single one together with another base."""
     for id, words, made in single:
         if id in OF_BASE:
             continue
@@ -187,7 +187,7 @@ def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Exp
 def _of_size(
     probe: Probe, group: Group, right: Callable[..., Scores], found: Sequence[Measured]
 ) -> Iterator[Explanation]:
-    """Yield scores that are all multiplied by one number, which is fitted to the first ones."""
+    """Yield the mistake of scores that are multiplied by one factor, fitted to the first text."""
     got, scores = found[0].values, right(group, found[0].prompt)
     read = np.isfinite(got)
     if not read.any():

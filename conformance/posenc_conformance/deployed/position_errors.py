@@ -11,7 +11,7 @@ from posenc_conformance.models.meaning import Context
 from posenc_conformance.models.misreadings import SHORT_TABLES, short_tables
 
 Places = Callable[[Prompt], tuple[list[int], int]]
-"""The positions of the queries of a prompt, and of its key."""
+"""Returns the positions of the queries of a prompt, and of its key."""
 Named = tuple[str, str, Places]
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)

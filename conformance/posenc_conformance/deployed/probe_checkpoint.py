@@ -66,12 +66,12 @@ LARGEST_BIASED = 2**20 + 2**19
 """Largest product of the number of layers and the squared hidden size where a probe needs all heads
 of the model."""
 STEPS_OF_ROWS = 8
-"""Positions whose rows are read in one request."""
+"""Number of positions whose rows are read in one request."""
 LOOK_AT_ITSELF = 1024.0
 """Upper bound of the score of a query with itself in heads that it does not measure, or with its
 counterpart in the encoder. The score is more than half of it, far above all biases."""
 STEPS_OF_BUCKETS = 64
-"""Distances that are measured in one request."""
+"""Number of distances that are measured in one request."""
 MOST_BUCKETS = 64
 """Largest number of buckets that can be told apart in every dtype."""
 EMBEDDED = 2.0
@@ -86,8 +86,8 @@ VALUE_IN_ENCODERS = 2.0**15
 ACTIVATING = 2.0**12
 """Weight of readings before the activation after an encoder's last layer."""
 LARGEST_ACTIVATED = 2.0**15
-"""The largest input of that activation; float16 holds it. The smallest one is more than 5, which
-GELU passes unchanged."""
+"""The largest input of that activation, which float16 represents. The smallest one is more than 5,
+which GELU passes unchanged."""
 UNREADABLE: Mapping[tuple[str, ...], str] = {
     ("deberta", "deberta-v2"): (
         "its scores are of content and of positions, which are vectors of their own, and a probe "
@@ -97,7 +97,7 @@ UNREADABLE: Mapping[tuple[str, ...], str] = {
     ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
 }
-"""Types whose positions cannot be read from completions, with the reason."""
+"""Types whose positions cannot be read from completions, each with the reason."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe omits."""
 
@@ -110,7 +110,7 @@ class Probe:
     family: Family
     config: Fields
     cache: str = ""
-    """The format in which keys are claimed to be cached, if it is shorter than the dtype."""
+    """The claimed format of cached keys, if it has fewer bits than the dtype; else empty."""
 
     @property
     def eps(self) -> float:
@@ -119,11 +119,11 @@ class Probe:
 
     @property
     def turns(self) -> bool:
-        """Whether it measures layers that rotate queries and keys."""
+        """Whether the probe measures layers that rotate queries and keys."""
         return not isinstance(self.plan, Biased | Bucketed | Tabled)
 
     def score_of_content(self, gain: int) -> float:
-        """Compute the score of a query and the key of a gain, without the bias."""
+        """Compute the score of a query with the key for a gain, without the bias."""
         return self._largest(self.key_weight, gain)
 
     @property
@@ -145,8 +145,8 @@ class Probe:
     @property
     def key_weight(self) -> float:
         """The weight that gives keys the wanted size; a power of two."""
-        wanted = WANTED_IN_ENCODERS if self.plan.encoder else WANTED_SCORE
-        return power_below(wanted / self._largest(1.0, self.plan.gains[0]))
+        target = WANTED_IN_ENCODERS if self.plan.encoder else WANTED_SCORE
+        return power_below(target / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
         """Compute the score of a query and a key that point the same way in one pair.
@@ -158,7 +158,7 @@ class Probe:
         return self._largest(self.key_weight, gain)
 
     def _largest(self, weight: float, gain: int) -> float:
-        """Compute the same for a given weight of keys."""
+        """Compute ``largest_score`` for a given weight of keys."""
         query, key = self._read(), self._read(value_of(gain))
         count, size = len(self.plan.pairs), self.plan.head_dim
         if self.family.normed is Normed.BY_HEAD:
@@ -222,7 +222,7 @@ class Probe:
         return shares * ACTIVATING * VALUE_IN_ENCODERS * self._value_read(gain)
 
     def _normed(self, size: float, share: float) -> float:
-        """Compute the size after a norm of channels of one size that are a share of all."""
+        """Compute the size after a norm, for channels of one size that are a ``share`` of all."""
         return size / math.sqrt(share * size**2 + self.eps)
 
     @property
@@ -232,7 +232,7 @@ class Probe:
 
     @property
     def weight_behind(self) -> float:
-        """The weight of that norm: the largest power of two that makes no logit too large."""
+        """The weight of the norm after attention: a power of two that makes no logit too large."""
         return power_below(self.largest_read / (self._reading * math.sqrt(self.plan.hidden)))
 
     @property
@@ -276,7 +276,7 @@ class Probe:
 
     @property
     def _gated(self) -> float:
-        """The output of the feed-forward layer for a query's channel, without that weight."""
+        """The output of the feed-forward layer for a query, without ``following_weight``."""
         made = GATE * self._read() ** 2
         if not self.family.names.norm_behind_feed_forward:
             return made
@@ -300,8 +300,8 @@ class Probe:
         """The weight of values; a power of two."""
         if self.plan.encoder:
             return VALUE_IN_ENCODERS
-        wanted = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
-        return power_below(wanted / self._value_read(self.plan.gains[-1]))
+        target = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
+        return power_below(target / self._value_read(self.plan.gains[-1]))
 
     def _value_read(self, gain: int) -> float:
         """Compute the size of a value's channel as the weight of values reads it."""
@@ -311,7 +311,7 @@ class Probe:
 
 
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
-    """Make the probe of a model: its positions are the model's, all else is small.
+    """Make the probe for a model: it treats positions as the model does, and is small.
 
     ``name`` is the word with which the probe identifies itself, ``raw`` are the fields as released.
     The probe of a multimodal model covers the text part only.
@@ -359,12 +359,12 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         changed["num_key_value_heads"] = plan.kv_heads
     if "word_embed_proj_dim" in raw:
         changed["word_embed_proj_dim"] = plan.hidden
-    kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}
+    fields = {name: value for name, value in raw.items() if name not in LEFT_OUT}
     for field, value in changed.items():
         name = family.spelt.get(field) or _spelt(field, raw)
-        inner = isinstance(value, Mapping) and isinstance(kept.get(name), Mapping)
-        kept[name] = {**kept[name], **value} if inner else value
-    return Probe(plan, family, kept)
+        inner = isinstance(value, Mapping) and isinstance(fields.get(name), Mapping)
+        fields[name] = {**fields[name], **value} if inner else value
+    return Probe(plan, family, fields)
 
 
 def text_of(raw: Fields) -> Fields:

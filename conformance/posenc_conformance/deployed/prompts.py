@@ -12,15 +12,15 @@ from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import longer
 
 LEAST_BEFORE = 250
-"""Least number of tokens before the first query: if few keys are seen, each gets a large share."""
+"""Least tokens before the first query: a query that sees few keys gives each a large share."""
 DIGITS = 3
 """Tokens at the beginning of a text that encode its number."""
 BEHIND = DIGITS + 2
-"""Tokens after the last query in a text for an encoder; and, if the key comes after the queries,
-before the first: its number and a neutral key."""
+"""Tokens after the last query in a text for an encoder, or before the first query if the key is
+behind the queries: the digits of the text's number, and a neutral key."""
 LONGEST_NEAR = 64
-"""Largest distance from a key at which the first query of a chain is placed; at larger ones it is
-the last query."""
+"""Largest distance from a key that the first query of a chain measures; the last query measures
+larger distances."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Prompt:
     first: int
     """Position of the first query."""
     steps: int
-    """Queries of the chain that are measured."""
+    """Number of queries in the chain; those from number ``given`` on are measured."""
     given: int = 1
-    """Queries that are in the prompt; the engine generates the others."""
+    """Number of queries in the prompt; the engine generates the others."""
     serial: int = 0
     """Number of the text: texts with different numbers have different beginnings."""
     total: int = 0
-    """Tokens of a complete text for an encoder; 0 for a text that the engine continues."""
+    """Number of tokens in a complete text for an encoder; 0 if the engine continues the text."""
 
     @property
     def neutral(self) -> int:
-        """Position of the neutral key: before the query, or before the key if that is there."""
+        """Position of the neutral key: before the query, or before the key if the key is there."""
         return self.first - 1 - (self.key == self.first - 1)
 
     @property
@@ -59,7 +59,7 @@ class Prompt:
 
     @property
     def length(self) -> int:
-        """Tokens of the whole text, including the last generated token."""
+        """Number of tokens in the whole text, including the last generated token."""
         return self.total or self.first + self.steps + 1
 
     @property
@@ -82,20 +82,20 @@ class Prompt:
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
         count = self.total or self.first
-        found = [plan.filler(digit) for digit in (*digits, *[0] * (count - DIGITS))]
+        text = [plan.filler(digit) for digit in (*digits, *[0] * (count - DIGITS))]
         if isinstance(plan, Tabled):
-            given = self.steps if self.total else self.given
-            return found[: self.first] + [plan.query_token(step) for step in range(given)]
+            queries = self.steps if self.total else self.given
+            return text[: self.first] + [plan.query_token(step) for step in range(queries)]
         layer = plan.numbered(self.layer, whole=bool(self.total))
         if self.total:
-            asked = [plan.query_token(step) for step in range(self.steps)]
-            found[self.first : self.first + self.steps] = asked
-            found[self.key] = plan.key_token(layer, self.gain)
-            found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
-            return found
-        found[self.key] = plan.key_token(layer, self.gain)
-        found[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
-        return found + [plan.query_token(step) for step in range(self.given)]
+            chain = [plan.query_token(step) for step in range(self.steps)]
+            text[self.first : self.first + self.steps] = chain
+            text[self.key] = plan.key_token(layer, self.gain)
+            text[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
+            return text
+        text[self.key] = plan.key_token(layer, self.gain)
+        text[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
+        return text + [plan.query_token(step) for step in range(self.given)]
 
     def both_texts(self, probe: Probe) -> tuple[list[int], list[int]]:
         """Return the encoder's text and the decoder's.
@@ -115,8 +115,8 @@ def prompt_for(
 ) -> Prompt:
     """Make the prompt whose queries follow a key at ``distance``.
 
-    A near distance is that of the first query, a far one that of the last. Encoders are measured
-    with keys on both sides: a negative distance is that of a key after the queries.
+    A near distance is the first query's, a far one the last query's. Encoders are measured with
+    keys on both sides: a negative distance is that of a key after the queries.
     """
     if probe.plan.encoder:
         prompt = whole_text(probe, group, distance, layer, steps)
@@ -138,9 +138,9 @@ def text_with(
     steps: int | None = None,
     before: int = LEAST_BEFORE,
 ) -> Prompt:
-    """Make the same prompt for a decoder, with the smallest gain.
+    """Make the prompt of ``prompt_for`` for a decoder, with the smallest gain.
 
-    At least ``before`` tokens come before its queries, or before its key if that is first.
+    At least ``before`` tokens precede its queries; with ``before=DIGITS``, also its key.
     """
     count = len(probe.plan.pairs) if steps is None else steps
     nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
@@ -157,7 +157,7 @@ def text_with(
 def whole_text(
     probe: Probe, group: Group, distance: int, layer: int | None, steps: int | None
 ) -> Prompt:
-    """Make the same prompt for an encoder, with the smallest gain."""
+    """Make the prompt of ``prompt_for`` for an encoder, with the smallest gain."""
     count = len(probe.plan.pairs) if steps is None else steps
     far = abs(distance)
     near = far <= LONGEST_NEAR and (group.reach is None or far + count - 1 <= group.reach)
@@ -193,7 +193,7 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
 
 
 def keys_seen(group: Group, prompt: Prompt) -> Ints:
-    """Compute the number of keys besides its own that each query sees, at most."""
+    """Compute the largest number of keys, besides its own, that each query may see."""
     positions = np.array(prompt.positions)
     if prompt.total:
         behind = prompt.total - 1 - positions
@@ -219,6 +219,6 @@ def shares_of(scores: Floats, seen: Ints) -> Floats:
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
-    """Return the factor by which a group enlarges scores."""
+    """Return the largest factor by which a group enlarges the scores of a prompt."""
     growth = max(abs(multiplier(group, position)) for position in prompt.positions)
     return growth * longer(group) ** 2

@@ -24,7 +24,7 @@ class Turning:
     pairs: tuple[Sequence[int], Sequence[int]]
     """The first and the second channel of each pair."""
     length: float
-    """The factor of all pairs."""
+    """The factor by which all pairs become longer."""
 
     def __call__(self, x: Floats, positions: Floats | Ints) -> Floats:
         """Rotate rows to positions."""
@@ -43,7 +43,7 @@ class Turning:
 def wrong_turns(group: Group) -> Iterator[Named]:
     """Yield the known mistakes of rotation: an id, a description, and the wrong rotation.
 
-    The last row is the key, the others are queries.
+    It rotates rows of which the last is the key, and the others are queries.
     """
     width = rotated(group)
     own = Turning(frequencies(group), channels(group, width), longer(group))
@@ -78,10 +78,10 @@ def _rounded(own: Turning, dtype: str, x: Floats, rows: Ints) -> Floats:
 
 
 def _permuted(own: Turning, width: int) -> Iterator[Named]:
-    """Yield rotations of neighbours with only queries or only keys permuted for it."""
+    """Yield rotations of neighbouring channels, for which only queries or keys are permuted."""
     halves = np.column_stack([np.arange(width // 2), np.arange(width // 2, width)]).ravel()
     neighbours = replace(own, pairs=(range(0, width, 2), range(1, width, 2)))
-    for id, what, part in (
+    for id, which, part in (
         ("keys-not-permuted", "keys", slice(0, -1)),
         ("queries-not-permuted", "queries", slice(-1, None)),
     ):
@@ -91,7 +91,7 @@ def _permuted(own: Turning, width: int) -> Iterator[Named]:
             moved[part, :width] = x[part][:, halves]
             return neighbours(moved, rows)
 
-        yield id, f"neighbours turned together, but {what} not permuted for it", turned
+        yield id, f"neighbours turned together, but {which} not permuted for it", turned
 
 
 def _other_frequencies(group: Group, omega: Floats) -> Iterator[tuple[str, str, Floats]]:

@@ -1,1 +1,1 @@
-"""Naming the mistake in a wrong result."""
+"""Diagnosis: the mistake that explains a wrong result."""

@@ -10,13 +10,13 @@ from posenc_conformance.judge.case import Case
 FEWEST = 16
 """Fewest values that identify a combination."""
 SHOWN = 3
-"""Most combinations listed among those with the same results."""
+"""Maximum number of combinations listed, among those with the same results."""
 
 
 def name_combination(case: Case) -> str:
     """Return the name of the combination that has a case's conventions; empty if none has."""
     for name, combination in case.call.combinations.items():
-        if all(case.conventions.get(key) == each for key, each in combination.conventions.items()):
+        if all(case.conventions.get(n) == value for n, value in combination.conventions.items()):
             return name
     return ""
 
@@ -35,7 +35,7 @@ def describe_combination(
         names = [
             name
             for name in first.call.combinations
-            if name != claimed and all(_gives(name, base, *each) for each in (*wrong, *right))
+            if name != claimed and all(_gives(name, base, *answer) for answer in (*wrong, *right))
         ]
         if names:
             fixed = "" if base is None else f", with base {base:,.0f} in every call"

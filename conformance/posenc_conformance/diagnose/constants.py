@@ -11,7 +11,7 @@ from posenc_conformance.judge.case import Case
 
 Numbers = Mapping[str, float]
 MOST = 2
-"""Most numbers that are tried as constants at the same time."""
+"""Maximum number of parameters that are tried as constants at the same time."""
 
 
 def describe_fixed(
@@ -40,20 +40,20 @@ def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
     first = cases[0]
     names = _names(first)
     usual = [each.arguments for each in first.scheme.goldens if each.call == first.call.name]
-    known = [*usual, *(case.arguments for case in cases)]
+    examples = [*usual, *(case.arguments for case in cases)]
     sets = chain.from_iterable(combinations(names, size) for size in range(1, MOST + 1))
-    for some in sets:
-        asked = {
-            tuple(case.arguments[name] for name in some)
+    for subset in sets:
+        requested = {
+            tuple(case.arguments[name] for name in subset)
             for case in cases
-            if case.arguments.keys() >= {*some}
+            if case.arguments.keys() >= {*subset}
         }
-        found = dict.fromkeys(tuple(each.get(name) for name in some) for each in known)
-        if len(asked) < 2:  # equal arguments cannot show whether they are constants
+        value_sets = dict.fromkeys(tuple(each.get(name) for name in subset) for each in examples)
+        if len(requested) < 2:  # equal arguments cannot show whether they are constants
             continue
-        for values in found:
-            numbers = {n: each for n, each in zip(some, values, strict=True) if each is not None}
-            if len(numbers) == len(some):
+        for values in value_sets:
+            numbers = {n: each for n, each in zip(subset, values, strict=True) if each is not None}
+            if len(numbers) == len(subset):
                 yield numbers
 
 
@@ -61,7 +61,7 @@ CHANGES: Mapping[str, Callable[[float], float]] = {
     "{name} is cut to a whole number": np.floor,
     "{name} is rounded to a whole number": np.rint,
 }
-"""Possible changes of a number, in words."""
+"""Possible changes of a number, by their descriptions."""
 
 
 def describe_inverted(answers: Sequence[tuple[Case, Floats]]) -> str:
@@ -83,12 +83,12 @@ def _becomes(
     is_other = any(
         numbers and numbers[name] != case.arguments[name] for numbers, case, _ in changed
     )
-    return is_other and all(_gives(*each) for each in changed)
+    return is_other and all(_gives(*result) for result in changed)
 
 
 def _names(case: Case) -> list[str]:
     """Return the parameters that are passed as numbers."""
-    return [n for n, each in case.call.parameters.items() if each.passed and n in case.arguments]
+    return [n for n, p in case.call.parameters.items() if p.passed and n in case.arguments]
 
 
 def _changed(case: Case, name: str, change: Callable[[float], float]) -> Numbers:
@@ -98,10 +98,10 @@ def _changed(case: Case, name: str, change: Callable[[float], float]) -> Numbers
 
 
 def _give(numbers: Numbers, answers: Sequence[tuple[Case, Floats]]) -> bool:
-    return all(_gives(numbers, *each) for each in answers)
+    return all(_gives(numbers, *answer) for answer in answers)
 
 
 def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:
     """Return whether a result is that of the call with these numbers, ignoring those it lacks."""
-    given = {name: value for name, value in numbers.items() if name in case.arguments}
-    return is_result_of(case, output, case.with_arguments(**given))
+    applicable = {name: value for name, value in numbers.items() if name in case.arguments}
+    return is_result_of(case, output, case.with_arguments(**applicable))

@@ -15,7 +15,7 @@ NONE = "no known deviation, and no pair of them, fits"
 NO_SINGLE = "no known deviation fits; pairs of them are not tried on a result of this size"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGEST_PAIRED = 512
-"""Most values of a result for which pairs of deviations are usually tried: there are many pairs."""
+"""Largest result, in values, for which the many pairs of deviations are usually tried."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Fit:
-    """A deviation's model of a result, and the residual."""
+    """The result that a deviation predicts, and its difference from the actual one."""
 
     deviation: str
     explanation: str
     residual: float
     """Largest difference in units of the bound."""
     of: Case | None
-    """The case whose truth the model is; None if the model is not the truth of a case."""
+    """The case whose right result is the prediction; None if there is no such case."""
     constants: tuple[Constant | None, ...]
-    """The number that each mistake has in every call; None for a mistake without one."""
+    """For each mistake, the number that it uses in every call, or None."""
     of_state: bool = False
     """Whether the mistake is state left by an earlier call."""
 
@@ -73,8 +73,8 @@ def abbreviate(explanation: str) -> str:
 def diagnose(case: Case, output: Floats) -> Diagnosis:
     """Find the deviations of the scheme that predict a wrong result.
 
-    They keep the scheme's order, where special ones come before those that include them, as another
-    base includes frequencies taken from head_dim. If no single one fits, pairs are tried.
+    They keep the scheme's order: special ones, such as frequencies from head_dim, precede general
+    ones, such as another base. If no single one fits, pairs are tried.
     """
     return to_diagnosis(find_fits(case, output), nothing_fits(output.size))
 
@@ -155,7 +155,7 @@ def is_result_of(case: Case, output: Floats, other: Case) -> bool:
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
     """Return the words for all mistakes that would change the result.
 
-    ``output`` is the implementation's result, from which a model may estimate.
+    ``output`` is the implementation's result, from which a model may estimate a number.
     """
     return frozenset(
         abbreviate(model.explanation)
@@ -178,10 +178,10 @@ def fits_of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
 
 def _deviations(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
     """Return the deviations of the case's scheme, or only some of them."""
-    known = case.knowledge.deviations
+    deviations = case.knowledge.deviations
     if only is None:
-        return known
-    return {id: models for id, models in known.items() if id in only}
+        return deviations
+    return {id: models for id, models in deviations.items() if id in only}
 
 
 def _fits(
@@ -220,16 +220,16 @@ def _pairs(
     The second is any deviation of that call's result.
     """
     order = list(_deviations(case))
-    found: dict[tuple[str, int], list[Fit]] = {}
+    second_fits: dict[tuple[str, int], list[Fit]] = {}
     for first in fits:
         if first.of is None:
             continue
         key = first.deviation, id(first.of)  # models in different words may share a call
-        if key not in found:
+        if key not in second_fits:
             others = {**_deviations(first.of, only)}
             others.pop(first.deviation, None)
-            found[key] = list(_fits(case, first.of, output, others, most=1))
-        for second in found[key]:
+            second_fits[key] = list(_fits(case, first.of, output, others, most=1))
+        for second in second_fits[key]:
             both = sorted((first, second), key=lambda fit: order.index(fit.deviation))
             yield replace(
                 second,
@@ -240,5 +240,5 @@ def _pairs(
 
 
 def differs(case: Case, model: Floats) -> bool:
-    """Return whether a model predicts anything other than the truth here."""
+    """Return whether a prediction differs from the right result of the case."""
     return not agrees(case, model)

@@ -1,7 +1,7 @@
 """Distances used by the elements of a bias, read from its values.
 
-The formula may be right and the distance wrong: of a query at another position, of a key within its
-tile, on the other side, or cut.
+The formula may be right and the distance wrong: from another query position, to a key's index in
+its tile, with the opposite sign, or clipped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,18 +13,18 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 LARGEST = 256
-"""Most keys for which the bias of keys after their query is computed."""
+"""Maximum number of keys for which the bias of keys after their query is computed."""
 LARGEST_RESULT = 2**20
-"""Most values of a result whose distances are read."""
+"""Largest result, in values, whose distances are read."""
 TILES = tuple(2**power for power in range(1, 9))
 """Sizes of tiles of queries or keys that are tried."""
 BOUNDS = tuple(2**power - below for power in range(1, 12) for below in (1, 0))
 """Limits of distances that are tried."""
 NEAR = 4
-"""Most places by which a query is tried too early or too late."""
+"""Maximum number of positions by which a query is tried too early or too late."""
 
 Distance = Callable[[Ints, Ints, int], Ints]
-"""Takes numbers of queries [q, 1], numbers of keys [k] and the number of keys before the first
+"""Takes indices of queries [q, 1], indices of keys [k] and the number of keys before the first
 query; returns the distance used for each pair, negative before the query."""
 
 
@@ -33,37 +33,37 @@ def describe_distances(
 ) -> str:
     """Say in words which distances are used for queries and keys.
 
-    Empty if nothing known gives all results, or if a result is no bias of distances only.
+    Empty if no known rule gives all results, or if a result depends on more than distances.
     """
     answers = (*wrong, *right)
     if not wrong or any(output.size > LARGEST_RESULT for _, output in answers):
         return ""
-    known = []
+    readings = []
     for case, output in answers:
         if (values := _by_distance(case)) is None:
             return ""
-        known.append((case, output, values))
+        readings.append((case, output, values))
     longest = max(case.arguments["k_len"] for case, _ in wrong)
     for words, distance in _distances():
-        if _give(distance, known):
+        if _give(distance, readings):
             return words
     for words, by_size, sizes in SIZED:
-        fits = [size for size in sizes if size < longest and _give(by_size(size), known)]
+        fits = [size for size in sizes if size < longest and _give(by_size(size), readings)]
         if fits:
             return words.format(size=f"{fits[0]}" + " or more" * bool(fits[1:]))
     return ""
 
 
 def _give(distance: Distance, known: Sequence[tuple[Case, Floats, Floats]]) -> bool:
-    """Return whether all results are those of a distance, which is wrong for some."""
+    """Return whether a rule for distances gives all results and differs from the truth for some."""
     models = [(case, output, _model(case, values, distance)) for case, output, values in known]
-    return all(_fits(*each) for each in models) and any(
+    return all(_fits(*answer) for answer in models) and any(
         differs(case, model) for case, _, model in models
     )
 
 
 def _distances() -> Iterator[tuple[str, Distance]]:
-    """Yield candidate distances, with words for them."""
+    """Yield candidate rules for distances, with words for them."""
     yield (
         "queries stand at 0, 1, 2, …, although keys come before them",
         lambda query, key, before: key - query,
@@ -100,7 +100,7 @@ def _moved(by: int) -> Distance:
 def _tiled(
     of_query: Callable[[Ints, int], Ints], of_key: Callable[[Ints, int], Ints]
 ) -> Callable[[int], Distance]:
-    """Make distances, by tile size, from functions that replace the numbers of queries and keys."""
+    """Make distances, by tile size, from functions that replace the indices of queries and keys."""
     return lambda size: (
         lambda query, key, before: of_key(key, size) - of_query(query, size) - before
     )
@@ -133,41 +133,41 @@ SIZED: Sequence[tuple[str, Callable[[int], Distance], Sequence[int]]] = (
     (f"every query and every key {AGAIN}", _tiled(_within_tile, _within_tile), TILES),
     ("distances are no larger than {size}", _cut, BOUNDS),
 )
-"""Candidate distances that depend on a size, in words, and the sizes that are tried."""
+"""Candidate rules for distances that depend on a size, in words, and the sizes that are tried."""
 
 
 def _by_distance(case: Case) -> Floats | None:
-    """Compute a bias for each distance: [heads, 2 far + 1], nan where it is unknown.
+    """Compute the bias at each distance: [heads, 2 far + 1], nan where it is unknown.
 
     None unless the call has a bias that depends only on head and distance.
     """
-    given = case.arguments
-    if case.call.kind != "bias" or not {"q_len", "k_len"} <= given.keys() or not case.truth.size:
+    sizes = case.arguments
+    if case.call.kind != "bias" or not {"q_len", "k_len"} <= sizes.keys() or not case.truth.size:
         return None
-    far = 2 * given["k_len"] + NEAR
+    far = 2 * sizes["k_len"] + NEAR
     before = case.with_arguments(q_len=1, k_len=far + 1)
     if not before.has_result:
         return None
     values = np.full((len(case.truth), 2 * far + 1), np.nan)
     values[:, : far + 1] = before.truth[:, 0]
-    if (keys := given["k_len"]) <= LARGEST:
+    if (keys := sizes["k_len"]) <= LARGEST:
         values[:, far : far + keys] = case.with_arguments(q_len=keys).truth[:, 0]
     right = _model(case, values, lambda query, key, before: key - query - before)
-    known = case.judged & np.isfinite(right)
-    off = np.where(known, right, 0.0) - np.where(known, case.truth, 0.0)
-    return values if (np.abs(off) <= case.bound).all() and known.any() else None
+    is_known = case.judged & np.isfinite(right)
+    off = np.where(is_known, right, 0.0) - np.where(is_known, case.truth, 0.0)
+    return values if (np.abs(off) <= case.bound).all() and is_known.any() else None
 
 
 def _model(case: Case, values: Floats, distance: Distance) -> Floats:
-    """Compute the bias of other distances, nan where it is unknown."""
+    """Compute the bias that a rule for distances gives, nan where it is unknown."""
     queries, keys = case.arguments["q_len"], case.arguments["k_len"]
     taken = distance(np.arange(queries)[:, None], np.arange(keys), keys - queries)
     place = taken + values.shape[1] // 2
-    there = (place >= 0) & (place < values.shape[1])
-    return np.where(there, values[:, np.clip(place, 0, values.shape[1] - 1)], np.nan)
+    inside = (place >= 0) & (place < values.shape[1])
+    return np.where(inside, values[:, np.clip(place, 0, values.shape[1] - 1)], np.nan)
 
 
 def _fits(case: Case, output: Floats, model: Floats) -> bool:
-    """Return whether a result is that of a model, known wherever the result is judged."""
-    known = np.isfinite(model) | ~np.broadcast_to(case.judged, case.shape)
-    return bool(known.all()) and residual_of(case, output, model) <= 1
+    """Return whether a result is that of a model, which must be known at all judged values."""
+    is_known = np.isfinite(model) | ~np.broadcast_to(case.judged, case.shape)
+    return bool(is_known.all()) and residual_of(case, output, model) <= 1

@@ -30,9 +30,8 @@ def require_agreement(
 ) -> Outcome:
     """Return the outcome of a right result; raise Wrong, with an explanation, for a wrong one.
 
-    Without a subject the result is explained by itself, as effects of earlier calls must be, unless
-    ``explain`` does it. ``page`` is the command that explains the mistake, if it is not the
-    scheme's.
+    Without a subject or ``explain``, the result is explained by itself, as effects of earlier calls
+    must be. ``page`` is the command that explains the mistake, in place of the scheme's.
     """
     comparison = compare(case, given)
     if comparison.passes:
@@ -74,10 +73,10 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
     """
     if not diagnosis.explanations:
         looks = pattern(case, output, KINDS[case.call.kind].axes)
-        said = diagnosis.otherwise
+        message = diagnosis.otherwise
         if diagnosis.recovered:
-            said = f"no known deviation: {diagnosis.recovered}"
-        return [said, *([f"pattern    {looks}"] if looks else [])]
+            message = f"no known deviation: {diagnosis.recovered}"
+        return [message, *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
     return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
 

@@ -39,22 +39,22 @@ from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
 
 T = TypeVar("T")
 SIMPLE = 5
-"""Draw from the first SIMPLE values, which are the simplest."""
+"""Number of values, the first and simplest ones, from which one is drawn."""
 FEW = 12
-"""Draw numbers at most FEW above the lowest."""
+"""Largest difference of a drawn number from the lowest one."""
 NUMBER = re.compile(r"\d")
 """A digit in the words of a mistake. The number may be that of one call only."""
 MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
 LARGEST_PRINTED = 2**17
-"""Most values of a golden that is called to confirm a name."""
+"""Largest result, in values, of a golden that is called to confirm a name."""
 DRAWN = 4
 """Number of calls drawn, in addition to the simplest one."""
 
 Answered = tuple[Case, Floats]
 """A call and its result."""
 Name = tuple[str, tuple[Constant | None, ...]]
-"""Id of a deviation, or ids of a pair joined by ``+``; and the number that each has in every
+"""Id of a deviation, or ids of a pair joined by ``+``; and the number that each uses in every
 call."""
 
 
@@ -85,16 +85,16 @@ class FollowUp:
     """Words for the mistakes that would make the answer wrong, if it is right."""
 
     def explained(self, name: Name, elsewhere: Fit) -> Fit | None:
-        """Return the fit of a mistake found elsewhere if it explains this whole answer, else None.
+        """Return the fit of a mistake from another answer if it explains this one, else None.
 
         One mistake of a pair may have no effect here. If a number is hard to estimate here, the
-        estimate from elsewhere is tried.
+        estimate from the other answer is tried.
         """
         if name in self.names:
             return self.names[name]
         ids, constants = name
-        for id, each in zip(ids.split("+"), constants, strict=True):
-            if (alone := self.names.get((id, (each,)))) is not None:
+        for id, constant in zip(ids.split("+"), constants, strict=True):
+            if (alone := self.names.get((id, (constant,)))) is not None:
                 return replace(elsewhere, explanation=elsewhere.mistake, residual=alone.residual)
         if len(constants) > 1 or elsewhere.constants[0] is None:
             return None
@@ -107,16 +107,16 @@ class FollowUp:
         return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
 
     def refutes(self, fit: Fit) -> bool:
-        """Return whether a mistake found elsewhere would make this right answer wrong.
+        """Return whether a mistake from another answer would make this right answer wrong.
 
-        It is recognised by its words, or by the numbers that it has in every call.
+        It is recognised by its words, or by the numbers that it uses in every call.
         """
         if fit.mistake in self.excluded:
             return True
         return self.shows(fit)
 
     def shows(self, fit: Fit) -> bool:
-        """Return whether the numbers that a mistake has in every call would show in this call.
+        """Return whether the numbers that a mistake uses in every call would change this result.
 
         False for a mistake without a number.
         """
@@ -135,7 +135,7 @@ class FollowUps:
     @property
     def wrong(self) -> list[FollowUp]:
         """The wrong answers."""
-        return [each for each in self.answers if each.wrong]
+        return [reply for reply in self.answers if reply.wrong]
 
     def by_name(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
         """Map the name of each mistake to its first model.
@@ -145,46 +145,46 @@ class FollowUps:
         """
         named: dict[Name, Fit] = {}
         for fit in fits:
-            constants = [None if self.stateful else round_constant(each) for each in fit.constants]
+            constants = [None if self.stateful else round_constant(pair) for pair in fit.constants]
             named.setdefault((fit.deviation, tuple(constants)), fit)
         return named
 
     def by_likelihood(self, fits: Iterable[Fit]) -> list[Fit]:
-        """Sort models: those whose words explain the most wrong answers come first."""
+        """Sort models by the number of wrong answers that their words explain, most first."""
 
         def count(fit: Fit) -> int:
             names = self.by_name([fit])
             return sum(
-                fit.mistake in each.words.get(name, ()) for each in self.wrong for name in names
+                fit.mistake in reply.words.get(name, ()) for reply in self.wrong for name in names
             )
 
         return sorted(fits, key=count, reverse=True)
 
     def words_of(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
         """Map the name of each mistake to all the words of its models."""
-        some = [(name, fit.mistake) for fit in fits for name in self.by_name([fit])]
-        return {name: frozenset(words for each, words in some if each == name) for name, _ in some}
+        both = [(name, fit.mistake) for fit in fits for name in self.by_name([fit])]
+        return {name: frozenset(words for key, words in both if key == name) for name, _ in both}
 
     def words_for(self, name: Name) -> frozenset[str]:
         """Collect the words in which a mistake explains wrong answers."""
-        return frozenset().union(*(each.words.get(name, ()) for each in self.wrong))
+        return frozenset().union(*(reply.words.get(name, ()) for reply in self.wrong))
 
     @cached_property
     def counts(self) -> dict[Name, int]:
         """Number of wrong answers that each mistake explains."""
         return {
-            name: sum(each.explained(name, fit) is not None for each in self.wrong)
+            name: sum(reply.explained(name, fit) is not None for reply in self.wrong)
             for name, fit in self.first_fits.items()
         }
 
     @property
     def first_fits(self) -> dict[Name, Fit]:
         """Every mistake that explains a wrong answer, with its model of the first such answer."""
-        found: dict[Name, Fit] = {}
-        for each in self.wrong:
-            for name, fit in each.names.items():
-                found.setdefault(name, fit)
-        return found
+        fits: dict[Name, Fit] = {}
+        for reply in self.wrong:
+            for name, fit in reply.names.items():
+                fits.setdefault(name, fit)
+        return fits
 
 
 def round_constant(constant: Constant | None) -> Constant | None:
@@ -195,14 +195,14 @@ def round_constant(constant: Constant | None) -> Constant | None:
 def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     """Find the explanations of one wrong result when the small questions are answered correctly.
 
-    An explanation must hold elsewhere: no right answer refutes it, and it explains the wrong
-    goldens, except large ones.
+    An explanation must agree with other answers: no right one refutes it, and a single mistake
+    explains all wrong goldens, except large ones.
     """
     small = ask_followups(subject, case.dtype)
     return [
         fit
         for fit in find_fits(case, output)
-        if not any(each.refutes(fit) for each in small.answers)
+        if not any(reply.refutes(fit) for reply in small.answers)
         and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.mistake)
         and ("+" in fit.deviation or all(_explained_goldens(subject, case.dtype, fit)))
     ]
@@ -212,7 +212,7 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
 def kept_from_first(subject: Subject, dtype: str) -> tuple[str, ...]:
     """Name the numbers of the very first call that explain all wrong answers."""
     wrong = ask_followups(subject, dtype).wrong
-    return state.kept_from_first(subject, [(each.case, each.output) for each in wrong])
+    return state.kept_from_first(subject, [(reply.case, reply.output) for reply in wrong])
 
 
 @once_per_subject
@@ -224,11 +224,11 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
     that explain the most goldens.
     """
     seen = ask_followups(subject, dtype)
-    right = [each for each in seen.answers if not each.wrong]
+    right = [reply for reply in seen.answers if not reply.wrong]
     counts = {
         name: count
         for name, count in seen.counts.items()
-        if not any(each.shows(seen.first_fits[name]) for each in right)
+        if not any(reply.shows(seen.first_fits[name]) for reply in right)
         and not all(_refuted(subject, dtype, name, words) for words in seen.words_for(name))
         and not (right and _elsewhere(subject, dtype, seen.first_fits[name]))
         and not (count < len(seen.wrong) and _nowhere(subject, dtype, seen.first_fits[name]))
@@ -255,18 +255,18 @@ def contradicted(subject: Subject, dtype: str, names: Sequence[Name]) -> bool:
     one call only.
     """
     seen = ask_followups(subject, dtype)
-    answers = [(each.case, each.output) for each in seen.wrong] + [
-        each for each in _printed(subject, dtype) if not agrees(*each)
+    answers = [(reply.case, reply.output) for reply in seen.wrong] + [
+        reply for reply in _printed(subject, dtype) if not agrees(*reply)
     ]
 
     def leaves(name: Name) -> bool:
         id, constants = name
         if "+" in id or any(constants):
             return False
-        models = [fits_of_deviation(*each, id) for each in answers]
-        if any(NUMBER.search(fit.mistake) for some in models for fit in some):
+        models = [fits_of_deviation(*reply, id) for reply in answers]
+        if any(NUMBER.search(fit.mistake) for fits in models for fit in fits):
             return False
-        return any(some and not any(fit.fits for fit in some) for some in models)
+        return any(fits and not any(fit.fits for fit in fits) for fits in models)
 
     return all(leaves(name) for name in names)
 
@@ -286,8 +286,8 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
 @once_per_subject
 def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
     """Run the goldens that are not large, and return the results that can be judged."""
-    found = ((case, answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
-    return [(case, output) for case, output in found if output is not None]
+    results = ((case, answer(subject, case)) for case in _goldens(subject, dtype, LARGEST_PRINTED))
+    return [(case, output) for case, output in results if output is not None]
 
 
 def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
@@ -335,7 +335,7 @@ def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
     for case, output in _printed(subject, dtype):
         if not agrees(case, output):
             fits = fits_of_deviation(case, output, fit.deviation)
-            own = next((each for each in fits if each.fits), None)
+            own = next((model for model in fits if model.fits), None)
             witness = FollowUp(case, output, True, {name: own} if own else {})
             explained.append(witness.explained(name, fit) is not None)
     return explained
@@ -349,17 +349,17 @@ def recovered(subject: Subject, dtype: str) -> str:
     seen = ask_followups(subject, dtype)
     if seen.stateful:
         return ""
-    answers = [(each.case, each.output) for each in seen.answers]
+    answers = [(reply.case, reply.output) for reply in seen.answers]
     # Distances are also read from larger results, which distinguish sizes.
-    if said := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
-        return said
+    if distances := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
+        return distances
     return recover(*_told_apart(answers))
 
 
 def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:
     """Split answers into the wrong ones and the right ones."""
-    wrong = [each for each in answers if not agrees(*each)]
-    return wrong, [each for each in answers if agrees(*each)]
+    wrong = [pair for pair in answers if not agrees(*pair)]
+    return wrong, [pair for pair in answers if agrees(*pair)]
 
 
 @once_per_subject
@@ -370,8 +370,8 @@ def ask_followups(subject: Subject, dtype: str) -> FollowUps:
 
 def ask_all(subject: Subject, questions: Iterable[Case]) -> FollowUps:
     """Ask an implementation some questions, and find the explanations of its wrong answers."""
-    asked = [(case, answer(subject, case)) for case in questions]
-    answered = [(case, output) for case, output in asked if output is not None]
+    results = [(case, answer(subject, case)) for case in questions]
+    answered = [(case, output) for case, output in results if output is not None]
     stateful = not all(_answers_again(subject, case, output) for case, output in answered)
     seen = FollowUps((), stateful)
     answers = []
@@ -395,7 +395,7 @@ def answer(subject: Subject, case: Case) -> Floats | None:
 def describe_unsteady(subject: Subject, dtype: str) -> str:
     """Say in words that a small call, repeated, gives several results.
 
-    Empty if each call gives one. Random results are no state, and allow no other conclusion.
+    Empty if each call gives one. Random results are not state, and allow no further conclusion.
     """
     for case in _followups(subject, dtype):
         answer(subject, case)  # the first answer may show state of the previous call

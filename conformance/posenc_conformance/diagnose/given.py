@@ -1,4 +1,4 @@
-"""Changes of an argument before any computation, read from results.
+"""Arguments that are changed before any computation, read from results.
 
 The formula may be right and its input wrong: an array is read in another order, or rounded, one of
 its rows replaces all, a part of it is ignored, two arguments are exchanged.
@@ -21,7 +21,7 @@ from posenc_conformance.scheme_file.axis_names import forms_of
 Answered = Sequence[tuple[Case, Floats]]
 SHORT = ("bfloat16", "float16")
 LARGEST = 2**12
-"""Most values of a result for which models are computed: there are many models."""
+"""Largest result, in values, for which the many models are computed."""
 ENDS = {"first": 0, "last": -1}
 PAIRS = ["q_len", "k_len"]
 FROM_ZERO = "queries stand at 0, 1, 2, …, although keys come before them"
@@ -35,18 +35,18 @@ def describe_given(wrong: Answered, right: Answered) -> str:
     answers = (*wrong, *right)
     if not wrong or any(output.size > LARGEST for _, output in answers):
         return ""
-    first, output = max(wrong, key=lambda each: _size(each[0]))
+    first, output = max(wrong, key=lambda answer: _size(answer[0]))
     for words, change in _changes(first):
         if not _gives(change, first, output) or not differs(first, _changed(first, change).truth):
             continue
-        if all(_gives(change, *each) for each in answers):
+        if all(_gives(change, *answer) for answer in answers):
             return words
     return ""
 
 
 def _size(case: Case) -> int:
     """Count the elements of all arguments of a call."""
-    return sum(np.size(each) for each in case.arguments.values())
+    return sum(np.size(value) for value in case.arguments.values())
 
 
 def _gives(change: Change, case: Case, output: Floats) -> bool:
@@ -59,8 +59,8 @@ def _changed(case: Case, change: Change) -> Case:
 
 
 def _changes(case: Case) -> Iterator[tuple[str, Change]]:
-    """Yield possible changes of one argument, or of two, of calls like this one, with words."""
-    arrays = {n: each for n, each in case.arguments.items() if isinstance(each, np.ndarray)}
+    """Yield possible changes of one or two arguments of a call, with words."""
+    arrays = {n: value for n, value in case.arguments.items() if isinstance(value, np.ndarray)}
     for name, array in arrays.items():
         axes = _axes(case, name)
         if array.size:
@@ -70,9 +70,9 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
             yield FROM_ZERO, _of_one(name, _from_zero)
             for words, become in change_summed(array.shape, axes):
                 yield f"{name} {words}", _of_one(name, become)
-    for one, two in combinations(case.arguments, 2):
-        if _may_be_exchanged(case, one, two):
-            yield f"{one} and {two} are exchanged", _exchange(one, two)
+    for first, second in combinations(case.arguments, 2):
+        if _may_be_exchanged(case, first, second):
+            yield f"{first} and {second} are exchanged", _exchange(first, second)
 
 
 def _of_one(name: str, become: Become) -> Change:
@@ -90,8 +90,8 @@ def _of_one(name: str, become: Become) -> Change:
 
 def _exchange(one: str, two: str) -> Change:
     def exchange(case: Case) -> Mapping[str, Any]:
-        given = case.arguments
-        return {one: given[two], two: given[one]} if _may_be_exchanged(case, one, two) else {}
+        values = case.arguments
+        return {one: values[two], two: values[one]} if _may_be_exchanged(case, one, two) else {}
 
     return exchange
 
@@ -105,9 +105,9 @@ def _from_zero(gradient: Array) -> Array:
 def _axes(case: Case, name: str) -> list[str]:
     """Return the names of an array's axes; axes without a name are numbered."""
     array, form = case.arguments[name], forms_of(case.call).get(name)
-    known = form.axes if form else ()
-    others = [f"number {axis}" for axis in range(array.ndim - len(known))]
-    return [*others, *known][-array.ndim :]
+    names = form.axes if form else ()
+    others = [f"number {axis}" for axis in range(array.ndim - len(names))]
+    return [*others, *names][-array.ndim :]
 
 
 def _others(array: Array, axes: Sequence[str], is_precise: bool) -> Iterator[tuple[str, Become]]:

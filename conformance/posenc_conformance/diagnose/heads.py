@@ -1,4 +1,4 @@
-"""Heads of queries, keys and values that are rotated, read from results that hold all three."""
+"""Rotated heads among queries, keys and values, read from results that contain all three."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 SHOWN = 4
-"""Most heads that are listed."""
+"""Maximum number of heads that are listed."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Positions of rows of queries, keys or values: [heads, n]; 0 if nothing rotates them."""
+    """Requested and found positions of query, key or value rows: [heads, n]; 0 if not rotated."""
 
     name: str
     asked: Ints
@@ -30,11 +30,11 @@ class Part:
 def describe_heads(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words which heads of wrong results have other positions; empty if that is unclear."""
     read = [read_parts(case, output) for case, output in answers]
-    found = [parts for parts in read if parts]
-    if not found or len(found) < len(read) or any(all(p.is_right for p in ps) for ps in found):
+    lists = [parts for parts in read if parts]
+    if not lists or len(lists) < len(read) or any(all(p.is_right for p in ps) for ps in lists):
         return ""
-    wrong = [each for each in max(found, key=_rows) if not each.is_right]
-    return "; ".join(_words(each) for each in wrong)
+    wrong = [part for part in max(lists, key=_rows) if not part.is_right]
+    return "; ".join(_words(part) for part in wrong)
 
 
 def read_parts(case: Case, output: Floats) -> list[Part]:
@@ -54,7 +54,7 @@ def read_parts(case: Case, output: Floats) -> list[Part]:
 
 
 def _rows(parts: Sequence[Part]) -> int:
-    return sum(each.asked.size for each in parts)
+    return sum(part.asked.size for part in parts)
 
 
 def _words(part: Part) -> str:
@@ -70,8 +70,8 @@ def _words(part: Part) -> str:
         way = "later" if by[0] > 0 else "earlier"
         return f"every row of {part.name}{heads} stands {abs(int(by[0]))} {way} than it should"
     row = int(off.any(axis=1).argmax())
-    there, here = (", ".join(map(str, each[row, :SHOWN])) for each in (part.found, part.asked))
-    return f"{part.name} stand at {there}{heads}; asked for {here}"
+    actual, expected = (", ".join(map(str, rows[row, :SHOWN])) for rows in (part.found, part.asked))
+    return f"{part.name} stand at {actual}{heads}; asked for {expected}"
 
 
 def _heads(wrong: Ints, count: int) -> str:

@@ -21,10 +21,10 @@ def describe_missing(answers: Sequence[tuple[Case, Floats]]) -> str:
     """
     if any(case.dtype == "boolean" for case, _ in answers):
         return ""
-    found = [_missing(case, output) for case, output in answers]
-    if not answers or not all(found) or max(found) < FEWEST:
+    counts = [_missing(case, output) for case, output in answers]
+    if not answers or not all(counts) or max(counts) < FEWEST:
         return ""
-    case, output = answers[int(np.argmax(found))]
+    case, output = answers[int(np.argmax(counts))]
     where = pattern(case, output, KINDS[case.call.kind].axes).replace("; got 0", "")
     return f"a part of the result is 0, as if it were not written: {where}"
 

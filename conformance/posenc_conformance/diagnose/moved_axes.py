@@ -9,7 +9,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.axis_names import forms_of
 
 SHOWN = 6
-"""Most channels that are shown."""
+"""Maximum number of channels that are shown."""
 
 
 def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:
@@ -17,16 +17,16 @@ def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:
 
     Empty if that is unclear, or if the axes are right.
     """
-    found = [read_axes(*each) for each in answers]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
+    results = [read_axes(*each) for each in answers]
+    pairs = [each for each in results if each is not None]
+    if not pairs or len(pairs) < len(results):
         return ""
-    asked, read = max(known, key=lambda each: len(each[0]))
-    other = np.flatnonzero(asked != read)[:SHOWN]
-    channels, there, here = (
-        ", ".join(map(str, each[other])) for each in (np.arange(len(asked)), read, asked)
+    requested, read = max(pairs, key=lambda each: len(each[0]))
+    other = np.flatnonzero(requested != read)[:SHOWN]
+    channels, actual, expected = (
+        ", ".join(map(str, each[other])) for each in (np.arange(len(requested)), read, requested)
     )
-    return f"channels {channels} turn by axes {there} of positions; asked for {here}"
+    return f"channels {channels} turn by axes {actual} of positions; asked for {expected}"
 
 
 def read_axes(case: Case, output: Floats) -> tuple[Ints, Ints] | None:
@@ -38,22 +38,22 @@ def read_axes(case: Case, output: Floats) -> tuple[Ints, Ints] | None:
     if axis is None or positions is None or output.shape != case.shape or not output.size:
         return None
     others = [
-        case.with_arguments(positions=_all_at(positions, each, axis))
-        for each in range(positions.shape[axis])
+        case.with_arguments(positions=_all_at(positions, number, axis))
+        for number in range(positions.shape[axis])
     ]
-    asked = _first_that_fits(case, case.truth, others)
-    found = _first_that_fits(case, output, others)
-    if asked is None or found is None:
+    expected = _first_that_fits(case, case.truth, others)
+    actual = _first_that_fits(case, output, others)
+    if expected is None or actual is None:
         return None
     right = _agree(case, output, case)
-    found = np.where(right, asked, found)
-    return (asked, found) if (found != asked).any() else None
+    actual = np.where(right, expected, actual)
+    return (expected, actual) if (actual != expected).any() else None
 
 
 def _axis_of(case: Case) -> int | None:
     """Return the axis along which the positions of a row lie; None if a row has one position."""
-    form, given = forms_of(case.call).get("positions"), case.arguments.get("positions")
-    if form is None or given is None or given.ndim != 2 or len(form.axes) != 2:
+    form, positions = forms_of(case.call).get("positions"), case.arguments.get("positions")
+    if form is None or positions is None or positions.ndim != 2 or len(form.axes) != 2:
         return None
     return 1 - form.axes.index("n") if "n" in form.axes else None
 

@@ -11,11 +11,11 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
 
 FEW = 4
-"""Most indices that are listed; also fewest values that allow a conclusion."""
+"""Maximum number of indices that are listed; also fewest values that allow a conclusion."""
 COUNTED = {"position": "positions", "distance": "relative_position"}
-"""Arguments that label the indices of an axis."""
+"""Arguments that label the indices of an axis, by the axis's name."""
 STEADY = 0.15
-"""Largest distance of a slope of growth, in logarithms, from a whole number."""
+"""Largest difference of a fitted exponent of growth from 0 or 1 that is reported as such."""
 
 
 def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
@@ -57,7 +57,7 @@ def _leading(wrong: Flags, judged: Flags, named: int) -> Iterator[str]:
 
 
 def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
-    """Return for each index of an axis whether anything there is wrong, and is judged."""
+    """Return for each index of an axis whether any element is wrong, and whether any is judged."""
     others = tuple(i for i in range(wrong.ndim) if i != wrong.ndim + axis)
     looked_at = np.broadcast_to(judged, wrong.shape)
     return np.asarray(wrong.any(axis=others)), np.asarray(looked_at.any(axis=others))
@@ -70,14 +70,14 @@ def _word(case: Case, name: str) -> str:
 
 def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
     """Return the labels of an axis: positions or distances from the arguments, else indices."""
-    given = case.arguments.get(COUNTED.get(name, ""))
-    if given is not None and given.shape == (count,):
-        return np.asarray(given)
+    labels = case.arguments.get(COUNTED.get(name, ""))
+    if labels is not None and labels.shape == (count,):
+        return np.asarray(labels)
     return np.arange(count)
 
 
 def _places(name: str, labels: npt.NDArray[Any], wrong: Flags, judged: Flags) -> str:
-    """Say which indices of an axis have something wrong."""
+    """Say which indices of an axis have wrong elements."""
     if np.array_equal(wrong, judged):
         return f"every {name}" if judged.sum() > 1 else ""
     where, right = labels[wrong], labels[judged & ~wrong]

@@ -13,15 +13,15 @@ LARGEST = 64
 FEWEST = 2
 """Fewest values that identify a place."""
 SHOWN = 4
-"""Most places that are shown."""
+"""Maximum number of places that are shown."""
 LEADING = "leading index"
 PLURALS = {"query": "queries", LEADING: "leading indices"}
 
 
 def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Say in words which places of wrong results hold the values of others; empty if none do.
+    """Say in words which places of wrong results contain the values of others; empty if none do.
 
-    That may hold in some channels only: those with an error.
+    That may be so in some channels only: those with an error.
     """
     if not answers:
         return ""
@@ -31,19 +31,19 @@ def describe_places(answers: Sequence[tuple[Case, Floats]]) -> str:
     for in_some in (False, True):
         for axis, name in axes[:-2] + axes[-1:] if in_some else axes:
             read = [read_places(case, output, axis, in_some) for case, output in answers]
-            known = [each for each in read if each is not None]
-            if known and len(known) == len(read):
-                return f"{'in some channels, ' * in_some}{_words(name, max(known, key=len))}"
+            readings = [places for places in read if places is not None]
+            if readings and len(readings) == len(read):
+                return f"{'in some channels, ' * in_some}{_words(name, max(readings, key=len))}"
     return ""
 
 
 def read_places(
     case: Case, output: Floats, axis: int, in_some_channels: bool = False
 ) -> Ints | None:
-    """Find for each place along an axis the place whose values it holds.
+    """Find for each place along an axis the place whose values it contains.
 
-    None unless there is one for every place, another one for at least one place, and the values
-    there are not all equal. With ``in_some_channels``, channels without errors are left out.
+    None unless every place has one, at least one place has another's values, and no such place has
+    equal values only. With ``in_some_channels``, channels without errors are left out.
     """
     if output.shape != case.shape or output.ndim < -axis or not output.size:
         return None
@@ -59,10 +59,10 @@ def read_places(
             wrong = looked_at & ~(np.abs(output - case.truth) <= case.bound)
         looked_at = looked_at & wrong.any(axis=tuple(range(output.ndim - 1)))
     got, truth, bound, judged = (
-        np.moveaxis(np.broadcast_to(each, case.shape).reshape(shape), axis, 0).reshape(count, -1)
-        for each in (output, case.truth, case.bound, looked_at)
+        np.moveaxis(np.broadcast_to(array, case.shape).reshape(shape), axis, 0).reshape(count, -1)
+        for array in (output, case.truth, case.bound, looked_at)
     )
-    found = np.arange(count)
+    result = np.arange(count)
     for place in range(count):
         seen = judged[place]
         allowed = np.maximum(bound[:, seen], bound[place, seen])
@@ -73,12 +73,12 @@ def read_places(
         if not fits.any() or np.ptp(got[place, seen]) == 0:
             return None
         others = np.flatnonzero(fits)
-        found[place] = others[np.abs(others - place).argmin()]
-    return found if (found != np.arange(count)).any() else None
+        result[place] = others[np.abs(others - place).argmin()]
+    return result if (result != np.arange(count)).any() else None
 
 
 def _words(name: str, found: Ints) -> str:
-    """Say which places hold the values of others."""
+    """Say which places contain the values of others."""
     for words, rule in _rules(len(found)):
         if np.array_equal(found, rule):
             every = "head or other leading index" if name == LEADING else name
@@ -86,10 +86,10 @@ def _words(name: str, found: Ints) -> str:
     other = np.flatnonzero(found != np.arange(len(found)))
     if not other[1:].size:
         return f"{name} {other[0]} has what {name} {found[other[0]]} should"
-    here, there = (", ".join(map(str, each[:SHOWN])) for each in (other, found[other]))
+    here, sources = (", ".join(map(str, places[:SHOWN])) for places in (other, found[other]))
     more = ", …" if len(other) > SHOWN else ""
     names = PLURALS.get(name, f"{name}s")
-    return f"{names} {here}{more} have what {names} {there}{more} should"
+    return f"{names} {here}{more} have what {names} {sources}{more} should"
 
 
 def _rules(count: int) -> Iterator[tuple[str, Ints]]:

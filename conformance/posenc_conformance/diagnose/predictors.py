@@ -10,7 +10,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
 
 BASES = (100.0, 1e3, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8)
-"""Bases met in released models and in mistakes."""
+"""Bases that occur in released models and in mistakes."""
 
 
 LARGEST_SHIFT = 10_000
@@ -34,7 +34,7 @@ def other_conventions(axis: str, explanation: str) -> DeviationModel:
 
 
 def shifted_positions(case: Case, estimate: float) -> Iterator[Prediction]:
-    """Predict positions that start too early or too late: as estimated, or by one or two."""
+    """Predict results at positions shifted by the estimate, or by one or two."""
     rounded = [round(estimate)] if np.isfinite(estimate) and abs(estimate) < LARGEST_SHIFT else []
     for shift in dict.fromkeys([*rounded, 1, -1, 2, -2]):
         if shift == 0:
@@ -47,7 +47,7 @@ def shifted_positions(case: Case, estimate: float) -> Iterator[Prediction]:
 
 
 def negated_positions(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles of the opposite sign, unless all positions are 0."""
+    """Predict the result with angles of the opposite sign, unless all positions are 0."""
     if np.any(case.arguments["positions"]):
         yield from predict_case(
             case.with_arguments(positions=-case.arguments["positions"]),
@@ -56,7 +56,7 @@ def negated_positions(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
-    """Predict another base: the estimated one, then those in common use.
+    """Predict results with another base: the estimated one, then those in common use.
 
     Each is predicted twice: with the base as the constant of the mistake, and with its ratio to the
     claimed base.
@@ -71,7 +71,7 @@ def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
 
 
 def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another base in common use."""
+    """Predict results with other bases in common use."""
     yield from bases(case, None)
 
 
@@ -87,13 +87,13 @@ def any_of(*models: DeviationModel) -> DeviationModel:
 
 def apply_constant(case: Case, constant: Constant) -> Case | None:
     """Return the call changed by an estimated number; None if the number does not apply."""
-    what, number = constant
-    given = case.arguments
-    if what == "shift" and "positions" in given:
-        return _defined(case.with_arguments(positions=given["positions"] + round(number)))
-    if what in ("base", "share") and "base" in given:
+    kind, number = constant
+    arguments = case.arguments
+    if kind == "shift" and "positions" in arguments:
+        return _defined(case.with_arguments(positions=arguments["positions"] + round(number)))
+    if kind in ("base", "share") and "base" in arguments:
         return _defined(
-            case.with_arguments(base=number * (given["base"] if what == "share" else 1))
+            case.with_arguments(base=number * (arguments["base"] if kind == "share" else 1))
         )
     return None
 
@@ -106,7 +106,7 @@ def _defined(case: Case) -> Case | None:
 def rounded_angles(
     positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
 ) -> Iterator[Prediction]:
-    """Predict positions, frequencies or angles, or all of them, held in a narrow dtype.
+    """Predict results with positions, frequencies, angles, or several of them in a narrow dtype.
 
     Positions are [n, 1] or [n, frequencies]; ``result`` computes the result from angles.
     """
@@ -121,14 +121,14 @@ def rounded_angles(
             "positions and frequencies": p * w,
             "positions, frequencies and angles": round_to(p * w, dtype),
         }
-        for what, angles in held.items():
-            yield Prediction(f"matches {what} in {dtype}", result(angles))
+        for name, angles in held.items():
+            yield Prediction(f"matches {name} in {dtype}", result(angles))
 
 
 def iterated(
     positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
 ) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, each computed in float32 as the previous one times a ratio.
+    """Predict results with each angle or frequency computed from the previous one, in float32.
 
     Positions are [n, 1], frequencies a geometric progression; ``result`` computes the result from
     angles.
@@ -139,20 +139,20 @@ def iterated(
     places, first = positions.astype(single), single(frequencies[0])
     ratios = np.full(len(frequencies), single(frequencies[1] / frequencies[0]))
     ratios[0] = first
-    each = np.concatenate([places * first, np.tile(ratios[1:], (len(places), 1))], axis=1)
-    found = {
-        "angles": np.multiply.accumulate(each, axis=1),
+    steps = np.concatenate([places * first, np.tile(ratios[1:], (len(places), 1))], axis=1)
+    products = {
+        "angles": np.multiply.accumulate(steps, axis=1),
         "frequencies": places * np.multiply.accumulate(ratios),
     }
-    for what, angles in found.items():
-        words = f"matches {what} of which each is the one before times a ratio, in float32"
+    for name, angles in products.items():
+        words = f"matches {name} of which each is the one before times a ratio, in float32"
         yield Prediction(words, result(angles.astype(np.float64)))
 
 
 def predict_case(
     case: Case, explanation: str, constant: Constant | None = None
 ) -> Iterator[Prediction]:
-    """Predict the truth of another case, if it has one."""
+    """Predict the right result of another case, if it has one."""
     try:
         yield Prediction(explanation, case.truth, case, constant)
     except ValueError:

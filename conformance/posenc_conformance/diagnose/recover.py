@@ -38,7 +38,7 @@ EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2(d/2-1-t)/d": lambda t, d: 2 * (d / 2 - 1 - t) / d,
     "(-2t)/d": lambda t, d: -2 * t / d,
 }
-"""Exponents e of ``base^(-e)`` that are tried, by their words: t is the number of a pair, d the
+"""Exponents e of ``base^(-e)`` that are tried, by their formulas: t is the index of a pair, d the
 number of channels."""
 FACTORS = {"": 1.0, "2π·": 2 * np.pi, "π·": np.pi, "2·": 2.0, "1/2·": 0.5, "-": -1.0}
 PLAIN = "base^(-2t/d)"
@@ -60,24 +60,24 @@ def _recover_formula(
     answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
     """Say at which frequencies and with which lengths pairs turn; empty if that cannot be read."""
-    found = [_first(case, output) for case, output in answers]
-    read = [each for some in found for each in some or ()]
-    if not read or any(each is None for each in found):
+    results = [_first(case, output) for case, output in answers]
+    read = [turns for pairs in results for turns in pairs or ()]
+    if not read or any(turns is None for turns in results):
         return ""
-    offset = min(read, key=lambda each: each.first).offset
-    if len({each.where for each in read}) > 1 or any(
-        abs(each.offset - offset) > NEAR * (1 + each.first) for each in read
+    offset = min(read, key=lambda turns: turns.first).offset
+    if len({turns.where for turns in read}) > 1 or any(
+        abs(turns.offset - offset) > NEAR * (1 + turns.first) for turns in read
     ):
         return ""
-    lengths = [each.length for each in read]
+    lengths = [turns.length for turns in read]
     more = [f"{offset:.4g} radians are added to every angle"] * bool(offset)
     if max(abs(length - 1) for length in lengths) > NEAR:
         low, high = min(lengths), max(lengths)
         times = f"{low:.6g}" if high - low < NEAR else f"{low:.4g} to {high:.4g}"
         more.append(f"pairs are {times} times as long as they should be")
-    said = _words(read)
+    words = _words(read)
     where = read[0].where + ", d being the channels of one axis" * read[0].of_axis
-    told = "; ".join([*[said + where] * bool(said), *more])
+    told = "; ".join([*[words + where] * bool(words), *more])
     others = sum(_tells(case, output) for case, output in right)
     if told and others:
         return f"in {len(answers)} of {len(answers) + others} small calls, {told}; others are right"
@@ -86,7 +86,7 @@ def _recover_formula(
 
 def _tells(case: Case, output: Floats) -> bool:
     """Return whether a result has enough pairs for a formula."""
-    return any(len(each.numbers) >= FEWEST for each in _first(case, output) or ())
+    return any(len(turns.numbers) >= FEWEST for turns in _first(case, output) or ())
 
 
 def _first(case: Case, output: Floats) -> list[PairFrequencies] | None:
@@ -94,25 +94,25 @@ def _first(case: Case, output: Floats) -> list[PairFrequencies] | None:
     if case.dtype not in PRECISE:
         return None
     read = case.knowledge.frequencies
-    found = read(case, output) if read else iter(())
-    return next((each for each in found if each is not None), None)
+    results = read(case, output) if read else iter(())
+    return next((pairs for pairs in results if pairs is not None), None)
 
 
 def _words(read: Sequence[PairFrequencies]) -> str:
     """Describe the frequencies in words; empty if they are right."""
-    if all(each.are(each.asked) for each in read):
+    if all(turns.are(turns.asked) for turns in read):
         return ""
-    if max(len(each.numbers) for each in read) < FEWEST:
+    if max(len(turns.numbers) for turns in read) < FEWEST:
         return _multiple(read) or _multiples(read)
-    asked = _formula(read, lambda each, omega: _same(each.asked, omega))
-    found = _formula(read, PairFrequencies.are)
-    if found:
-        said = "frequencies are inverted: " * ("^(2t/d)" in found)
-        if asked:
-            return f"{said}pair t turns at {found}; asked for {asked}"
-        return f"pair t turns at {found}" + ", without any scaling" * (found == PLAIN)
+    requested = _formula(read, lambda turns, omega: _same(turns.asked, omega))
+    actual = _formula(read, PairFrequencies.are)
+    if actual:
+        prefix = "frequencies are inverted: " * ("^(2t/d)" in actual)
+        if requested:
+            return f"{prefix}pair t turns at {actual}; asked for {requested}"
+        return f"pair t turns at {actual}" + ", without any scaling" * (actual == PLAIN)
     return (
-        _constant(read, asked)
+        _constant(read, requested)
         or _multiple(read)
         or _bases(read)
         or _multiples(read)
@@ -129,7 +129,7 @@ def _formula(
 ) -> str:
     """Find the first formula that fits all results, in words; empty if there is none."""
     for words, omega in _formulas(read):
-        if all(fits(each, value) for each, value in zip(read, omega, strict=True)):
+        if all(fits(turns, value) for turns, value in zip(read, omega, strict=True)):
             return words.replace("base", read[0].based).replace("-(-2t)", "2t")
     return ""
 
@@ -137,19 +137,19 @@ def _formula(
 def _formulas(read: Sequence[PairFrequencies]) -> Iterator[tuple[str, list[Floats]]]:
     """Yield formulas in words, with the frequencies of each for every result."""
     for name, exponent in EXPONENTS.items():
-        powers = [each.base ** -exponent(each.numbers, each.dim) for each in read]
+        powers = [turns.base ** -exponent(turns.numbers, turns.dim) for turns in read]
         for words, factor in FACTORS.items():
             yield f"{words}base^(-{name})", [factor * power for power in powers]
-    both = [(each, float(each.given.get("factor") or 0)) for each in read]
+    both = [(turns, float(turns.given.get("factor") or 0)) for turns in read]
     if not all(by for _, by in both):
         return
-    yield f"{PLAIN}/factor", [each.plain / by for each, by in both]
-    yield f"factor·{PLAIN}", [each.plain * by for each, by in both]
-    yield f"{PLAIN}/factor²", [each.plain / by**2 for each, by in both]
-    yield f"{PLAIN}/√factor", [each.plain / by**0.5 for each, by in both]
+    yield f"{PLAIN}/factor", [turns.plain / by for turns, by in both]
+    yield f"factor·{PLAIN}", [turns.plain * by for turns, by in both]
+    yield f"{PLAIN}/factor²", [turns.plain / by**2 for turns, by in both]
+    yield f"{PLAIN}/√factor", [turns.plain / by**0.5 for turns, by in both]
     for name, power in NTK.items():
         words = f"(base·factor{name})^(-2t/d)"
-        yield words, [_other_base(each, each.base * by ** power(each.dim)) for each, by in both]
+        yield words, [_other_base(turns, turns.base * by ** power(turns.dim)) for turns, by in both]
 
 
 NTK: Mapping[str, Callable[[int], float]] = {
@@ -167,26 +167,26 @@ def _other_base(turns: PairFrequencies, base: float) -> Floats:
 def _constant(read: Sequence[PairFrequencies], asked: str) -> str:
     """Say that all pairs turn at one frequency; empty if they do not."""
     value = float(np.median(read[0].frequencies))
-    if all(each.near(np.full(len(each.numbers), value)) for each in read):
+    if all(turns.near(np.full(len(turns.numbers), value)) for turns in read):
         return f"every pair turns at {value:.6g}" + f"; asked for {asked}" * bool(asked)
     return ""
 
 
 def _bases(read: Sequence[PairFrequencies]) -> str:
-    """Name the other base of the progressions; empty if some result is no progression."""
+    """Name the base of the frequencies; empty if those of a result are no geometric progression."""
     told: dict[str, None] = {}
-    for each in read:
-        if len(each.numbers) < FEWEST:
+    for turns in read:
+        if len(turns.numbers) < FEWEST:
             continue
-        base, asked = _base(each, each.frequencies), _base(each, each.asked)
-        if base is None or not each.near(_other_base(each, base)):
+        base, requested = _base(turns, turns.frequencies), _base(turns, turns.asked)
+        if base is None or not turns.near(_other_base(turns, base)):
             return ""
-        if asked is not None and _same_base(each.asked, each, asked):
-            if abs(base - asked) > NEAR * asked:
-                told[f"{base:.5g} where {asked:.5g} is asked for"] = None
+        if requested is not None and _same_base(turns.asked, turns, requested):
+            if abs(base - requested) > NEAR * requested:
+                told[f"{base:.5g} where {requested:.5g} is asked for"] = None
         else:
-            factor = f" and factor {each.given['factor']:g}" if each.given.get("factor") else ""
-            told[f"{base:.5g} where base {each.base:.5g}{factor} is given"] = None
+            factor = f" and factor {turns.given['factor']:g}" if turns.given.get("factor") else ""
+            told[f"{base:.5g} where base {turns.base:.5g}{factor} is given"] = None
     if not told:
         return ""
     return f"pair t turns at B^(-2t/d), and the base B is {' and '.join(list(told)[:2])}"
@@ -201,12 +201,12 @@ def _base(turns: PairFrequencies, omega: Floats) -> float | None:
 
     The estimate uses the last pair above the noise, since that is a slow one.
     """
-    there = (omega > 0) & turns.above_noise(omega) & (turns.numbers > 0)
-    if not there.any():
+    seen = (omega > 0) & turns.above_noise(omega) & (turns.numbers > 0)
+    if not seen.any():
         return None
-    share = 2 * turns.numbers[there] / turns.dim
+    share = 2 * turns.numbers[seen] / turns.dim
     with np.errstate(over="ignore"):
-        base = float(np.exp(-np.log(omega[there][-1]) / share[-1]))
+        base = float(np.exp(-np.log(omega[seen][-1]) / share[-1]))
     return base if np.isfinite(base) else None
 
 
@@ -231,24 +231,24 @@ def _multiples(read: Sequence[PairFrequencies]) -> str:
     Empty if they are not, or if all are right.
     """
     shares = _parts(read, "asked")
-    if not shares or max(abs(each - 1) for each in shares) < 2 * NEAR:
+    if not shares or max(abs(share - 1) for share in shares) < 2 * NEAR:
         return ""
-    low, high = (f"{each:.4g}" for each in (min(shares), max(shares)))
-    what, more = "an axis" if read[0].of_axis else "a call", f" to {high}" * (low != high)
-    return f"the pairs of {what} all turn alike, at {low}{more} of what they should"
+    low, high = (f"{share:.4g}" for share in (min(shares), max(shares)))
+    unit, more = "an axis" if read[0].of_axis else "a call", f" to {high}" * (low != high)
+    return f"the pairs of {unit} all turn alike, at {low}{more} of what they should"
 
 
 def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
-    """Compute for each call the ratio of its frequencies to the wanted ones.
+    """Compute for each call the ratio of its frequencies to those in the attribute ``of``.
 
     The list is empty if pairs of a call differ in their ratio.
     """
     parts = []
-    for each in read:
-        wanted: Floats = getattr(each, of)
-        there = each.above_noise(wanted) & (wanted != 0)
-        part = float(np.median(each.frequencies[there] / wanted[there])) if there.any() else np.nan
-        if not each.near(wanted * part) or each.aliased(np.array([part])):
+    for turns in read:
+        right: Floats = getattr(turns, of)
+        seen = turns.above_noise(right) & (right != 0)
+        part = float(np.median(turns.frequencies[seen] / right[seen])) if seen.any() else np.nan
+        if not turns.near(right * part) or turns.aliased(np.array([part])):
             return []
         parts.append(part)
     return parts
@@ -259,9 +259,9 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
 
     Empty if none does, or if whole turns may be missed.
     """
-    most = max(read, key=lambda each: len(each.numbers))
-    there = most.above_noise(most.asked) & (most.asked != 0)
-    share = most.frequencies[there] / most.asked[there]
+    most = max(read, key=lambda turns: len(turns.numbers))
+    seen = most.above_noise(most.asked) & (most.asked != 0)
+    share = most.frequencies[seen] / most.asked[seen]
     other = np.abs(share - 1) > (2 * NEAR if most.paired else EXACT)
     if not other.any() or most.aliased(share):
         return ""
@@ -269,7 +269,7 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     more = f" to {high}" * (low != high)
     return (
         f"with d = {most.dim}, {other.sum()} of {len(share)} pairs, from pair "
-        f"{int(most.numbers[there][other][0])} on, turn at {low}{more} of what they should"
+        f"{int(most.numbers[seen][other][0])} on, turn at {low}{more} of what they should"
     )
 
 
@@ -291,7 +291,7 @@ READERS: tuple[Callable[[Answers, Answers], str], ...] = (
     # Inverted frequencies are too high to read, so that no formula fits them.
     lambda wrong, right: describe_inverted(wrong),
     describe_distances,
-    # The rest describe values and places without a cause.
+    # The following describe values and places, and name no cause.
     lambda wrong, right: describe_values(wrong),
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_missing(wrong),

@@ -1,6 +1,6 @@
 """The use of cosines and sines in a rotation, read from its results.
 
-The angles may be right and their use wrong: a sign, a member of a pair, a table.
+The angles may be right and their use wrong: a sign, a partner channel, a rounded table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from posenc_conformance.judge.case import Case
 TURNING = ("rotary", "in-place", "gradient")
 """Kinds of calls that may rotate pairs of channels."""
 STEPS = (360, *(2**power for power in range(6, 15)))
-"""Numbers of angles tried as the size of a table of the circle."""
+"""Sizes that are tried for a table of cosines and sines over the full circle."""
 MOST = 256
-"""Most channels: the truth is computed once per channel."""
+"""Maximum number of channels: the truth is computed once per channel."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Turned:
     cos: Floats
     sin: Floats
     place: Ints
-    """The channel of each channel's partner; its own if it is not rotated."""
+    """Index of each channel's partner; the channel's own index if it is not rotated."""
 
     @property
     def is_first(self) -> Flags:
@@ -61,17 +61,17 @@ def describe_turning(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
     """Say in words how right angles are misused; empty if nothing known gives all results."""
-    answers = [(*each, read_turning(each[0])) for each in (*wrong, *right)]
-    known = [(case, output, turned) for case, output, turned in answers if turned is not None]
-    if not wrong or len(known) < len(answers):
+    answers = [(*answer, read_turning(answer[0])) for answer in (*wrong, *right)]
+    readable = [(case, output, turned) for case, output, turned in answers if turned is not None]
+    if not wrong or len(readable) < len(answers):
         return ""
     for words, model in MODELS.items():
-        models = [(case, output, model(turned)) for case, output, turned in known]
-        if all(residual_of(*each) <= 1 for each in models) and any(
-            differs(case, wanted) for case, _, wanted in models
+        models = [(case, output, model(turned)) for case, output, turned in readable]
+        if all(residual_of(*answer) <= 1 for answer in models) and any(
+            differs(case, predicted) for case, _, predicted in models
         ):
             return words
-    return _describe_still(known)
+    return _describe_still(readable)
 
 
 def read_turning(case: Case) -> Turned | None:
@@ -85,7 +85,7 @@ def read_turning(case: Case) -> Turned | None:
     dim = x.shape[-1]
     if not 2 <= dim <= MOST:
         return None
-    columns = [case.with_arguments(x=np.broadcast_to(one, x.shape)).truth for one in np.eye(dim)]
+    columns = [case.with_arguments(x=np.broadcast_to(unit, x.shape)).truth for unit in np.eye(dim)]
     matrix = np.stack(columns, axis=-1)  # last axis: inputs of each channel
     beside = np.abs(matrix * (1 - np.eye(dim))).reshape(-1, dim, dim).sum(axis=0)
     place = np.where(beside.any(axis=1), beside.argmax(axis=1), np.arange(dim))
@@ -120,7 +120,7 @@ def _without_rest(turned: Turned) -> Floats:
 def _far_partner(turned: Turned, rest: float) -> Floats:
     """Rotate the first channels with those half a head away, as if all channels were rotated.
 
-    Channels that remain unwritten hold x times ``rest``.
+    Rotated channels that are left unwritten contain x times ``rest``.
     """
     first = np.flatnonzero(turned.is_first)
     far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
@@ -212,7 +212,7 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
 def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
     """Say from which pair on nothing is rotated; empty if that is not the mistake."""
     for first in _still(known[0]):
-        if all(first in _still(each) for each in known):
+        if all(first in _still(answer) for answer in known):
             return f"pairs are not turned from pair {first} on"
     return ""
 

@@ -21,7 +21,7 @@ IDS = "position-ids"
 FEWEST = 3
 """Fewest rows, or requested positions, that allow a statement about positions."""
 MOST = 640
-"""Most positions that are tried."""
+"""Maximum number of positions that are tried."""
 NEAR = 9
 """Exclusive limit on the distance of tried positions from the first and the last one."""
 CHANNELS_OF_SHORT_DTYPES = 16
@@ -29,12 +29,12 @@ CHANNELS_OF_SHORT_DTYPES = 16
 ROUNDS = 5
 """Number of powers of 2 that are tried as lengths after which positions begin at 0 again."""
 RANKS = (2, 4)
-"""Numbers of ranks that may share rows."""
+"""Numbers of ranks across which rows may be sharded."""
 NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
 """Numbers of times that a row may have been rotated."""
 SHOWN = 6
-"""Most rows that are shown."""
+"""Maximum number of rows that are shown."""
 
 
 def describe_rows(
@@ -42,34 +42,34 @@ def describe_rows(
 ) -> str:
     """Say in words at which positions the rows of wrong results are; empty if that is unclear.
 
-    Position ids are positions themselves: the returned ones, and the right ones. A rule that would
-    make right answers wrong is reported for some calls only.
+    Results that are position ids are compared with the right ids. A rule that would make right
+    answers wrong is reported for some calls only.
     """
     if not answers:
         return ""
-    if all(is_unturned(*each) for each in answers):
+    if all(is_unturned(*answer) for answer in answers):
         return "nothing is rotated: every row is as it was given"
     both = []
     for case, output in answers:
-        asked, rows = asked_rows(case), read_rows(case, output)
-        if asked is None or rows is None or np.array_equal(asked, rows):
+        requested, rows = asked_rows(case), read_rows(case, output)
+        if requested is None or rows is None or np.array_equal(requested, rows):
             return ""  # also if it is wrong in another way
-        both.append((asked, rows))
+        both.append((requested, rows))
     is_read = all(case.call.kind == IDS for case, _ in answers)
-    few = _distinct([asked for asked, _ in both]) < FEWEST
+    few = _distinct([requested for requested, _ in both]) < FEWEST
     if few and not is_read and any(rows.any() for _, rows in both):
         return ""
     for words, rule in RULES.items():
-        if all(np.array_equal(rule(asked), rows) for asked, rows in both):
+        if all(np.array_equal(rule(requested), rows) for requested, rows in both):
             others = sum(_would_show(rule, case) for case, _ in right)
-            some = f"in {len(both)} of {len(both) + others} small calls, "
-            return f"{some}{words}; others are right" if others else words
+            prefix = f"in {len(both)} of {len(both) + others} small calls, "
+            return f"{prefix}{words}; others are right" if others else words
     # Multiplied frequencies would look the same.
-    if not is_read and all(_is_multiple(asked, rows) for asked, rows in both):
+    if not is_read and all(_is_multiple(requested, rows) for requested, rows in both):
         return ""
-    if said := _alike(both):
-        return said
-    if all(np.array_equal(asked + _lengths(asked), rows) for asked, rows in both):
+    if description := _alike(both):
+        return description
+    if all(np.array_equal(requested + _lengths(requested), rows) for requested, rows in both):
         return "each stretch stands where the one after it should: rows are counted too early"
     return _each(*max(both, key=lambda pair: pair[1].size), answers[0][0].call.kind)
 
@@ -82,10 +82,10 @@ def _distinct(asked: Sequence[Ints]) -> int:
 
 def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:
     """Return whether a rule moves rows of a call away from their requested positions."""
-    asked = asked_rows(case)
-    if asked is None:
+    requested = asked_rows(case)
+    if requested is None:
         return False
-    moved = rule(asked) != asked
+    moved = rule(requested) != requested
     if case.call.kind == IDS:  # padding may have any id
         moved = moved & case.judged
     return bool(moved.any())
@@ -93,10 +93,10 @@ def _would_show(rule: Callable[[Ints], Ints], case: Case) -> bool:
 
 def is_unturned(case: Case, output: Floats) -> bool:
     """Return whether a call that rotates rows returned them unchanged."""
-    given = case.arguments.get("x")
-    if case.call.kind != "rotary" or given is None or given.shape != output.shape:
+    x = case.arguments.get("x")
+    if case.call.kind != "rotary" or x is None or x.shape != output.shape:
         return False
-    return bool(np.all(np.abs(output - given) <= UNIT_ROUNDOFF[case.dtype] * np.abs(given)))
+    return bool(np.all(np.abs(output - x) <= UNIT_ROUNDOFF[case.dtype] * np.abs(x)))
 
 
 def _is_multiple(asked: Ints, found: Ints) -> bool:
@@ -113,16 +113,16 @@ def asked_rows(case: Case) -> Ints | None:
     """
     if case.call.kind == IDS:
         return case.truth.astype(np.int64) if case.truth.ndim and case.truth.size else None
-    known, given = case.knowledge.places, case.arguments.get("positions")
+    places, positions = case.knowledge.places, case.arguments.get("positions")
     if case.call.kind not in BY_ROWS or len(case.shape) < 2:
         return None
-    asked = given if known is None else known(case)
-    if asked is None or asked.dtype.kind != "i" or not asked.size:
+    requested = positions if places is None else places(case)
+    if requested is None or requested.dtype.kind != "i" or not requested.size:
         return None
-    if known is None and asked.ndim != 1:  # with several axes
+    if places is None and requested.ndim != 1:  # with several axes
         return None
     try:
-        return np.broadcast_to(asked, case.shape[:-1])
+        return np.broadcast_to(requested, case.shape[:-1])
     except ValueError:
         return None
 
@@ -133,25 +133,25 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
     If several positions fit a row, the requested one is preferred. ``likely`` are further positions
     to try.
     """
-    asked = asked_rows(case)
-    if asked is None or output.shape != case.shape:
+    requested = asked_rows(case)
+    if requested is None or output.shape != case.shape:
         return None
     if case.call.kind == IDS:
         return output.astype(np.int64)
     if case.dtype not in PRECISE and output.shape[-1] < CHANNELS_OF_SHORT_DTYPES:
         return None
-    found = asked.copy()
+    rows = requested.copy()
     left = ~_agrees(case, output, case)
-    for place in (*likely.tolist(), *_tried(asked)):
+    for place in (*likely.tolist(), *_tried(requested)):
         if not left.any():
             break
         moved = _moved(case, place)
         if moved is None:  # as for a table without that row
             continue
         fits = left & _agrees(case, output, moved)
-        found[fits] = place
+        rows[fits] = place
         left &= ~fits
-    return None if left.any() else found
+    return None if left.any() else rows
 
 
 def _moved(case: Case, place: int) -> Case | None:
@@ -242,18 +242,18 @@ def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
 
 
 def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
-    """Give rows that ranks hold in zigzag the positions for one piece per rank."""
+    """Give rows sharded in zigzag, two pieces per rank, the positions for one piece per rank."""
 
     def rule(asked: Ints) -> Ints:
         count = asked.shape[-1]
         pieces = np.arange(-(-count // (2 * ranks)) * 2 * ranks).reshape(2 * ranks, -1)
         held = np.stack([pieces[:ranks], pieces[: ranks - 1 : -1]], axis=1).reshape(-1)
-        there = held < count
-        found = np.empty(count, dtype=np.int64)
-        found[held[there]] = np.flatnonzero(there)
+        inside = held < count
+        order = np.empty(count, dtype=np.int64)
+        order[held[inside]] = np.flatnonzero(inside)
         # Further positions follow the last one, where shares are padded.
         more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
-        return np.concatenate([asked, more], axis=-1)[..., found]
+        return np.concatenate([asked, more], axis=-1)[..., order]
 
     return rule
 
@@ -303,13 +303,13 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 
 def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
     """Describe a wrap, a limit or a shift of positions shared by all results; empty if none is."""
-    asked = np.concatenate([each.reshape(-1) for each, _ in both])
-    found = np.concatenate([each.reshape(-1) for _, each in both])
-    last, off = found.max(), found - asked
-    for length in 2 ** np.arange(int(last).bit_length(), int(asked.max()).bit_length()):
-        if np.array_equal(found, asked % length):
+    requested = np.concatenate([rows.reshape(-1) for rows, _ in both])
+    actual = np.concatenate([rows.reshape(-1) for _, rows in both])
+    last, off = actual.max(), actual - requested
+    for length in 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length()):
+        if np.array_equal(actual, requested % length):
             return f"positions begin at 0 again after each {length}"
-    if np.array_equal(found, np.minimum(asked, last)):
+    if np.array_equal(actual, np.minimum(requested, last)):
         return f"positions beyond {last} are taken for {last}"
     if (off == off[0]).all():
         way = "later" if off[0] > 0 else "earlier"
@@ -328,10 +328,10 @@ def _unturned(asked: Ints, rows: Flags) -> str:
 def _each(asked: Ints, found: Ints, kind: str) -> str:
     """List the found and the requested positions of the first misplaced rows."""
     off = found - asked
-    if not found[off != 0].any() and kind in TURNED and (said := _unturned(asked, off != 0)):
-        return said
-    leading = tuple(int(each) for each in np.argwhere(off)[0][:-1])
+    if not found[off != 0].any() and kind in TURNED and (unturned := _unturned(asked, off != 0)):
+        return unturned
+    leading = tuple(int(index) for index in np.argwhere(off)[0][:-1])
     where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
-    some = np.flatnonzero(off[leading])[:SHOWN]
-    shown = (", ".join(map(str, rows[leading][some])) for rows in (found, asked))
+    first = np.flatnonzero(off[leading])[:SHOWN]
+    shown = (", ".join(map(str, rows[leading][first])) for rows in (found, asked))
     return where + "rows stand at {}; asked for {}".format(*shown)

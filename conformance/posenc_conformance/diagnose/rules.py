@@ -1,7 +1,7 @@
-"""The rules that name a wrong result, in order: the first one with something to say decides.
+"""The rules that diagnose a wrong result, in order: the first one that applies decides.
 
-Chance and history come before any mistake, for they can look like each of them. Features of all
-wrong answers come before those of a single result.
+Chance and history precede known mistakes, because they can look like any of them. Features of all
+wrong answers precede those of a single result.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ CHANGED = (
 ATTEMPTS = 20
 """Number of calls that search for a rare result of a call."""
 LARGEST_READ = 2**15
-"""Most values of a result that is read whole."""
+"""Largest result, in values, that is read whole."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class WrongResult:
         return recovered(self.subject, self.case.dtype)
 
     def earlier_or(self, otherwise: str) -> str:
-        """Describe the arguments of an earlier call in the result; return ``otherwise`` if none."""
+        """Describe an earlier call's arguments that explain the result, or return ``otherwise``."""
         return state.describe_earlier(self.subject, self.case, self.output) or otherwise
 
 
@@ -110,18 +110,18 @@ def not_deterministic(wrong: WrongResult) -> Diagnosis | None:
 
 
 def changed_since(wrong: WrongResult) -> Diagnosis | None:
-    """Explain a result that the call does not give again by itself: no other shows its cause."""
+    """Explain a result that a repeated call does not give; other calls cannot show its cause."""
     if wrong.is_repeated:
         return None
-    said = wrong.earlier_or(CHANGED)
-    is_earlier = said != CHANGED and not any(fit.of_state for fit in wrong.fits)
-    return to_diagnosis([] if is_earlier else wrong.fits, said)
+    message = wrong.earlier_or(CHANGED)
+    is_earlier = message != CHANGED and not any(fit.of_state for fit in wrong.fits)
+    return to_diagnosis([] if is_earlier else wrong.fits, message)
 
 
 def unsteady_elsewhere(wrong: WrongResult) -> Diagnosis | None:
-    """Report other calls with several results: they refute and support any name by chance."""
-    said = wrong.unsteady if wrong.followups.stateful else ""
-    return to_diagnosis([], said) if said else None
+    """Report other calls with several results: they may refute or support any mistake by chance."""
+    message = wrong.unsteady if wrong.followups.stateful else ""
+    return to_diagnosis([], message) if message else None
 
 
 def numbers_of_first_call(wrong: WrongResult) -> Diagnosis | None:
@@ -131,11 +131,11 @@ def numbers_of_first_call(wrong: WrongResult) -> Diagnosis | None:
     """
     if not all(any(constants) for _, constants in wrong.names):
         return None
-    kept = kept_from_first(wrong.subject, wrong.case.dtype)
-    if not kept:
+    names = kept_from_first(wrong.subject, wrong.case.dtype)
+    if not names:
         return None
-    said = state.describe_first(wrong.subject, wrong.case, wrong.output, kept)
-    return to_diagnosis([], said or NONE)
+    description = state.describe_first(wrong.subject, wrong.case, wrong.output, names)
+    return to_diagnosis([], description or NONE)
 
 
 def only_here(wrong: WrongResult) -> Diagnosis | None:
@@ -144,24 +144,24 @@ def only_here(wrong: WrongResult) -> Diagnosis | None:
         return None
     none = nothing_fits(wrong.output.size)
     otherwise = none if wrong.fits else wrong.earlier_or(none)
-    said = "" if wrong.fits or otherwise != none else _described_alone(wrong)
-    return to_diagnosis(wrong.fits, otherwise, said)
+    description = "" if wrong.fits or otherwise != none else _described_alone(wrong)
+    return to_diagnosis(wrong.fits, otherwise, description)
 
 
 def of_one_earlier_call(wrong: WrongResult) -> Diagnosis | None:
-    """Describe the arguments of the first or a later call in the result, if no mistake has a name.
+    """Describe an earlier call's arguments that explain the result, if no mistake was named.
 
-    It comes after names: among many earlier calls some explain a result by accident.
+    Names have precedence: among many earlier calls, some explain a result by accident.
     """
     if wrong.names:
         return None
     first = state.describe_first_of_one(wrong.subject, wrong.case, wrong.output)
-    said = first or wrong.earlier_or("")
-    return to_diagnosis([], said) if said else None
+    description = first or wrong.earlier_or("")
+    return to_diagnosis([], description) if description else None
 
 
 def read_from_results(wrong: WrongResult) -> Diagnosis | None:
-    """Describe what all wrong answers show, if no mistake has a name."""
+    """Describe what all wrong answers show, if no mistake was named."""
     if wrong.names:
         return None
     return to_diagnosis([], CHANGED if wrong.followups.stateful else NONE, wrong.recovered)
@@ -171,8 +171,8 @@ def read_against_names(wrong: WrongResult) -> Diagnosis | None:
     """Describe what wrong answers show, if each named mistake fails to explain some of them."""
     if not contradicted(wrong.subject, wrong.case.dtype, wrong.names):
         return None
-    said = wrong.recovered
-    return to_diagnosis([], NONE, said) if said else None
+    description = wrong.recovered
+    return to_diagnosis([], NONE, description) if description else None
 
 
 def named(wrong: WrongResult) -> Diagnosis:
@@ -201,8 +201,8 @@ RULES: tuple[Rule, ...] = (
 def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     """Explain a wrong result of a subject together with its other answers."""
     wrong = WrongResult(subject, case, output)
-    found = (rule(wrong) for rule in RULES)
-    return next((each for each in found if each is not None), None) or named(wrong)
+    results = (rule(wrong) for rule in RULES)
+    return next((result for result in results if result is not None), None) or named(wrong)
 
 
 def _described_alone(wrong: WrongResult) -> str:
@@ -212,16 +212,16 @@ def _described_alone(wrong: WrongResult) -> str:
     reported for this call only.
     """
     case, output = wrong.case.with_fields(), wrong.output
-    right = [(each.case, each.output) for each in wrong.followups.answers]
+    right = [(reply.case, reply.output) for reply in wrong.followups.answers]
     if can_be_taken_apart(case):
         few = neighbours(case, output, compare(case, output).index)
-        if said := recover([few], right):
-            return said
+        if words := recover([few], right):
+            return words
     if output.size > LARGEST_READ:
-        said = describe_distances([(case, output)], right) or describe_missing([(case, output)])
+        words = describe_distances([(case, output)], right) or describe_missing([(case, output)])
     else:
-        said = recover([(case, output)], right)
-    return said or _only_in_this_call(wrong)
+        words = recover([(case, output)], right)
+    return words or _only_in_this_call(wrong)
 
 
 def _only_in_this_call(wrong: WrongResult) -> str:

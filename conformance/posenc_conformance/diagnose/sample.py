@@ -18,7 +18,7 @@ Answer = tuple[Case, Floats]
 
 
 def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
-    """Take consecutive rows of one leading place: the first ones, if any of them is wrong."""
+    """Take consecutive rows of one leading index: the first if any is wrong, or near ``index``."""
     rows = right_rows(output, case.truth, case.bound).reshape(-1, output.shape[-2])
     right = np.asarray(rows.all(axis=0))
     first = max(0, index[-2] - NEIGHBOURS // 2) if right[:NEIGHBOURS].all() else 0
@@ -27,10 +27,10 @@ def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
 
 
 def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads: int = 2) -> Answer:
-    """Take a few rows of a call and its result, including that of ``index``.
+    """Take a few rows of a call and its result, including the row of ``index``.
 
     The row of the largest position is included, as a call may depend on it. The rows come from
-    ``heads`` leading places. A call that is small, or cannot be split, is returned unchanged.
+    ``heads`` leading indices. A call that is small, or cannot be split, is returned unchanged.
     """
     if not can_be_taken_apart(case):
         return case, output
@@ -42,26 +42,26 @@ def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads:
 
 
 def can_be_taken_apart(case: Case) -> bool:
-    """Return whether the call is the same for each row and each leading place."""
+    """Return whether each row, at each leading index, can be computed by a call of its own."""
     of_rows = [form for form in forms_of(case.call).values() if form.has_rows]
     alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
     return alike and case.call.kind in ROW_BY_ROW and "positions" in case.arguments
 
 
 def _taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
-    """Take some rows of some leading places of a call and its result."""
-    given = dict(case.arguments)
+    """Take some rows at some leading indices of a call and its result."""
+    arguments = dict(case.arguments)
     for name, form in forms_of(case.call).items():
         if form.has_rows:
-            given[name] = _few(given[name], places, chosen)
+            arguments[name] = _few(arguments[name], places, chosen)
         elif "n" in form.axes:
-            given[name] = np.take(given[name], chosen, axis=form.axes.index("n"))
-    few = replace(case, arguments=given, printed=None, truth_shared_with=None)
+            arguments[name] = np.take(arguments[name], chosen, axis=form.axes.index("n"))
+    few = replace(case, arguments=arguments, printed=None, truth_shared_with=None)
     return few, _few(output, places, chosen)
 
 
 def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:
-    """Take some rows of some leading places, merged into one axis; without any, take the rows."""
+    """Take some rows at some leading indices, merged into one axis; in a matrix, take the rows."""
     if values.ndim == 2:
         return values[rows]
     return values.reshape(-1, *values.shape[-2:])[heads][:, rows]
@@ -78,7 +78,7 @@ def _rows(case: Case, worst: int, count: int) -> Ints:
 
 
 def _heads(shape: tuple[int, ...], worst: tuple[int, ...]) -> Ints:
-    """Choose two leading places: the worst, and the first or the last."""
+    """Choose two leading indices: the worst, and the first or the last."""
     total = int(np.prod(shape))
     at = int(np.ravel_multi_index(worst, shape)) if shape else 0
     return np.array([at, 0 if at else total - 1])[: min(2, total)]

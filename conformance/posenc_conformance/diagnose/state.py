@@ -18,7 +18,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TookTooLong
 
 LATELY = 8
-"""Number of latest values of an argument that are tried, in addition to the first one."""
+"""Number of latest values of an argument that are tried after its first one."""
 REPEATS = 5
 """Number of repetitions of a call before anything is called state."""
 
@@ -28,19 +28,19 @@ Answered = Sequence[tuple[Case, Floats]]
 def describe_repeats(subject: Subject, case: Case, times: int = REPEATS) -> str:
     """Say in words that the same call, repeated, gives several results.
 
-    Empty if it gives one. No other call comes between that could leave state.
+    Empty if it gives one. No other call is made in between, which could leave state.
     """
     results: list[Array] = []
     for _ in range(times):
         with suppress(Misbehaviour, TookTooLong):
             answer = subject.run(case)
-            if not any(np.array_equal(answer, each, equal_nan=True) for each in results):
+            if not any(np.array_equal(answer, result, equal_nan=True) for result in results):
                 results.append(answer.copy())
     if len(results) < 2:
         return ""
-    said = f"the same call, {times} times one after the other, gives {len(results)} results"
+    message = f"the same call, {times} times one after the other, gives {len(results)} results"
     counts = "it counts its calls, or is" if len(results) == times else "it is"
-    return f"{said}: {counts} not deterministic"
+    return f"{message}: {counts} not deterministic"
 
 
 def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
@@ -58,10 +58,10 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
         if numbers and all(
             _explains(case, output, _differing(first, case, names)) for case, output in wrong
         ):
-            asked = {tuple(map(case.arguments.get, names)) for case, _ in wrong}
+            requested = {tuple(map(case.arguments.get, names)) for case, _ in wrong}
             odd = any(first.arguments[name] % 1 for name in names)
-            seen = any(_tells(*each, _differing(first, each[0], names)) for each in wrong)
-            return names if seen and (odd or len(asked) > 1) else ()
+            seen = any(_tells(*answer, _differing(first, answer[0], names)) for answer in wrong)
+            return names if seen and (odd or len(requested) > 1) else ()
     return ()
 
 
@@ -101,9 +101,9 @@ def is_fresh_right(subject: Subject, case: Case) -> bool:
 
 
 def made_anew(subject: Subject) -> Subject | None:
-    """Make the subject of a new instance of an adapter's class, which has had no calls.
+    """Return the subject with a new instance of the adapter's class, which has had no calls.
 
-    None unless there is a class that can be made without arguments, as the kit makes it.
+    None unless the class can be instantiated without arguments, as the kit does.
     """
     method = subject.method
     if not isinstance(method, MethodType) or isinstance(method.__self__, type):
@@ -158,17 +158,17 @@ def describe_first_of_one(subject: Subject, case: Case, output: Floats) -> str:
     first = subject.history.openings.get(case.dtype)
     if first is None:
         return ""
-    odd = {name for name, each in first.arguments.items() if _is_number(each) and each % 1}
-    found = (
+    odd = {name for name, value in first.arguments.items() if _is_number(value) and value % 1}
+    descriptions = (
         describe_first(subject, case, output, names)
         for names in _sets(case)
         if odd.intersection(names) and _tells(case, output, _differing(first, case, names))
     )
-    return next(filter(None, found), "")
+    return next(filter(None, descriptions), "")
 
 
 def describe_first(subject: Subject, case: Case, output: Floats, names: tuple[str, ...]) -> str:
-    """Say in words that a result has these arguments of the very first call.
+    """Say in words that a result uses these arguments of the very first call.
 
     Empty if they do not explain it.
     """
@@ -184,9 +184,9 @@ def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
     """Name the arguments that explain a result, their origin, and the requested numbers."""
     numbers = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
     shown = [f"{name} {values[name]:g}" if name in numbers else name for name in values]
-    asked = [f"{case.arguments[name]:g}" for name in numbers]
-    wanted = f"; {' and '.join(asked)} {'were' if asked[1:] else 'was'} asked for" if asked else ""
-    return f"matches {' and '.join(shown)}{whose}{wanted}"
+    right = [f"{case.arguments[name]:g}" for name in numbers]
+    ending = f"; {' and '.join(right)} {'were' if right[1:] else 'was'} asked for" if right else ""
+    return f"matches {' and '.join(shown)}{whose}{ending}"
 
 
 def _tells(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
@@ -212,7 +212,7 @@ def _next_to(number: float) -> tuple[float, ...]:
 def _sets(case: Case) -> Iterator[tuple[str, ...]]:
     """Yield sets of arguments that may be kept: each one, all numbers, all but the first array."""
     numbers = tuple(name for name, value in case.arguments.items() if _is_number(value))
-    arrays = tuple(n for n, each in case.arguments.items() if isinstance(each, np.ndarray))
+    arrays = tuple(n for n, argument in case.arguments.items() if isinstance(argument, np.ndarray))
     yield from ((name,) for name in (*numbers, *arrays))
     if len(numbers) > 1:
         yield numbers
@@ -226,12 +226,12 @@ def _is_number(value: object) -> bool:
 
 def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Yield other values of these arguments, from earlier calls."""
-    found: list[dict[str, Any]] = []
+    earlier: list[dict[str, Any]] = []
     for other in subject.history.calls:
         taken = _differing(other, case, names)
-        if taken and not any(_same(taken, each) for each in found):
-            found.append(taken)
-    yield from [*found[:1], *found[1:][-LATELY:]]
+        if taken and not any(_same(taken, values) for values in earlier):
+            earlier.append(taken)
+    yield from [*earlier[:1], *earlier[1:][-LATELY:]]
 
 
 def _differing(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
@@ -240,9 +240,9 @@ def _differing(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any
     Empty if none differs, or if one has another shape. Arguments that either call lacks are
     ignored.
     """
-    given: Mapping[str, Any] = other.arguments
+    arguments: Mapping[str, Any] = other.arguments
     both = [name for name in names if name in case.arguments]
-    taken = {name: given[name] for name in both if given.get(name) is not None}
+    taken = {name: arguments[name] for name in both if arguments.get(name) is not None}
     if any(np.shape(value) != np.shape(case.arguments[name]) for name, value in taken.items()):
         return {}
     return {n: each for n, each in taken.items() if not np.array_equal(each, case.arguments[n])}

@@ -1,4 +1,4 @@
-"""Possible changes of an array whose elements are summed by tiles, like those of a gradient."""
+"""Possible changes of an array that is summed tile by tile, such as an upstream gradient."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -29,12 +29,12 @@ def change_summed(shape: Sequence[int], axes: Sequence[str]) -> Iterator[tuple[s
         if shape[axis] > 1:
             yield f"is added up {along}, all for the first place", _gathered(axis)
             yield f"is read {along} at its first place alone", _kept(lambda _: slice(1), axis)
-        for size in (each for each in TILES if each < shape[axis]):
+        for size in (tile for tile in TILES if tile < shape[axis]):
             for words, places in _read(size).items():
                 yield words.format(along=along), _kept(places, axis)
     both = f"its axes of {axes[-2]} and {axes[-1]}"
     yield f"counts as if all of it stood at the first place of {both}", _gathered(-2, -1)
-    for size in (each for each in TILES if each < max(shape[-2:])):
+    for size in (tile for tile in TILES if tile < max(shape[-2:])):
         words = f"counts as if each tile of {size} stood at the tile's first place of {both}"
         yield words, _gathered(-2, -1, size=size)
         words = (

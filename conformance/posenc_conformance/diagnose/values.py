@@ -1,4 +1,4 @@
-"""Changes of all values of a result, whatever they mean."""
+"""Changes of all values of a result: rounding, a common factor, a mean in place of a sum."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -22,8 +22,8 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
     for dtype in SHORT:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
             return f"every value is rounded to {dtype}"
-    if said := _describe_mean(answers):
-        return said
+    if description := _describe_mean(answers):
+        return description
     factors = [_factor(*each) for each in answers]
     if not any(factors) or sum(output.size for _, output in answers) < FEWEST:
         return ""
@@ -44,7 +44,7 @@ def _describe_mean(answers: Sequence[tuple[Case, Floats]]) -> str:
         return ""
     for words, count in MEANS.items():
         models = [(case, output, case.truth / count(case)) for case, output in answers]
-        if all(residual_of(*each) <= 1 for each in models) and any(
+        if all(residual_of(*answer) <= 1 for answer in models) and any(
             differs(case, model) for case, _, model in models
         ):
             return f"a mean stands where a sum should: every value is divided by {words}"

@@ -1,7 +1,7 @@
 """Shared parts of bias schemes: invariants, and models of mistakes.
 
-A scheme defines the bias of a key at a distance. The rest is the same for all: queries are the last
-of the keys, a bias is added head by head, and its gradient is linear.
+A scheme defines the bias of a key at a distance. All schemes share the rest: queries are at the
+last key positions, a bias is added head by head, and its gradient is linear.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,12 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Sweep = Callable[[Arguments, int], ArgumentDict]
 Rows = Callable[[Case], Integers]
-"""The row of a table for each query and key: [q_len, k_len]."""
+"""Returns the table row of each query-key pair: [q_len, k_len]."""
 
 
 @dataclass(frozen=True)
 class DistanceBias:
-    """A bias that each head computes only from the distance, with numbers of its own.
+    """A bias that each head computes only from the distance and its own parameters.
 
     All that the kit needs for such a scheme follows from its formula.
     """
@@ -33,9 +33,9 @@ class DistanceBias:
     at: Callable[[Case, Floats], Floats]
     """The bias at distances of shape [q_len, k_len]: [heads, q_len, k_len]."""
     numbers: Mapping[str, float]
-    """Names of arrays with one number for each head, and the middle of the drawn values."""
+    """Names of the arrays of parameters, one number per head, and the middle of drawn values."""
     lost: Callable[[Case, Floats], Floats] | None = None
-    """Rounding errors inside the formula, relative to its result, in units of u: for ``angle``."""
+    """Rounding errors in the formula, relative to its result, in units of u, used as ``angle``."""
 
     def of_heads(self, heads: int) -> dict[str, Floats]:
         """Make arrays with a different number for each head."""
@@ -51,9 +51,9 @@ class DistanceBias:
 
     def sweep(self, parameters: Arguments, largest: int) -> ArgumentDict:
         """Place one query at the end of many keys."""
-        rest = {name: value for name, value in parameters.items() if name != "heads"}
+        others = {name: value for name, value in parameters.items() if name != "heads"}
         numbers = self.of_heads(parameters.get("heads", 2))
-        return {**numbers, "q_len": 1, "k_len": min(largest, 1023) + 1, **rest}
+        return {**numbers, "q_len": 1, "k_len": min(largest, 1023) + 1, **others}
 
     def sizes(self, case: Case) -> Iterator[ArgumentDict]:
         """Yield few and many heads, then many queries."""
@@ -117,8 +117,8 @@ def table_sweep(name: str, rows: int, **more: Any) -> Sweep:
     def make(parameters: Arguments, largest: int) -> ArgumentDict:
         k_len = min(largest, 4096) + 1
         table = fine((parameters.get(name, rows), parameters.get("heads", 12)))
-        rest = {key: value for key, value in parameters.items() if key not in (name, "heads")}
-        return {"table": table, "q_len": min(2, k_len), "k_len": k_len, **more, **rest}
+        others = {key: value for key, value in parameters.items() if key not in (name, "heads")}
+        return {"table": table, "q_len": min(2, k_len), "k_len": k_len, **more, **others}
 
     return make
 
@@ -136,7 +136,7 @@ def toeplitz(arguments: DrawArguments) -> InvariantCheck:
 
 
 def last_queries(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that few queries give the last rows of the result with a query for each key."""
+    """Make a check that fewer queries than keys get the last rows of the bias of all queries."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -179,7 +179,7 @@ def constant_table(arguments: DrawArguments) -> InvariantCheck:
 
 
 def vjp_total(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that the gradient of a table adds up to that of the bias: nothing is lost."""
+    """Make a check that the table's gradient adds up to the upstream gradient: nothing is lost."""
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
@@ -208,8 +208,8 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         late = case.parameter("k_len") - case.parameter("q_len")
-        one = case.parameter("q_len") == 1
-        words = "a single query that stands" if one else "queries that start"
+        single = case.parameter("q_len") == 1
+        words = "a single query that stands" if single else "queries that start"
         if late:
             for output in biases(case, queries(case) - late):
                 yield Prediction(f"matches {words} at position 0", output)
@@ -220,8 +220,8 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
 def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
     """Make a model that predicts distances off by one.
 
-    The query itself has a distance of 1, or the key before it a distance of 0. ``bias`` takes the
-    number that is added to all distances.
+    A query gets distance 1 to itself, or distance 0 to the key before it. ``bias`` takes the number
+    that is added to all distances.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -257,22 +257,22 @@ def looked_up(case: Case, rows: Integers) -> Floats:
 
 
 def gathered(case: Case, rows: Integers, gradient: Floats | None = None) -> Floats:
-    """Sum a gradient, the case's own or another, over the pairs of each row: [rows, heads]."""
+    """Sum the case's upstream gradient, or another, over the pairs of each row: [rows, heads]."""
     sums = np.zeros(case.shape)
-    each = case.arguments["gradient"] if gradient is None else gradient
-    np.add.at(sums, rows, np.moveaxis(each, 0, -1))
+    upstream = case.arguments["gradient"] if gradient is None else gradient
+    np.add.at(sums, rows, np.moveaxis(upstream, 0, -1))
     return sums
 
 
 def pairs_of_rows(rows: Rows) -> Callable[[Case], Floats]:
-    """Make a function that counts the pairs of query and key for each row: [rows, heads]."""
+    """Make a function that counts the query-key pairs of each table row: [rows, heads]."""
     return lambda case: gathered(case, rows(case), np.ones(case.arguments["gradient"].shape))
 
 
 def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
-    """Make a function that returns the error terms of the gradient of a table.
+    """Make a function that returns the error terms for the gradient with respect to a table.
 
-    The scale is the sum of the magnitudes of the terms; their number takes the place of angles.
+    The scale is the sum of the terms' magnitudes; their number takes the place of the angle.
     """
 
     def terms(case: Case) -> ErrorTerms:
@@ -283,7 +283,7 @@ def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
 
 
 def overwritten(rows: Rows, what: str) -> DeviationModel:
-    """Make a model in which each row keeps only the gradient of its last pair."""
+    """Make a model in which each table row keeps only the gradient of its last query-key pair."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         output, row = np.zeros(case.shape), rows(case)

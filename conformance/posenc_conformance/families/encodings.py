@@ -1,4 +1,4 @@
-"""Shared parts of encodings, most of which are made of sines and cosines."""
+"""Shared parts of encoding schemes, most of which consist of sines and cosines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ CIRCLE = "sine and cosine of a pair do not lie on the unit circle"
 
 @dataclass(frozen=True)
 class Waves:
-    """Sines and cosines of an answer, pair by pair."""
+    """The sines and the cosines in an answer, one of each per pair."""
 
     sin: Answer
     cos: Answer
     factor: float = 1.0
-    """The number that both are multiplied by."""
+    """The number by which sines and cosines are multiplied."""
 
     def __getitem__(self, index: Any) -> "Waves":
         return Waves(self.sin[index], self.cos[index], self.factor)
 
 
 def on_circles(trial: Trial, waves: Waves, what: str = CIRCLE) -> None:
-    """Check that each pair lies on its circle."""
+    """Check that each pair of sine and cosine lies on the circle of radius ``waves.factor``."""
     sin, cos = waves.sin, waves.cos
     trial.assert_zero(sin * sin + cos * cos - waves.factor**2, what)
 
@@ -48,15 +48,15 @@ def dot_products(rows: Answer) -> Answer:
 
 
 def along_diagonals(dots: Answer) -> Answer:
-    """Compute the change of dot products when both rows move on by one.
+    """Compute the change in each dot product when both rows move on by one.
 
-    It is 0 if only the distance counts.
+    It is 0 if the dot product depends only on the distance.
     """
     return dots[1:, 1:] - dots[:-1, :-1]
 
 
 def all_different(trial: Trial, answer: Answer, what: str) -> None:
-    """Check that rows differ, wherever the truth differs by more than the error bounds."""
+    """Check that rows differ wherever their true rows differ by more than the error bounds."""
     rows, truth, bound = answer.values, answer.case.truth, answer.bound
     equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
     gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
@@ -64,7 +64,7 @@ def all_different(trial: Trial, answer: Answer, what: str) -> None:
 
 
 def channels_alike(trial: Trial, answer: Answer) -> None:
-    """Check that all channels of a row hold the same number."""
+    """Check that all channels of a row contain the same number."""
     wrong = answer.values != answer.values[:, :1]
     trial.assert_none(answer, wrong, "the channels of a row differ")
 

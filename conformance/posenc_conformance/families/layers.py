@@ -16,9 +16,9 @@ _erf = np.frompyfunc(erf, 1, 1)
 
 
 def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> Floats:
-    """Convolve frames: sum over taps, row i starting at frame ``i - before``.
+    """Convolve frames: row i sums over the kernel's taps, from frame ``i - before`` on.
 
-    By default, ``before`` is half of the kernel, rounded down.
+    By default, ``before`` is half the kernel's width, rounded down.
     """
     *leading, n, dim = x.shape
     kernel = w.shape[-1]
@@ -32,14 +32,14 @@ def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> F
 
 
 def convolved_back(slope: Floats, weight: Floats, groups: int) -> Floats:
-    """Compute the gradient of a convolution's input from that of its output."""
+    """Compute the gradient with respect to a convolution's input from its upstream gradient."""
     width, kernel = weight.shape[1:]
     turned = weight.reshape(groups, width, width, kernel).swapaxes(1, 2)[..., ::-1]
     return convolved(slope, turned.reshape(weight.shape), groups, kernel - 1 - kernel // 2)
 
 
 def gelu(z: Floats) -> Floats:
-    """Compute GELU by the error function."""
+    """Compute exact GELU, from the error function."""
     curve: Floats = _erf(z / np.sqrt(2)).astype(np.float64)
     return np.asarray(z * (1 + curve) / 2)
 
@@ -56,7 +56,7 @@ def tanh_formula(z: Floats) -> Floats:
 
 
 def centred(z: Floats, over: tuple[int, ...]) -> Floats:
-    """Subtract the mean over some axes."""
+    """Subtract from z its mean over the axes ``over``."""
     return np.asarray(z - z.mean(axis=over, keepdims=True))
 
 

@@ -1,4 +1,4 @@
-"""Numbers of queries and keys: the queries are the last of the keys."""
+"""Numbers of queries and keys: the queries are at the last key positions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +12,10 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MANY = 2**13
-"""The approximate number of elements of a saved array that are used."""
+"""The approximate number of elements that are read from a saved array."""
 NEAR = 1e-9
-"""More than float64's error in a quotient of logarithms, and less than the distance from such a
-quotient to the nearest whole number, unless it is one."""
+"""A tolerance above float64's error in a quotient of logarithms, and below the distance from such
+a quotient to the nearest whole number, unless the quotient is whole."""
 Integers = npt.NDArray[np.int64]
 
 
@@ -50,19 +50,19 @@ def distances(case: Case, query: Any = None) -> Floats:
 
 
 def one_step(case: Case, where: Flags) -> ErrorTerms:
-    """Return terms whose bound is 1 for some of the whole numbers of a result, and 0 for the rest.
+    """Return error terms that allow an error of 1 in some whole numbers of a result, else none.
 
-    ``where`` marks those for which it is 1.
+    ``where`` marks the numbers that may be off by 1.
     """
     unit = case.scheme.accuracy.angle * UNIT_ROUNDOFF["float32"]
     return ErrorTerms(np.where(where, 2.0, 0.0), np.full((), 0.5 / unit))
 
 
 def saved_lags(array: Array) -> tuple[Integers, Array] | None:
-    """Compute query minus key for an array that has an integer for each query and key.
+    """Compute query minus key for a saved array that has an integer for each query and key.
 
-    It is for ``posenc identify``. Returns the lags and the integers, for only some queries if there
-    are many. Returns None if the array is of another form.
+    ``posenc identify`` uses it. Returns the lags and the integers, for only some queries if there
+    are many. Returns None if the array has another form.
     """
     if array.ndim != 2 or array.dtype.kind not in "iu" or not 1 < array.shape[1] >= len(array):
         return None

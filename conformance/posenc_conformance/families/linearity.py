@@ -14,10 +14,10 @@ def linear_in(name: str, arguments: DrawArguments) -> InvariantCheck:
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
-        one = lattice(chosen[name].shape)  # of few bits, so that the sum below is exact
-        other = np.roll(one, 3)
+        a = lattice(chosen[name].shape)  # values of few bits, so that the sum below is exact
+        b = np.roll(a, 3)
         both, first, second = (
-            trial.answer(**(chosen | {name: each})) for each in (one / 2 - other / 4, one, other)
+            trial.answer(**(chosen | {name: value})) for value in (a / 2 - b / 4, a, b)
         )
         trial.assert_zero(
             both - (first / 2 - second / 4), f"the result is not linear in the {name}"

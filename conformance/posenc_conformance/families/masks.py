@@ -1,4 +1,4 @@
-"""Shared parts of mask schemes: nothing is rounded, and queries are the last of the keys."""
+"""Shared parts of attention mask schemes: exact masks, queries at the last key positions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,11 +16,11 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 Bools = npt.NDArray[np.bool_]
 Saved = Iterator[tuple[ArgumentDict, Array]]
 MANY = 2**20
-"""The approximate number of elements of a saved mask that are used."""
+"""The approximate number of elements that are read from a saved mask."""
 LONG = 300
 """More keys than 8 bits can count, and more than a block has threads."""
 FAR = 2048
-"""Keys of the longest call, few enough for code that builds the square mask of all keys."""
+"""The number of keys in the longest call, few enough for code that builds the square mask."""
 
 
 def lengths(trial: Trial) -> ArgumentDict:
@@ -42,7 +42,7 @@ def lengths_sizes() -> Iterator[ArgumentDict]:
 
 
 def last_two(largest: int) -> dict[str, int]:
-    """Place two queries at the end of many keys, on both sides of a power of two."""
+    """Return lengths of two queries at the end of many keys, around a power of two."""
     k_len = min(largest, FAR) + 1
     return {"q_len": min(2, k_len), "k_len": k_len}
 
@@ -59,12 +59,12 @@ def right(case: Case) -> Bools:
 
 
 def predicted(explanation: str, mask: Any) -> Prediction:
-    """Make a prediction of a mistake's mask, as numbers."""
+    """Make a prediction of the mask that a mistake produces, as floats."""
     return Prediction(explanation, np.asarray(mask, dtype=np.float64))
 
 
 def after_hops(first: Floats, second: Floats) -> Bools:
-    """Return which keys are reached by one step through each of two masks."""
+    """Return which keys each query reaches by a step through one mask and then the other."""
     return np.asarray(first @ second > 0)
 
 
@@ -120,7 +120,7 @@ def shifted_by(name: str, arguments: DrawArguments) -> InvariantCheck:
 
 
 def last_queries(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that few queries give the last rows of the result with a query for each key."""
+    """Make a check that fewer queries than keys get the last rows of the mask of all queries."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -139,7 +139,7 @@ def keys_per_row(
 ) -> InvariantCheck:
     """Make a check that a query attends to the right number of keys.
 
-    ``count`` takes the case and the positions of the queries, and returns that number for each.
+    ``count`` takes the case and the query positions, and returns the number for each query.
     """
 
     def check(trial: Trial) -> None:
@@ -153,11 +153,11 @@ def keys_per_row(
 
 
 def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved]:
-    """Make a function that reads lengths and a size off a saved mask, for ``posenc identify``.
+    """Make a function that reads lengths and a size from a saved mask, for ``posenc identify``.
 
-    The size is called ``name``; without a name, only lengths are read. The size is the number of
-    keys in the widest row of the mask, or of the inverted mask, minus each number of ``less``. Half
-    of that is tried too.
+    The size is the argument ``name``; without a name, only lengths are read. The size is the number
+    of keys in the widest row of the mask, or of the inverted mask, minus each number in ``less``.
+    Half of that size is tried too.
     """
 
     def found(array: Array) -> Saved:
@@ -165,16 +165,16 @@ def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved
             return
         q_len, k_len = array.shape
         few = min(q_len, max(1, MANY // k_len))  # the last queries of a large mask
-        given, part = {"q_len": few, "k_len": k_len}, array[-few:]
+        chosen, part = {"q_len": few, "k_len": k_len}, array[-few:]
         if not name:
-            yield given, part
+            yield chosen, part
             return
         seen = np.asarray(array, dtype=np.bool_)
         widest = {int(mask.sum(axis=1).max()) for mask in (seen, ~seen)}
-        known = {w for w in widest if w < k_len - 1}  # a wider one hides nothing
-        for size in sorted({(w - by) // half for w in known for by in less for half in (1, 2)}):
+        narrower = {w for w in widest if w < k_len - 1}  # a wider row hides one key at most
+        for size in sorted({(w - by) // half for w in narrower for by in less for half in (1, 2)}):
             if size > 0:
-                yield {**given, name: size}, part
+                yield {**chosen, name: size}, part
 
     return found
 
@@ -219,11 +219,11 @@ def off_by_one(name: str, words: str) -> DeviationModel:
     """Make a model that predicts a size one too large or too small."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        asked = case.arguments[name]
-        for size in (asked + 1, asked - 1):
+        expected = case.arguments[name]
+        for size in (expected + 1, expected - 1):
             yield from predict_case(
                 case.with_arguments(**{name: size}),
-                f"matches {words} {size}; {asked} was asked for",
+                f"matches {words} {size}; {expected} was asked for",
             )
 
     return models

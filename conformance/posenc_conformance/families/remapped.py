@@ -1,6 +1,6 @@
-"""Shared parts of schemes that change the distances in rotary embedding.
+"""Shared parts of schemes that remap the query-key distances of rotary embedding.
 
-A scheme defines the distance from a query to a key. The rest is the same for all: how logits follow
+A scheme defines the distance from a query to a key. All schemes share the rest: how logits follow
 from the distance, their error bounds, and mistakes with queries, pairs and factors.
 """
 
@@ -21,28 +21,28 @@ from posenc_conformance.judge.trial import InvariantCheck, Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Distance = Callable[[Case, Integers, Integers], Floats]
-"""Computes distances of a case from the positions of its queries, a column, and of its keys."""
+"""Computes a case's distances from its query positions, a column, and its key positions."""
 
 
 Groups = Callable[[Case], Integers]
-"""Returns the group of each query with each key, -1 for none. In one group, equal tokens have equal
-logits."""
+"""Returns the group of each query-key pair, -1 for none. Equal tokens have equal logits in all
+pairs of a group."""
 
 
 @dataclass(frozen=True)
 class Remapped:
-    """A call that rotates pairs by distances of its own."""
+    """A call that rotates pairs by remapped distances."""
 
     distance: Distance
     drawn: Callable[[Trial], ArgumentDict]
-    """Draws the numbers of the distance map."""
+    """Draws the parameters of the distance map."""
     plain: Callable[[Case], ArgumentDict]
-    """Changes the arguments so that nothing is far and distances are those of the positions."""
+    """Returns the arguments changed so that every distance is query minus key: nothing is far."""
     usual: Arguments
-    """The numbers of the distance map in sweeps and sizes."""
+    """The parameters of the distance map in sweeps and sizes."""
 
     def distances(self, case: Case, query: Integers | None = None) -> Floats:
-        """Compute the true distances, or those of queries at other positions: [q_len, k_len]."""
+        """Compute the scheme's distances, or those from other query positions: [q_len, k_len]."""
         return self.distance(case, queries(case) if query is None else query, keys(case))
 
     def arrays(
@@ -69,7 +69,7 @@ class Remapped:
 
     @property
     def sizes(self) -> Callable[[Case], Iterator[ArgumentDict]]:
-        """Odd and even numbers of heads, few tokens, and more tokens than a window."""
+        """Yields odd and even numbers of heads, few tokens, and more tokens than a window."""
         return sizes(
             self.arrays,
             (1, 2, 2, 4),
@@ -92,7 +92,7 @@ class Remapped:
         }
 
     def _own_position(self, trial: Trial) -> None:
-        """Check that a query has the plain dot product, scaled, with the key at its position."""
+        """Check that the logit at equal positions is the dot product over sqrt(head_dim)."""
         y = trial.answer(**self.arguments(trial))
         rows, own = np.arange(len(queries(y.case))), queries(y.case)[:, 0]
         plain = dots(y, "q", "k") / root(y.case)
@@ -102,18 +102,18 @@ class Remapped:
         )
 
     def _near_as_ever(self, trial: Trial) -> None:
-        """Check that logits are the usual ones where distances are those of the positions."""
+        """Check that logits are those of plain distances where the map leaves distances alone."""
         y = trial.answer(**self.arguments(trial))
         plain = trial.answer(**self.plain(y.case))
-        as_ever = np.broadcast_to(self.distances(y.case) == lags(y.case), y.case.shape)
+        unchanged = np.broadcast_to(self.distances(y.case) == lags(y.case), y.case.shape)
         trial.assert_zero(
-            (y - plain).where(as_ever), "near keys have other logits than where nothing is far"
+            (y - plain).where(unchanged), "near keys have other logits than where nothing is far"
         )
 
     def alike(
         self, rows: str, group: Groups, what: str, step: Callable[[Case], int] = lambda case: 1
     ) -> InvariantCheck:
-        """Make a check that equal queries or keys of one group have the same logits.
+        """Make a check that equal queries, or equal keys, have the same logits within a group.
 
         They are ``step`` apart; ``rows`` says whether they are queries (``q``) or keys (``k``).
         """
@@ -123,9 +123,9 @@ class Remapped:
             y = trial.answer(**(chosen | alike(chosen, rows)))
             groups, apart = group(y.case), step(y.case)
             every, later, before = slice(None), slice(apart, None), slice(None, -apart)
-            here, there = ((every, at) if rows == "k" else (at, every) for at in (later, before))
-            same = (groups[here] == groups[there]) & (groups[here] >= 0)
-            differ = y[(every, *here)] - y[(every, *there)]
+            ahead, behind = ((every, at) if rows == "k" else (at, every) for at in (later, before))
+            same = (groups[ahead] == groups[behind]) & (groups[ahead] >= 0)
+            differ = y[(every, *ahead)] - y[(every, *behind)]
             trial.assert_zero(differ.where(np.broadcast_to(same, differ.values.shape)), what)
 
         return check
@@ -152,18 +152,18 @@ class Remapped:
         """Make a model that predicts logits at other distances."""
 
         def models(case: Case, got: Floats) -> Iterator[Prediction]:
-            found = distance(case, queries(case), keys(case))
-            yield Prediction(words, logits(case, found))
+            other = distance(case, queries(case), keys(case))
+            yield Prediction(words, logits(case, other))
 
         return models
 
     def _queries_first(self, case: Case, got: Floats) -> Iterator[Prediction]:
         late = case.parameter("k_len") - case.parameter("q_len")
         if late:
-            found = self.distances(case, queries(case) - late)
-            one = case.parameter("q_len") == 1
-            words = "a single query at position 0" if one else "queries at the first positions"
-            yield Prediction(f"matches {words}", logits(case, found))
+            moved = self.distances(case, queries(case) - late)
+            single = case.parameter("q_len") == 1
+            words = "a single query at position 0" if single else "queries at the first positions"
+            yield Prediction(f"matches {words}", logits(case, moved))
 
 
 def keys(case: Case) -> Integers:
@@ -172,16 +172,16 @@ def keys(case: Case) -> Integers:
 
 
 def logits(case: Case, distance: Floats) -> Floats:
-    """Compute the logits at these distances, 0 at keys after the query."""
+    """Compute the logits of pairs rotated by ``distance``, 0 at keys after the query."""
     first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
     q, k = (
-        each[..., first] + 1j * each[..., second]
-        for each in (case.arguments["q"], case.arguments["k"])
+        array[..., first] + 1j * array[..., second]
+        for array in (case.arguments["q"], case.arguments["k"])
     )
     omega = progression(case.arguments["base"], 2 * len(first))
     turn = np.exp(1j * distance[..., None] * omega)
-    found = np.einsum("hip,hjp,ijp->hij", q, k.conj(), turn).real / root(case)
-    return np.where(lags(case) >= 0, found, 0.0)
+    products = np.einsum("hip,hjp,ijp->hij", q, k.conj(), turn).real / root(case)
+    return np.where(lags(case) >= 0, products, 0.0)
 
 
 def error_terms(case: Case) -> ErrorTerms:

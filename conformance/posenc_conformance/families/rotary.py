@@ -1,7 +1,7 @@
 """Shared parts of rotary schemes: pairs of channels, bounds, invariants and models of mistakes.
 
-A scheme defines the frequencies of its pairs. The rest is the same for all: how the channels of a
-head form pairs, and what follows from rotating them.
+A scheme defines the frequencies of its pairs. All schemes share the rest: how the channels of a
+head form pairs, and the bounds and checks that follow from rotating them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,12 +30,12 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 ROWS = 6
 POLAR = 3 * np.pi + 1
 """The extra error, in units of u, of rotating a pair as a length and an angle instead of by
-products with sine and cosine. The angle of the pair is at most π and, like every function of a
-library, off by less than 2 u of itself; adding the position's angle rounds it by π u more. Length,
+products with sine and cosine. The angle of the pair is at most π and, from a library function,
+has a relative error below 2 u; adding the position's angle rounds it by π u more. Length,
 cosine and their product cost 5 u, of which the model grants 4 v."""
 Index = npt.NDArray[np.int64]
 Pair = tuple[Index, Index]
-"""Channels of the first and of the second member of each pair."""
+"""The channels of the first and of the second member of each pair."""
 Sweep = Callable[[Arguments, int], ArgumentDict]
 UNSCALED = "matches the gradient turned back at RoPE's frequencies, unscaled"
 LAYOUT_SWAPPED = other_conventions(
@@ -53,8 +53,8 @@ def rotary_dim(case: Case) -> int:
 def channels(rotated: int, layout: str, widths: Sequence[int] = ()) -> Pair:
     """Return the channels of the first and of the second member of each pair.
 
-    ``widths`` are those of the axes, whose channels are kept apart under half-per-axis. By default,
-    there are two axes of equal width.
+    ``widths`` are the numbers of channels of the axes, which the half-per-axis layout keeps apart.
+    By default, there are two axes of equal width.
     """
     pairs = np.arange(rotated // 2)
     if layout == "interleaved":
@@ -76,7 +76,7 @@ def _sliced(channels: Index) -> slice | Index:
 
 
 SQUARED = 1e-140, 1e140
-"""The range of lengths whose squares float64 holds with all their bits."""
+"""The range of lengths whose squares float64 represents with all their bits."""
 
 
 def _lengths(first: Floats, second: Floats) -> Floats:
@@ -117,7 +117,7 @@ def progression(base: float, rotated: int) -> Floats:
 
 
 def forward_of(case: Case) -> Case:
-    """Return the case of the forward call with the arguments of a backward one."""
+    """Return the case of the forward call for the arguments of a backward call."""
     call = case.scheme.calls[case.call.name.removesuffix("_vjp")]
     return case.with_fields(call=call)
 
@@ -133,7 +133,7 @@ def unscaled(case: Case) -> Floats:
 
 
 def few_rows(head_dim: int, start: int) -> ArgumentDict:
-    """Make two heads, with a few consecutive positions from ``start`` on."""
+    """Make the arguments of two heads, with ROWS consecutive positions from ``start`` on."""
     return {
         "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
         "positions": start + np.arange(ROWS),
@@ -141,7 +141,7 @@ def few_rows(head_dim: int, start: int) -> ArgumentDict:
 
 
 def some_channels(trial: Trial, head_dim: int) -> ArgumentDict:
-    """Draw fewer rotated channels than the head has, now and then, if that is claimed."""
+    """Draw partial rotation, a ``rotary_dim`` below the head dimension, now and then if claimed."""
     if not (trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1)):
         return {}
     widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
@@ -159,17 +159,17 @@ def partial(trial: Trial, chosen: ArgumentDict) -> ArgumentDict:
 def rest_passes(trial: Trial, chosen: ArgumentDict, beyond: str = "rotary_dim") -> None:
     """Check that channels beyond the rotated ones are returned bit for bit."""
     answer = trial.answer(**chosen)
-    rest = slice(rotary_dim(answer.case), None)
-    wrong = answer.values[..., rest] != answer.case.arguments["x"][..., rest]
+    passing = slice(rotary_dim(answer.case), None)
+    wrong = answer.values[..., passing] != answer.case.arguments["x"][..., passing]
     trial.assert_none(answer, wrong, f"channels beyond {beyond} are changed")
 
 
 def far(parameters: Arguments, largest: int, head_dim: int = 128, **usual: Any) -> ArgumentDict:
-    """Make a call of one head that reaches all powers of two up to the largest position."""
+    """Make the arguments of one head that reach all powers of two up to the largest position."""
     positions = positions_up_to(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    others = {name: value for name, value in parameters.items() if name != "head_dim"}
     x = fine((len(positions), parameters.get("head_dim", head_dim)))
-    return {"x": x, "positions": positions, **usual, **rest}
+    return {"x": x, "positions": positions, **usual, **others}
 
 
 def small_head(sweep: Sweep) -> Sweep:
@@ -200,11 +200,11 @@ class Rotation:
     """Draws the arguments of a small call: x of shape [2, ROWS, head_dim], and positions of ROWS
     consecutive rows."""
     frequencies: Callable[[Case], Floats]
-    """Radians per position of each pair: [pairs]."""
+    """Computes the frequency of each pair, in radians per position: [pairs]."""
     places: Callable[[Case], Floats] = one_axis
-    """Position of each row for each pair: [n, pairs], or what broadcasts to it."""
+    """The position of each row for each pair, in a shape that broadcasts to [n, pairs]."""
     amplitude: Callable[[Case], Floats] = unscaled
-    """Factor of each pair's length: broadcasts to [n, pairs]."""
+    """The factor that scales each pair's length, in a shape that broadcasts to [n, pairs]."""
     axis: Callable[[Case], Index] | None = None
     """The axis of each pair, if frequencies restart with each axis."""
 
@@ -215,7 +215,7 @@ class Rotation:
     def error_terms(self, case: Case) -> ErrorTerms:
         """Return the scale, which is the length of the rotated pair, and the angle.
 
-        The scale of channels that pass through is 0, because they must be equal.
+        The scale of channels that pass through is 0, because they must not change at all.
         """
         omega = self.frequencies(case)
         growth = np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
@@ -224,7 +224,7 @@ class Rotation:
     def terms(self, case: Case, angle: Floats) -> ErrorTerms:
         """Return the error terms of pairs whose angles have the error ``angle``.
 
-        It is in units of u times ``accuracy.angle``.
+        ``angle`` is in units of u times ``accuracy.angle``.
         """
         x, (first, second) = case.arguments["x"], map(_sliced, read_channels(case))
         length = _lengths(x[..., first], x[..., second])
@@ -266,9 +266,9 @@ class Rotation:
         first, second = (answer[..., channel] for channel in written_channels(answer.case))
         x = answer.case.arguments["x"]
         before = sum(x[..., channel] ** 2 for channel in read_channels(answer.case))
-        wanted = before * self.amplitude(answer.case) ** 2
+        expected = before * self.amplitude(answer.case) ** 2
         trial.assert_zero(
-            first * first + second * second - wanted, "a rotated pair has another length"
+            first * first + second * second - expected, "a rotated pair has another length"
         )
 
     def identity_at_zero(self, trial: Trial) -> None:
@@ -321,7 +321,7 @@ class Rotation:
     def scores_of_ones(self, trial: Trial) -> None:
         """Check that the score of an all-ones query and key is 2 Σ cos(w δ).
 
-        That fixes the frequencies.
+        These scores determine the frequencies.
         """
         chosen = self.arguments(trial)
         chosen["x"] = np.ones_like(chosen["x"])
@@ -416,11 +416,11 @@ class Rotation:
         The call is a backward one, and f is its forward pass.
         """
         answer = trial.answer(**self.arguments(trial))
-        given = answer.case.arguments["x"]
-        forward = forward_of(answer.case).with_arguments(x=np.roll(given, 1, axis=-1))
+        gradient = answer.case.arguments["x"]
+        forward = forward_of(answer.case).with_arguments(x=np.roll(gradient, 1, axis=-1))
         x = Exact(forward.arguments["x"])
         trial.assert_zero(
-            (answer * x - given * forward.truth).sum(axis=-1),
+            (answer * x - gradient * forward.truth).sum(axis=-1),
             "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
         )
 
@@ -460,7 +460,7 @@ class Rotation:
 
         It is a model of a backward call.
         """
-        shorter = replace(self, amplitude=lambda each: 1 / self.amplitude(each))
+        shorter = replace(self, amplitude=lambda forward: 1 / self.amplitude(forward))
         turned = shorter.turned(case, self.angles(case))
         yield Prediction("matches the inverse of the forward pass, not its transpose", turned)
 
@@ -507,7 +507,7 @@ class Rotation:
         yield self.with_frequencies(case, omega, "matches exponents t/d instead of 2t/d")
 
     def low_precision_angles(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict positions, frequencies and angles in a narrow dtype."""
+        """Predict positions, frequencies or angles in a narrow dtype."""
         places, omega = self.places(case), self.frequencies(case)
         yield from rounded_angles(places, omega, lambda angles: self.turned(case, angles))
 
@@ -541,7 +541,7 @@ def all_channels_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
 def turned_error(answer: Answer, source: Pair, to: Pair) -> Floats:
     """Bound the errors of two channels after their pair is rotated.
 
-    Each is at most the sum of both.
+    The error of each channel is at most the sum of the errors of both channels before.
     """
     first, second = (answer.bound[..., channel] for channel in source)
     error = np.zeros(answer.bound.shape)
@@ -551,6 +551,6 @@ def turned_error(answer: Answer, source: Pair, to: Pair) -> Floats:
 
 
 def pair_products(a: Answer, b: Answer) -> Answer:
-    """Compute the dot product of the rotated channels, row by row."""
+    """Compute the dot product of a and b over their rotated channels, row by row."""
     both = np.concatenate(written_channels(a.case))
     return (a[..., both] * b[..., both]).sum(axis=-1)

@@ -1,7 +1,7 @@
-"""Shared parts of the scalings of rotary embedding.
+"""Shared parts of the schemes that rescale the frequencies of rotary embedding.
 
-Each has three calls: one returns the frequencies, one rotates pairs of channels by them, and one
-rotates gradients back. A scheme defines its frequencies; bounds, drawn arguments and models of
+Each scheme has three calls: one returns the frequencies, one rotates pairs of channels by them, and
+one rotates gradients back. A scheme defines its frequencies; bounds, drawn arguments and models of
 mistakes follow from them.
 """
 
@@ -45,13 +45,13 @@ from posenc_conformance.judge.trial import InvariantCheck, Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Formula = Callable[[Arguments, int], Floats]
-"""Computes a number for each pair, from the arguments and the number of channels."""
+"""Computes a number for each pair, from the arguments and the number of rotated channels."""
 Mistakes = Callable[[Case], Iterator[tuple[str, Floats]]]
-"""Yields explanations, and the frequencies that they predict."""
+"""Yields the explanation of each mistake, and the frequencies that the mistake gives."""
 
 SMALLEST_NORMAL = {"float16": 2.0**-14}
-"""Smallest normal number of a dtype, below which its step is fixed. Only float16 has frequencies
-below its smallest one."""
+"""The smallest normal number of a dtype, below which its spacing is fixed. Only in float16 do
+frequencies lie below it."""
 BASES = (10000.0, 500000.0, 1e6, 100.0)
 NEAR = 0.02
 """Frequencies are read from angles below this, in radians. Such an angle is still less than half a
@@ -75,25 +75,25 @@ def nothing(given: Arguments, size: int) -> Floats:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A scheme of this family."""
+    """A scheme that rescales the frequencies of rotary embedding."""
 
     name: str
     """The name of the call that rotates pairs."""
     formula: Formula
-    """Radians per position of each pair."""
+    """Computes the frequency of each pair, in radians per position."""
     choices: Mapping[str, Sequence[Any]]
-    """Values of each of its own parameters to draw from, the simplest first."""
+    """The values to draw from for each of the scheme's own parameters, the simplest first."""
     changes: Sequence[Arguments]
-    """Other values of its own parameters. Calls must keep no state from one of them to the next."""
+    """Other values of the scheme's own parameters, between which calls must keep no state."""
     cost: Formula = nothing
-    """Relative error of a frequency in float32 beyond ``1 + |ln w|``, in the same units."""
+    """Computes a frequency's relative error in float32 beyond ``1 + |ln w|``, in the same units."""
     least_dim: int = 2
-    """The smallest number of channels that it allows."""
+    """The smallest number of channels that the scheme allows."""
     optional: Callable[[Trial], ArgumentDict] = no_options
     """Draws claimed optional conventions, with their parameters."""
 
     def frequencies(self, case: Case) -> Floats:
-        """Compute the radians per position of each pair."""
+        """Compute the frequency of each pair, in radians per position."""
         return self.formula(case.arguments, rotary_dim(case))
 
     @cached_property
@@ -112,7 +112,7 @@ class Scaling:
         return np.asarray(1 + size + self.cost(case.arguments, rotary_dim(case)))
 
     def frequency_terms(self, case: Case) -> ErrorTerms:
-        """Return the scale, which is the frequency, or RoPE's where it is 0, and its growth.
+        """Return the scale, which is the frequency, or RoPE's where it is 0, and the error growth.
 
         In float16 the scale is never below the smallest normal number.
         """
@@ -232,7 +232,7 @@ class Scaling:
         }
 
     def is_rope(self, **values: Any) -> InvariantCheck:
-        """Make a check that these values of the parameters give rotary embedding itself."""
+        """Make a check that the parameters ``values`` give plain rotary embedding."""
 
         def check(trial: Trial) -> None:
             answer = trial.answer(**(self.rotary_arguments(trial) | values))
@@ -248,9 +248,9 @@ class Scaling:
 
         def check(trial: Trial) -> None:
             answer = trial.answer(**self.frequency_arguments(trial))
-            given, size = answer.case.arguments, int(answer.case.arguments["rotary_dim"])
-            wanted = unscaled(given, size) * expected(given, size)
-            trial.assert_zero((answer - wanted).where(np.isfinite(wanted)), what)
+            chosen, size = answer.case.arguments, int(answer.case.arguments["rotary_dim"])
+            scaled = unscaled(chosen, size) * expected(chosen, size)
+            trial.assert_zero((answer - scaled).where(np.isfinite(scaled)), what)
 
         return check
 
@@ -263,7 +263,7 @@ class Scaling:
         )
 
     def falling(self, trial: Trial) -> None:
-        """Check that no frequency is above the one before."""
+        """Check that no pair has a higher frequency than the pair before."""
         answer = trial.answer(**self.frequency_arguments(trial))
         trial.assert_zero((answer[1:] - answer[:-1]).positive(), "the frequencies do not fall")
 
@@ -297,7 +297,7 @@ class Scaling:
         if "x" not in case.arguments:
             return float(got[pair])
         positions = case.arguments["positions"]
-        # The largest angle that is still less than half a turn if it is 150 times too large.
+        # An angle below NEAR is still less than half a turn if it is 150 times too large.
         near = (positions > 0) & (positions * self.frequencies(case)[pair] < NEAR)
         if not near.any():
             return np.nan
@@ -372,7 +372,7 @@ class Scaling:
 
 
 def between(trial: Trial, answer: Answer, plain: Floats, what: str) -> None:
-    """Check that no frequency is above the unscaled one, or below that divided by the factor."""
+    """Check that frequencies lie between RoPE's divided by the factor and RoPE's own."""
     trial.assert_zero((answer - plain).positive(), what)
     trial.assert_zero((plain / answer.case.arguments["factor"] - answer).positive(), what)
 
@@ -388,7 +388,7 @@ def lists_of_frequencies(
 
     def found(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
         if array.ndim == 1 and 1 < len(array) <= 1024:
-            for given in settings:
-                yield {"rotary_dim": 2 * len(array), **given}, array
+            for setting in settings:
+                yield {"rotary_dim": 2 * len(array), **setting}, array
 
     return found

@@ -41,7 +41,7 @@ def alike(chosen: Arguments, *names: str) -> ArgumentDict:
 
 
 def sweep(arrays: Arrays, **more: int) -> Callable[[Arguments, int], ArgumentDict]:
-    """Make a sweep of two queries at the end of many keys."""
+    """Make a sweep that places two queries at the end of many keys."""
 
     def make(parameters: Arguments, largest: int) -> ArgumentDict:
         usual = {"heads": 2, "q_len": 2, "k_len": min(largest, 300) + 1, "head_dim": 4, **more}
@@ -52,10 +52,10 @@ def sweep(arrays: Arrays, **more: int) -> Callable[[Arguments, int], ArgumentDic
 
 
 def sizes(arrays: Arrays, *each: tuple[int, ...]) -> Callable[[Case], Iterator[ArgumentDict]]:
-    """Make a function that yields arguments of these sizes."""
+    """Make a function that yields the arguments that ``arrays`` makes for each tuple of sizes."""
 
     def changes(case: Case) -> Iterator[ArgumentDict]:
-        return (arrays(*some) for some in each)
+        return (arrays(*numbers) for numbers in each)
 
     return changes
 
@@ -63,7 +63,7 @@ def sizes(arrays: Arrays, *each: tuple[int, ...]) -> Callable[[Case], Iterator[A
 def content_alone(
     arguments: DrawArguments, root: Callable[[Case], float], what: str, *names: str
 ) -> InvariantCheck:
-    """Make a check that zeros in ``names`` leave only dot products, divided by a root."""
+    """Make a check that zeros in ``names`` leave only the dot products q·k, divided by ``root``."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -74,7 +74,7 @@ def content_alone(
 
 
 def last_queries(arguments: DrawArguments, size: int = 1) -> InvariantCheck:
-    """Make a check that few queries give the last rows of the result with a query for each key.
+    """Make a check that fewer queries than keys get the last rows of the scores of all queries.
 
     The values of the queries are multiplied by ``size``.
     """
@@ -95,9 +95,9 @@ def last_queries(arguments: DrawArguments, size: int = 1) -> InvariantCheck:
 
 
 def token_left_out(arguments: DrawArguments, rest: slice, what: str, *names: str) -> InvariantCheck:
-    """Make a check that all other tokens keep their scores without the first or the last one.
+    """Make a check that leaving out the first or the last token keeps the scores of the others.
 
-    ``names`` are the arguments in which it is left out; ``rest`` selects the others.
+    ``names`` are the arguments that lose the token; ``rest`` selects the other tokens.
     """
 
     def check(trial: Trial) -> None:
@@ -126,7 +126,7 @@ def toeplitz(arguments: DrawArguments) -> InvariantCheck:
 
 
 def exchanged(chosen: Arguments, query: str, key: str) -> ArgumentDict:
-    """Exchange queries and keys, in content and in two arguments for positions."""
+    """Exchange q with k, and the position argument ``query`` with ``key``."""
     pairs = (("q", "k"), (query, key))
     return {name: chosen[other] for a, b in pairs for name, other in ((a, b), (b, a))}
 
@@ -134,17 +134,17 @@ def exchanged(chosen: Arguments, query: str, key: str) -> ArgumentDict:
 def roles_exchanged(arguments: DrawArguments, query: str, key: str) -> InvariantCheck:
     """Make a check that exchanging queries and keys transposes the logits.
 
-    They are exchanged in content and in positions.
+    Their content is exchanged, and their position arguments ``query`` and ``key``.
     """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
-        one, other = (
+        y, other = (
             trial.answer(**chosen),
             trial.answer(**(chosen | exchanged(chosen, query, key))),
         )
         trial.assert_zero(
-            one - other.swapped(1, 2), "exchanging queries and keys does not transpose the logits"
+            y - other.swapped(1, 2), "exchanging queries and keys does not transpose the logits"
         )
 
     return check

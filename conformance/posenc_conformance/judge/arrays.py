@@ -40,15 +40,14 @@ number of float16. The other floating dtypes reach down to 1e-38, below any valu
 
 
 def to_torch(array: Any) -> Any:
-    """Make a torch tensor of an array, including one of ``ml_dtypes.bfloat16``, sharing its memory.
+    """Make a torch tensor that shares an array's memory; ``ml_dtypes.bfloat16`` is supported.
 
     The tensor keeps the strides of a view, and writes to it reach the array. A read-only array is
     copied together with the gaps between its elements, because torch has no read-only tensors. A
-    tensor is returned unchanged, so that it may be one that requires gradients.
+    tensor is returned unchanged, so that it may require gradients.
 
-    The tensor is on torch's default device: after ``torch.set_default_device("cuda")`` it is on the
-    GPU, a copy of the memory behind the array, with its strides. Writes there do not reach the
-    array.
+    The tensor is on torch's default device: after ``torch.set_default_device("cuda")`` it is a copy
+    on the GPU with the array's strides, and writes to it do not reach the array.
     """
     import torch
 
@@ -99,7 +98,7 @@ def _copied_as_it_lies(array: Array) -> Array:
 
 
 def last_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the offset of the last element of an array from the first one, in units of strides."""
+    """Return the offset from an array's first element to its last, in the units of ``strides``."""
     return sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
@@ -109,7 +108,7 @@ def _has_strides_of_torch(array: Array) -> bool:
 
 
 def placed(values: Array, strides: Sequence[int]) -> Array:
-    """Copy values into new memory, with strides that count elements."""
+    """Copy values into new memory with these strides, which count elements."""
     steps = [step * values.itemsize for step in strides]
     memory = np.zeros(last_of(values.shape, strides) + 1, values.dtype)
     view = np.lib.stride_tricks.as_strided(memory, values.shape, steps)
@@ -118,7 +117,7 @@ def placed(values: Array, strides: Sequence[int]) -> Array:
 
 
 def to_numpy(value: Any) -> Array:
-    """Make a NumPy array of an implementation's return value.
+    """Convert an implementation's return value to a NumPy array.
 
     Raises TypeError if it is neither a torch tensor nor convertible by NumPy or DLPack.
     """
@@ -140,7 +139,7 @@ _PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
 _PERIODS = np.tile(_PERIOD, 2**10)
 """The values of :func:`lattice`, repeated so often that most arrays are a slice of them."""
 _FINE = _PERIODS * (np.sqrt(3) - 1)
-"""The same values times sqrt(3) - 1, for :func:`fine`: no dtype narrower than float64 holds
+"""The same values times sqrt(3) - 1, for :func:`fine`: no dtype narrower than float64 represents
 them."""
 for _each in (_PERIODS, _FINE):
     _each.flags.writeable = False
@@ -174,7 +173,7 @@ def round_to(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.floa
 
 
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
-    """Return values of full precision, which no narrower dtype holds; for the drawn checks.
+    """Return float64 values that no narrower dtype represents, for the drawn checks.
 
     They are the values of :func:`lattice` times sqrt(3) - 1; do not write to them either.
     """

@@ -1,4 +1,4 @@
-"""Arithmetic on answers that carries a bound of its error.
+"""Arithmetic on answers that propagates error bounds.
 
 A quantity computed from answers inherits their errors, and float64 arithmetic adds rounding. Every
 operation here adds both to the bound, so no term can be forgotten.
@@ -39,7 +39,7 @@ class Answer:
     """
 
     case: Case
-    """The call to blame; when two answers are combined, that of the first."""
+    """The call that a failure reports; if two answers are combined, that of the first."""
     output: Floats
     """The implementation's whole result for the call."""
     values: Floats
@@ -48,7 +48,7 @@ class Answer:
     possible."""
 
     __array_ufunc__ = None
-    """None, so that NumPy leaves an operation to the answer on the right of an array."""
+    """None, so that NumPy leaves ``array * answer`` and the like to the answer."""
 
     def __getitem__(self, index: Any) -> "Answer":
         return self._with(self.values[index], self.bound[index])
@@ -95,18 +95,18 @@ class Answer:
         return self._with(quotient, carried + rounding)
 
     def given(self, name: str) -> "Answer":
-        """Make an answer with bound 0 of an argument of the call."""
+        """Return an argument of the call as an answer with bound 0."""
         return self.known(self.case.arguments[name])
 
     def known(self, values: Any) -> "Answer":
-        """Make an answer with bound 0 of exact numbers."""
+        """Return exact numbers as an answer with bound 0."""
         return self._with(values, 0.0)
 
     def sum(self, axis: int | tuple[int, ...], *, keepdims: bool = False) -> "Answer":
         """Sum along axes; the bound holds for any order of summation in NumPy."""
         total, carried, sizes, terms = (
-            each.sum(axis=axis, keepdims=keepdims)
-            for each in (self.values, self.bound, _size(self.values), np.ones(self.values.shape))
+            part.sum(axis=axis, keepdims=keepdims)
+            for part in (self.values, self.bound, _size(self.values), np.ones(self.values.shape))
         )
         return self._with(total, carried + np.maximum(terms - 1, 0) * ROUNDING * sizes)
 
@@ -121,11 +121,11 @@ class Answer:
 
     def moved(self, source: int | Sequence[int], to: int | Sequence[int]) -> "Answer":
         """Move axes, as ``numpy.moveaxis`` does."""
-        return self._with(*(np.moveaxis(each, source, to) for each in (self.values, self.bound)))
+        return self._with(*(np.moveaxis(part, source, to) for part in (self.values, self.bound)))
 
     def swapped(self, first: int, second: int) -> "Answer":
         """Exchange two axes."""
-        return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
+        return self._with(*(np.swapaxes(part, first, second) for part in (self.values, self.bound)))
 
     def allowing(self, more: Any) -> "Answer":
         """Add ``more`` to the bound, for errors other than those of arithmetic on answers."""

@@ -27,9 +27,9 @@ class Kind:
     """A kind of call."""
 
     call: str
-    """The signature, for people."""
+    """The signature, as a description."""
     result: str
-    """The result, for people."""
+    """The result, as a description."""
     axes: tuple[str, ...]
     """Names of the last axes of the result."""
     shape: Callable[[ShapeSource], Shape] | None
@@ -48,17 +48,17 @@ def _like_x(case: ShapeSource) -> Shape:
 
 def _encoding(case: ShapeSource) -> Shape:
     """Return [positions, channels]: ``dim`` channels, or as many as ``table`` has."""
-    given = case.arguments
-    return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
+    inputs = case.arguments
+    return len(inputs["positions"]), inputs["dim"] if "dim" in inputs else inputs["table"].shape[-1]
 
 
 def _cells(case: ShapeSource) -> Shape:
-    given = case.arguments
-    return given["height"] * given["width"], given["dim"]
+    inputs = case.arguments
+    return inputs["height"] * inputs["width"], inputs["dim"]
 
 
 def _scores(case: ShapeSource) -> Shape:
-    """Return the shape of scores of every query and key; the other axes are those of q."""
+    """Return the shape of the scores of all query-key pairs; leading axes are those of q."""
     q, k = case.arguments["q"], case.arguments["k"]
     return *q.shape[:-1], k.shape[-2]
 

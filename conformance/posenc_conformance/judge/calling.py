@@ -17,7 +17,7 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 
 def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:
-    """Return the result of a case; with ``inputs`` of an unusual form, return any array.
+    """Return the implementation's result for a case; with ``inputs``, return any array unchecked.
 
     Raises Misbehaviour, whose text includes the call, and Declined if the implementation raises
     NotImplementedError.
@@ -27,7 +27,7 @@ def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:
 
 
 def hold(subject: Subject, case: Case, inputs: Arguments) -> Held:
-    """Return the result of a case in the implementation's own memory.
+    """Return the result for a case in the implementation's own memory.
 
     Raises Misbehaviour, whose text includes the call, and Declined as :func:`ask` does.
     """

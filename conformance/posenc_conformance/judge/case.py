@@ -1,4 +1,4 @@
-"""The true result of a call, and the bound of each element."""
+"""The true result of a call, and the error bound of each element."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ from posenc_conformance.scheme_file.scheme import (
 
 @dataclass(frozen=True)
 class ErrorTerms:
-    """The local scale s of each element, and ``|theta| * (1 + |ln w|)`` of its angle.
+    """The local scale s of each element, and ``|theta| * (1 + |ln w|)`` for its angle theta.
 
-    Both broadcast to the result.
+    w is the frequency. Both arrays broadcast to the result.
     """
 
     scale: Floats
@@ -40,13 +40,13 @@ class ErrorTerms:
 
 
 def exact_terms(case: "Case") -> ErrorTerms:
-    """Return scale 0 and angle 0: nothing is rounded, so no error is granted."""
+    """Return scale 0 and angle 0: nothing is rounded, so no error is allowed."""
     return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 @dataclass(frozen=True)
 class Case(Invocation):
-    """An invocation with its true result, and how far an honest result may be from it."""
+    """An invocation with its true result and error bounds."""
 
     printed: Array | None = None
     """The truth as a golden prints it, nan where it prints nothing; None if the reference computes
@@ -60,7 +60,7 @@ class Case(Invocation):
 
     @cached_property
     def truth(self) -> Array:
-        """The exact result in float64; not finite where a mask or a golden hides it."""
+        """The exact result in float64; not finite where a mask or a golden hides an element."""
         if self.printed is not None:
             return self.printed
         if self.truth_shared_with is not None:
@@ -69,12 +69,12 @@ class Case(Invocation):
         keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64
-        given = dict(self.arguments)
+        arguments = dict(self.arguments)
         if changed := self.changed_argument:
-            given[changed] = given[changed].copy()
+            arguments[changed] = arguments[changed].copy()
 
         def found() -> tuple[Array]:
-            return (reference(**given, **keywords),)
+            return (reference(**arguments, **keywords),)
 
         if not self._is_kept:
             return found()[0]
@@ -120,7 +120,7 @@ class Case(Invocation):
 
     @cached_property
     def bound(self) -> Floats:
-        """Largest error that an honest implementation makes, element by element."""
+        """Largest error that an honest implementation may make in each element."""
         return self.bounds()
 
     def bounds(self, *, angles: bool = True) -> Floats:
@@ -203,7 +203,7 @@ class Case(Invocation):
         return self
 
     def with_fields(self, **fields: Any) -> "Case":
-        """Return the same case with other fields, whose truth is computed anew."""
+        """Return the case with changed fields; its truth is computed anew."""
         return super().with_fields(**fields, printed=None, truth_shared_with=None)
 
 

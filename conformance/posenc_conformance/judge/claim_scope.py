@@ -9,8 +9,8 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.scheme import Value
 
 SWITCHES = ("rows", "heads", "token_heads")
-"""Quantities by which an implementation may branch: rows of a sequence, leading places, and rows of
-all of these together."""
+"""Quantities by which an implementation may branch: rows of a sequence, leading entries (batch and
+heads), and rows of all of these together."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Condition:
-    """A claim's own condition, as a function of some arguments of a call."""
+    """A claim's condition: a function that takes some arguments of a call."""
 
     function: Callable[..., Any]
     names: tuple[str, ...]
 
     def holds(self, case: Case) -> bool:
-        """Return whether the function is true of the case.
+        """Return whether the condition is true for a case.
 
         Raises UserError if the function raises.
         """
@@ -80,12 +80,12 @@ def _value(case: Case, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Engine:
-    """How to call an engine for a scheme's call in a model: by the model's configuration."""
+    """The engine call that replaces a scheme's call for one group of a model's layers."""
 
     model: str
     """Id of the model, or the name of the file that holds its configuration."""
     group: str
-    """The group of the model's layers."""
+    """Id of the group of layers."""
     call: str
     """A key of ``call_kinds.ENGINE``."""
     keywords: Mapping[str, Any]

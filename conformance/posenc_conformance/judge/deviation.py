@@ -17,13 +17,13 @@ class Prediction:
     explanation: str
     output: Floats
     of: Case | None = None
-    """The case whose truth this is, so that another deviation can be combined with it; or None."""
+    """The case with ``output`` as its truth, so that another deviation can be combined; or None."""
     constant: Constant | None = None
-    """The number that the mistake has in every call, such as a base; None if it has none."""
+    """A number that the mistake uses in every call, such as a base; None if there is none."""
     bound: Floats | None = None
     """The bound of each element, if it differs from the call's own."""
     of_state: bool = False
-    """Whether the mistake is state left by an earlier call."""
+    """Whether the mistake comes from state left by an earlier call."""
 
     @property
     def own_bound(self) -> Floats | None:
@@ -32,5 +32,5 @@ class Prediction:
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Prediction]]
-"""Takes the case and the implementation's result, from which it may estimate; yields
+"""Takes the case and the implementation's result, from which it may estimate constants; yields
 predictions."""

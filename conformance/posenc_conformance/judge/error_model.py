@@ -11,7 +11,7 @@ from posenc_conformance.judge.case import Case
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a result is from the truth."""
+    """The errors of a result, compared with the truth."""
 
     worst: float
     """Largest error in units of its bound; at most 1 if the result is right."""
@@ -29,14 +29,14 @@ class Comparison:
 
 
 def agrees(case: Case, output: Array) -> bool:
-    """Return whether a result of the right shape is right; :func:`compare` says more."""
+    """Return whether a result of the right shape is right; :func:`compare` gives the errors."""
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         error = np.abs(output.astype(np.float64, copy=False) - case.truth)
     return bool(((error <= case.bound) | ~case.judged).all())
 
 
 def right_rows(output: Floats, truth: Floats, bound: Floats) -> Flags:
-    """Return which rows of a result are right in all channels: [..., n]."""
+    """Return flags [..., n] for the rows of a result that are right in all channels."""
     return np.asarray((np.abs(output - truth) <= bound).all(axis=-1))
 
 
@@ -80,12 +80,12 @@ def _errors(case: Case, got: Floats) -> Floats:
 
 
 def error_ratio(error: Floats, bound: Floats, out: Floats | None = None) -> Floats:
-    """Divide each error by its bound; where the bound is 0, any error has an infinite ratio.
+    """Divide each error by its bound; a nonzero error with bound 0 has an infinite ratio.
 
-    So has an error that is NaN. The result is written to ``out``, which may be ``error`` itself,
-    unless some bound is 0.
+    So has a NaN error. The result is written to ``out``, which may be ``error`` itself, unless some
+    bound is 0.
     """
-    with np.errstate(over="ignore"):  # an infinite ratio is meant
+    with np.errstate(over="ignore"):  # the ratio may be infinite
         if bound.min(initial=1) > 0:
             ratio: Any = np.divide(error, bound, out=out)
         else:

@@ -1,4 +1,4 @@
-"""The form of a result: its shape and dtype, finite numbers, and a mask that hides."""
+"""Check the form of a result: its shape and dtype, finite values, and masked values."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.process_state import preventing_exit
 
 HIDDEN = -10_000.0
-"""Number that BERT adds to hide a key: the weakest mask in use."""
+"""Number that BERT adds to the score of a masked key: the weakest mask in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
 """NumPy's kinds for the dtypes that are compared exactly."""
 
 
 def as_array(name: str, result: Any) -> Array:
-    """Make a NumPy array of the result of the method ``name``.
+    """Convert the result of the method ``name`` to a NumPy array.
 
     Raises Misbehaviour if the result is None, or cannot be converted to an array.
     """

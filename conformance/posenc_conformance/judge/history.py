@@ -23,7 +23,7 @@ class History:
     """A subject's calls, and the findings about it since."""
 
     openings: dict[str, Case] = field(default_factory=dict)
-    """The very first call in each dtype, if its numbers are in no other call."""
+    """The very first call in each dtype, if its values occur in no other call."""
     declined: dict[str, int] = field(default_factory=dict)
     """How many of the smallest calls the implementation has declined, by dtype."""
     calls: list[Case] = field(default_factory=list)
@@ -31,7 +31,7 @@ class History:
     too_large: bool = False
     """Whether the running check has skipped a claimed call for its size."""
     found: dict[Hashable, Any] = field(default_factory=dict)
-    """Results of functions: see :func:`once_per_subject`."""
+    """Cached results of functions: see :func:`once_per_subject`."""
 
     def note_call(self, case: Case) -> None:
         """Keep a call if it is small: a later result may depend on its arguments."""
@@ -54,21 +54,21 @@ class HasHistory(Protocol):
 
     @property
     def history(self) -> History:
-        """Its history."""
+        """The calls so far, and the findings from them."""
 
 
 S = TypeVar("S", bound=HasHistory)
 
 
 def once_per_subject(find: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a function run once per subject and arguments; cache results in its history."""
+    """Make a function run once per subject and arguments; cache results in the history."""
 
     def recall(subject: S, /, *rest: P.args, **named: P.kwargs) -> T:
-        found = subject.history.found
+        cache = subject.history.found
         key = (find, *rest, *named.items())
-        if key not in found:
-            found[key] = find(subject, *rest, **named)
-        result: T = found[key]
+        if key not in cache:
+            cache[key] = find(subject, *rest, **named)
+        result: T = cache[key]
         return result
 
     update_wrapper(recall, find)

@@ -16,8 +16,8 @@ from posenc_conformance.scheme_file.scheme import Arguments, Call, Point, RawArg
 class Invocation:
     """A call of a scheme with conventions, arguments and a dtype.
 
-    ``arguments`` hold the exact inputs. Arrays of floats are float64 arrays of values that
-    ``dtype`` can hold.
+    ``arguments`` are the exact inputs. Arrays of floats are float64 arrays of values that
+    ``dtype`` can represent.
     """
 
     scheme: KnownScheme

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Call, Scheme
 
-if TYPE_CHECKING:  # a case has a scheme, whose knowledge has functions of cases
+if TYPE_CHECKING:  # circular: a case has a scheme, whose knowledge takes cases
     from posenc_conformance.judge.case import Case, ErrorTerms
     from posenc_conformance.judge.deviation import DeviationModel
     from posenc_conformance.judge.measured_frequencies import ReadFrequencies
@@ -33,42 +33,42 @@ class CallKnowledge:
     error_terms: "Callable[[Case], ErrorTerms]"
     """Return scale and angle of each element, for the error model."""
     arguments: "Callable[[Trial], ArgumentDict]"
-    """Choose arguments of a small, valid call."""
+    """Choose the arguments of a small, valid call."""
     sweep: Callable[[Mapping[str, Any], int], ArgumentDict | None]
-    """Take parameters and the largest position; return arguments that reach there from 0, or
-    None."""
+    """Take parameters and the largest position; return arguments with positions from 0 up to it,
+    or None."""
     sizes: "Callable[[Case], Iterator[ArgumentDict]]"
-    """Yield changes that take a case through the sizes at which implementations branch."""
+    """Yield changes of a case's arguments to the sizes at which implementations branch."""
     invariants: "Mapping[str, InvariantCheck]"
     """A check for each invariant of the spec."""
     deviations: "Mapping[str, DeviationModel]"
-    """A model for each deviation of the spec, the most special one first."""
+    """A model for each deviation of the spec, the most specific one first."""
     shape: "Callable[[Case], Sequence[int]] | None" = None
     """Return the shape of the result."""
     places: "Callable[[Case], Array] | None" = None
     """Return the positions or distances that a case reaches, if its arguments do not contain
     them."""
     at_one: "Callable[[Case, int], Case | None] | None" = None
-    """Return a call whose result has every row at one position, if the case's positions cannot be
-    set directly; None if there is no such call, as for a table without that row."""
+    """Return a case whose result has every row at the given position, if positions cannot be set
+    directly; None if there is no such case, as for a table without that row."""
     parts: "Callable[[Case, Array], Iterator[tuple[str, Case, Array]]] | None" = None
-    """Split a result that holds queries, keys and values: yield each part's name, a call of
-    sequences that rotates its heads one by one, and the part's rows in the form of that call."""
+    """Split a result with fused queries, keys and values: yield each part's name, a case that
+    rotates its heads one by one, and the part's rows in the shape of that case's result."""
     frequencies: "ReadFrequencies | None" = None
-    """Read from a result the frequencies of its pairs."""
+    """Read the frequencies of the rotated pairs from a result."""
     identify: Identify | None = None
     """Yield arguments of calls whose result has this array's shape, each with the part of the array
     that the call returns, for ``posenc identify``."""
     batched: tuple[str, ...] | None = None
     """Names of the arrays that accept leading axes, which must be the same for all."""
     tied: tuple[tuple[str, int | None], ...] = ()
-    """Arrays with an axis, counted from the last, whose length depends on values of other
-    arguments, or must stay small; None if the argument itself does."""
+    """Arrays and an axis, counted from the last, whose length depends on the values of other
+    arguments or must stay small; the axis is None if that holds for the argument itself."""
     many: "Callable[[Case], Iterator[ArgumentDict]] | None" = None
-    """Yield changes that give the result more numbers than a grid has blocks, for calls where
-    longer axes do not suffice."""
+    """Yield changed arguments that give the result more elements than a GPU grid has blocks, for
+    calls where longer axes do not suffice."""
     largest_values: Mapping[str, float] = field(default_factory=dict)
-    """Largest values of an array, by its name, beyond which plain code would overflow."""
+    """Largest value in each named array; beyond it, plain code would overflow."""
 
 
 Reference = Callable[..., Any]

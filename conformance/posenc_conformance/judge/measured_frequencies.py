@@ -17,19 +17,19 @@ Waves = npt.NDArray[np.complex128]
 Index = npt.NDArray[np.int64]
 Channels = Index | slice
 INTERLEAVED = slice(0, None, 2), slice(1, None, 2)
-"""Channels of sines and of cosines, where the two alternate."""
+"""Channels of sines and of cosines in the interleaved layout."""
 NOISE = 3e-6
-"""Radians that float32 may add to an angle that is read from few rows."""
+"""Error in radians that float32 may add to an angle read from a few rows."""
 NEAR = 1e-3
 """Relative difference up to which estimates count as equal."""
 EXACT = 1e-5
 """Relative difference up to which frequencies in float32 count as equal."""
 ROUNDINGS = 4
-"""Relative error of an angle, in units of ``u * (1 + |ln w|)``: as many as the constant B of rope
-grants."""
+"""Relative error of an angle, in units of ``u * (1 + |ln w|)``: the constant B of rope's error
+model."""
 FIT = 3
-"""Bounds by which a result may differ from the fit to it: one for itself, and one for each of the
-two ends that it was fitted to."""
+"""Number of bounds by which a result may differ from its fit: one for itself, and one for each of
+the two ends of the fit."""
 FASTEST = 16
 """Largest multiple of the requested frequency at which pairs may turn. Beyond it, whole turns
 between two rows may be missed."""
@@ -44,7 +44,7 @@ class Paired:
     places: Floats
     """Position of each row."""
     bound: Floats
-    """Bound of the result."""
+    """Error bound of the result."""
     unit: float
     """Unit roundoff of the dtype in which angles are computed."""
 
@@ -71,7 +71,7 @@ class Paired:
         return bool(np.all(error <= FIT * max(1.0, length) * self.bound + size * lost))
 
     def lost(self, angle: Floats, omega: Floats) -> Floats:
-        """Compute the error from rounding angles, relative to the length."""
+        """Compute the error from rounding angles, relative to a pair's length."""
         growth = 1 + np.abs(np.log(np.where(omega == 0, 1, np.abs(omega))))
         return np.asarray(ROUNDINGS * self.unit * np.abs(angle) * growth)
 
@@ -94,21 +94,21 @@ class PairFrequencies:
     """A progression of pair frequencies, read from one result."""
 
     numbers: Floats
-    """Numbers of the pairs that can be read, within the progression."""
+    """Indices in the progression of the pairs that can be read."""
     frequencies: Floats
     """Radians per position of these pairs, up to multiples of ``turn``."""
     asked: Floats
-    """Radians per position that were requested."""
+    """Requested frequencies of these pairs, in radians per position."""
     dim: int
-    """Channels of the progression."""
+    """Number of channels in the progression."""
     given: Arguments
     """Arguments of the call."""
     based: str = "base"
-    """The argument that is raised to powers."""
+    """Name of the argument that is the base of the powers."""
     noise: Floats | float = 0.0
     """Uncertainty of frequencies, in radians per position."""
     turn: Floats | float = np.inf
-    """Radians per position that add a whole turn between two rows, which cannot be seen."""
+    """Radians per position that add a whole turn between two rows, which is invisible."""
     first: float = 0.0
     """Smallest magnitude of a position; the larger it is, the less certain is the offset."""
     offset: float = 0.0
@@ -116,7 +116,7 @@ class PairFrequencies:
     length: float = 1.0
     """Length of pairs relative to the right one."""
     where: str = ""
-    """Words for the channels of the pairs, if they are not the claimed ones."""
+    """Description of the channels of the pairs, if they are not the claimed ones."""
     of_axis: bool = False
     """Whether these are the pairs of one axis of several."""
     paired: Paired | None = None
@@ -124,7 +124,7 @@ class PairFrequencies:
 
     @property
     def base(self) -> float:
-        """Base that was requested."""
+        """The requested base."""
         return float(self.given.get(self.based, 10000.0))
 
     @property
@@ -133,13 +133,13 @@ class PairFrequencies:
         return np.asarray(self.base ** (-2 * self.numbers / self.dim))
 
     def are(self, omega: Floats) -> bool:
-        """Return whether these frequencies reproduce the result, within rounding."""
+        """Return whether the frequencies ``omega`` reproduce the result, within rounding."""
         if self.paired is None:
             return bool(np.all(np.abs(self.frequencies - omega) <= EXACT * np.abs(omega)))
         return self.paired.turn(omega, self.offset, self.length)
 
     def near(self, omega: Floats) -> bool:
-        """Return whether these estimated frequencies may be those of the result.
+        """Return whether estimated frequencies ``omega`` may be those of the result.
 
         Whole turns between two rows make no difference.
         """
@@ -189,10 +189,10 @@ def fit_frequencies(
     """
     paired = _paired(case, pairs, places, bound)
     rows = paired.before.T, paired.after.T, paired.places.T
-    found = [_one(*each) for each in zip(*rows, strict=True)]
-    if any(each is None for each in found):
+    fits = [_one(*pair) for pair in zip(*rows, strict=True)]
+    if any(pair is None for pair in fits):
         return None
-    omega, turn, span, offsets, lengths = np.asarray(found, np.float64).reshape(-1, 5).T
+    omega, turn, span, offsets, lengths = np.asarray(fits, np.float64).reshape(-1, 5).T
     moved = np.isfinite(omega)
     if not moved.any():
         return []
@@ -278,10 +278,10 @@ def _paired(case: Case, pairs: tuple[Array, Array], places: Array, bound: Floats
 
 
 def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | None:
-    """Read from a pair: radians per position, a whole turn, span of positions, offset and length.
+    """Fit one pair: return its frequency, a whole turn, span of positions, offset and length.
 
-    A whole turn is in radians per position too. The first four are nan if all rows have the same
-    position. Returns None if the pair does not turn evenly.
+    Frequency and whole turn are in radians per position. The first four are nan if all rows have
+    the same position. Returns None if the pair does not turn evenly.
     """
     place, row = np.unique(places, return_inverse=True)
     square = np.bincount(row, np.abs(before) ** 2)
@@ -300,11 +300,11 @@ def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | Non
     least = gaps.min()
     steps = (wave[1:] * np.conj(wave[:-1]))[gaps <= least * (1 + 1e-6)]
     omega = np.angle(steps.sum()) / least
-    rest = np.angle(wave * np.conj(wave[0]) * np.exp(-1j * omega * (place - place[0])))
-    if np.any(np.abs(rest) > NEAR):
+    residual = np.angle(wave * np.conj(wave[0]) * np.exp(-1j * omega * (place - place[0])))
+    if np.any(np.abs(residual) > NEAR):
         return None
     span = place[-1] - place[0]
-    omega += rest[-1] / span
+    omega += residual[-1] / span
     offset = np.angle(wave[0] * np.exp(-1j * omega * place[0]))
     return float(omega), 2 * np.pi / least, float(span), float(offset), float(size.mean())
 

@@ -1,4 +1,4 @@
-"""Positions from zero to very far."""
+"""Choices of positions from zero up to very large ones."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,13 +6,13 @@ import numpy.typing as npt
 
 def positions_up_to(largest: int) -> npt.NDArray[np.int64]:
     """Choose positions up to ``largest``: around each power of two, and an odd one between."""
-    found = {0, largest}
+    positions = {0, largest}
     power = 1
     while power <= largest:
         between = power + int(power * 0.6180339887498949) | 1
-        found |= {power - 1, power, power + 1, between}
+        positions |= {power - 1, power, power + 1, between}
         power *= 2
-    return np.array(sorted(p for p in found if p <= largest), dtype=np.int64)
+    return np.array(sorted(p for p in positions if p <= largest), dtype=np.int64)
 
 
 def rows_to_show(count: int) -> npt.NDArray[np.int64]:

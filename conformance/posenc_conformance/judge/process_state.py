@@ -17,25 +17,25 @@ import numpy as np
 STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "NumPy's handling of floating-point errors": (
         np.geterr,
-        lambda found: np.seterr(**found),
+        lambda state: np.seterr(**state),
     ),
-    "NumPy's print options": (np.get_printoptions, lambda found: np.set_printoptions(**found)),
+    "NumPy's print options": (np.get_printoptions, lambda state: np.set_printoptions(**state)),
     "the filters of warnings": (
         lambda: list(warnings.filters),
         # It is a list, although typed as a sequence.
-        lambda found: warnings.filters.__setitem__(slice(None), found),  # type: ignore[index]
+        lambda state: warnings.filters.__setitem__(slice(None), state),  # type: ignore[index]
     ),
     "the locale": (
         lambda: locale.setlocale(locale.LC_ALL),
-        lambda found: locale.setlocale(locale.LC_ALL, found),
+        lambda state: locale.setlocale(locale.LC_ALL, state),
     ),
 }
 """State of the whole process: how to read it, and how to restore it."""
 
 
 USUAL_STATE = {name: read() for name, (read, _) in STATE.items()}
-"""This state before any implementation was called. Every watch starts from it: a change that one
-implementation made permanently would hide the same change by the next."""
+"""This state before any implementation was called. Every watch starts from it: a permanent change
+by one implementation would hide the same change by the next one."""
 
 
 LEAVING = {name: act for name in ("_exit", "execv", "execve") if (act := vars(os).get(name))}
@@ -47,7 +47,7 @@ def preventing_exit() -> Iterator[None]:
     """Make functions of ``os`` that would end this process raise SystemExit instead.
 
     A forked child may exit. In another thread, where an exception would stop nothing, they end the
-    process with a status that does not mean success.
+    process with a failure status.
     """
     usual = {name: vars(os)[name] for name in LEAVING}
     process, thread = os.getpid(), threading.get_ident()
@@ -69,7 +69,7 @@ def preventing_exit() -> Iterator[None]:
 
 
 def find_changes_by(action: Callable[[], object]) -> list[str]:
-    """Name the process state that an action changes; run it a few times, and restore all.
+    """Name the process state that an action changes; run it a few times, and restore the state.
 
     Changes on the first run only are ignored: they come from imports.
     """
@@ -102,7 +102,7 @@ def _watched() -> Iterator[list[str]]:
 
 @contextmanager
 def _watching_default_dtype() -> Iterator[list[str]]:
-    """Yield a list that tells in the end whether PyTorch's default dtype changed; restore it.
+    """Yield a list that names PyTorch's default dtype in the end if it changed; restore it.
 
     The list stays empty if PyTorch is not imported.
     """
@@ -157,30 +157,30 @@ def _seeded_by(action: Callable[[], object], generators: Mapping[str, Generator]
     ends = dict[str, list[Any]]()
     for seed in (1, 2):
         starts = dict[str, Any]()
-        for name, each in generators.items():
-            each.seed(seed)
-            starts[name] = each.read()
+        for name, generator in generators.items():
+            generator.seed(seed)
+            starts[name] = generator.read()
         action()
-        for name, each in generators.items():
-            if not each.are_equal(end := each.read(), starts[name]):
+        for name, generator in generators.items():
+            if not generator.are_equal(end := generator.read(), starts[name]):
                 ends.setdefault(name, []).append(end)
         if not ends:
             break
     return [
         name
-        for name, each in generators.items()
-        if len(found := ends.get(name, [])) == 2 and each.are_equal(*found)
+        for name, generator in generators.items()
+        if len(states := ends.get(name, [])) == 2 and generator.are_equal(*states)
     ]
 
 
 @contextmanager
 def _putting_back(generators: Collection[Generator]) -> Iterator[None]:
-    before = [each.read() for each in generators]
+    before = [generator.read() for generator in generators]
     try:
         yield
     finally:
-        for each, state in zip(generators, before, strict=True):
-            each.put_back(state)
+        for generator, state in zip(generators, before, strict=True):
+            generator.put_back(state)
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -41,7 +41,7 @@ class Subject:
     keywords: frozenset[str] | None
     """Keywords that the method takes; None if it takes any."""
     siblings: Mapping[str, tuple[Scope, ...]] = field(default_factory=dict, kw_only=True)
-    """Scopes that the same method claims under other combinations, by their names."""
+    """Scopes that the same method claims under other combinations, by combination name."""
     memory_of_a_call: int = field(default=MEMORY_OF_A_CALL, kw_only=True)
     """Bytes that inputs and result may take in float64."""
     history: History = field(default_factory=History, repr=False, kw_only=True)
@@ -56,12 +56,12 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """Its name in node ids and on the scorecard."""
+        """The subject's name in node ids and on the scorecard."""
         return self.engine.group if self.engine else self.combination.name
 
     @property
     def name(self) -> str:
-        """Name of the method."""
+        """Name of the adapter's method."""
         return self.engine.call if self.engine else self.call.name
 
     @property
@@ -81,11 +81,11 @@ class Subject:
         return tuple(name for name in UNIT_ROUNDOFF if name in claimed)
 
     def without(self, dtypes: Collection[str]) -> "Subject":
-        """Return the same subject without ``dtypes``, and without claims of no other dtype."""
+        """Return the subject without ``dtypes``, and without scopes that claim no other dtype."""
         if not dtypes:
             return self
-        kept = [tuple(each for each in scope.dtypes if each not in dtypes) for scope in self.scopes]
-        scopes = zip(self.scopes, kept, strict=True)
+        left = [tuple(name for name in scope.dtypes if name not in dtypes) for scope in self.scopes]
+        scopes = zip(self.scopes, left, strict=True)
         return replace(
             self, scopes=tuple(replace(scope, dtypes=few) for scope, few in scopes if few)
         )
@@ -103,7 +103,7 @@ class Subject:
         self.history.too_large |= self.claimed(case) and self._too_large(case)
 
     def runnable(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Yield the cases that this subject covers; note the size of the others."""
+        """Yield the cases that this subject covers; note whether others are too large."""
         for case in cases:
             if self.covers(case):
                 yield case
@@ -112,7 +112,7 @@ class Subject:
 
     def _too_large(self, case: Case) -> bool:
         """Return whether inputs and result take more memory than allowed."""
-        arrays = [each.size for each in case.arguments.values() if isinstance(each, np.ndarray)]
+        arrays = [value.size for value in case.arguments.values() if isinstance(value, np.ndarray)]
         return 8 * (sum(arrays) + prod(case.shape)) > self.memory_of_a_call
 
     def require_claimed(self, case: Case) -> None:
@@ -123,7 +123,7 @@ class Subject:
             raise NotClaimed(TOO_LARGE if too_large else "no call that it makes is claimed")
 
     def offers(self, options: Mapping[str, Value]) -> tuple[Scope, ...]:
-        """Return the claims with these optional conventions."""
+        """Return the claims that include these values of optional conventions."""
         return tuple(
             scope
             for scope in self.scopes
@@ -142,9 +142,9 @@ class Subject:
         return Case(self.scheme, self.call, conventions, rounded, dtype)
 
     def run(self, case: Case) -> Array:
-        """Call the method and return its result, in the dtype of the result.
+        """Call the method and return its result, in the result's own dtype.
 
-        The history notes the call. Raises Misbehaviour if the call raises, or its result has the
+        The history records the call. Raises Misbehaviour if the call raises, or its result has the
         wrong shape or dtype, or is not finite.
         """
         self.history.note_call(case)
@@ -154,12 +154,12 @@ class Subject:
 
     def require_form(self, case: Case, output: Array) -> None:
         """Raise Misbehaviour unless a result has the expected shape and dtype and is finite."""
-        masked = any(each.masked and each.covers(case) for each in self.scopes)
+        masked = any(scope.masked and scope.covers(case) for scope in self.scopes)
         require_form(self.name, case, output, masked=masked)
 
     @property
     def is_python(self) -> bool:
-        """Whether the method gets NumPy arrays; programs in other languages get copies."""
+        """Whether the method gets the arrays themselves; programs in other languages get copies."""
         return bool(getattr(self.method, "is_python", True))
 
     def hold(self, case: Case, inputs: Arguments) -> Held:
@@ -195,12 +195,12 @@ class Subject:
         return self.added(case, self.returned(case, inputs))
 
     def added(self, case: Case, result: Array) -> Array:
-        """Broadcast a result to its full shape if a claim says that it may leave out axes."""
+        """Broadcast a result to its full shape if a claim allows it to leave out axes."""
         return broadcast_result(result, case.shape) if self.repeats(case) else result
 
     def repeats(self, case: Case) -> bool:
-        """Return whether a claim says that the result may leave out axes along which it repeats."""
-        return any(each.broadcast and each.covers(case) for each in self.scopes)
+        """Return whether a claim allows the result to leave out axes along which it repeats."""
+        return any(scope.broadcast and scope.covers(case) for scope in self.scopes)
 
     def returned(self, case: Case, inputs: Arguments) -> Array:
         """Call the method and return its result as an array, of any shape and dtype.
@@ -218,7 +218,7 @@ class Subject:
         try:
             with preventing_exit():
                 return method(*positional, **keywords)
-        except (KeyboardInterrupt, Misbehaviour, TookTooLong):  # the latter two of another process
+        except (KeyboardInterrupt, Misbehaviour, TookTooLong):  # the last two from another process
             raise
         except BaseException as error:
             kind = Refusal if is_refusal(error) else Escape

@@ -1,7 +1,7 @@
-"""The working environment of an invariant.
+"""The environment in which the check of an invariant runs.
 
-It has drawn sizes and parameters, the implementation's answers to them, and the bound of any
-quantity computed from those answers, by the error model.
+It provides drawn sizes and parameters, the implementation's answers, and the error model's bound of
+any quantity computed from those answers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ class Seeded:
 
 
 class Failure(Exception):
-    """The implementation is wrong; the message says where and how."""
+    """The implementation is wrong; the message names the element and the error."""
 
     def __init__(self, message: str, case: Case, output: Floats, worst: float) -> None:
         super().__init__(message)
@@ -99,7 +99,7 @@ class Trial:
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
 
     def can(self, name: str) -> tuple[Any, ...]:
-        """Return the claimed values of an optional convention."""
+        """Return the claimed values of the optional convention ``name``."""
         return self.scope.options.get(name, ())
 
     def case(self, **arguments: Any) -> Case:
@@ -113,7 +113,7 @@ class Trial:
     def answer(self, **arguments: Any) -> Answer:
         """Call the implementation with these arguments and return its answer.
 
-        Raises NotClaimed if no claim covers them: the invariant then tries others.
+        Raises NotClaimed if no claim covers them: the invariant is then tried with others.
         """
         case = self.case(**arguments)
         self.subject.require_claimed(case)
@@ -134,7 +134,7 @@ class Trial:
         self.assert_within(residual, residual.values, residual.bound, what)
 
     def assert_none(self, answer: Answer, wrong: Any, what: str) -> None:
-        """Check that no element is wrong; ``wrong`` tells of each element whether it is.
+        """Check that ``wrong``, which flags the wrong elements, is false everywhere.
 
         Raises Failure with the first wrong element.
         """
@@ -143,7 +143,7 @@ class Trial:
         )
 
     def assert_within(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
-        """Check that a residual vanishes within a bound that arithmetic did not derive.
+        """Check that a residual vanishes within ``bound``, whatever the bound of ``answer``.
 
         Raises Failure with the worst element.
         """

@@ -1,6 +1,6 @@
 """A cache of true results and their error terms, limited in size.
 
-Claims and diagnoses need the same ones repeatedly.
+Claims and diagnoses need the same results repeatedly.
 """
 
 from collections import OrderedDict
@@ -15,15 +15,15 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 Arrays = tuple[Array, ...]
 ROOM = 8 * 2**20
-"""Bytes of all entries together."""
+"""Most bytes of all entries together."""
 LARGEST_ENTRY = 2**22
-"""Bytes of the largest entry that is kept."""
+"""Most bytes of a cached entry."""
 LONGEST_PLAIN_KEY = 512
-"""Bytes of the longest array that serves as a key itself; longer ones are hashed."""
+"""Most bytes of an array that is part of a key unhashed."""
 
 
 class Truths:
-    """A cache of arrays, by the inputs that determine them; drops the least recently used."""
+    """A cache of arrays by the inputs that determine them; it drops the least recently used."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = room
@@ -52,14 +52,14 @@ class Truths:
 
 
 def _read_only(array: Array) -> Array:
-    """Return a read-only view; the array behind it may be an argument of a caller."""
+    """Return a read-only view, since the array itself may be a caller's argument."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
 
 def _size(arrays: Arrays) -> int:
-    return sum(each.nbytes for each in arrays)
+    return sum(array.nbytes for array in arrays)
 
 
 def cache_key(arguments: Arguments) -> Hashable:

@@ -8,7 +8,7 @@ from posenc_conformance.judge.case import Case
 
 @dataclass(frozen=True)
 class Outcome:
-    """Findings of a check besides passing or failing."""
+    """Findings of a check in addition to its verdict."""
 
     worst: float | None = None
     """Largest error in units of its bound."""
@@ -16,20 +16,20 @@ class Outcome:
     horizon: int | None = None
     """Largest power of two up to which errors stay below bfloat16 resolution."""
     horizon_is_claim: bool | None = None
-    """Whether the horizon is the end of the claim, not of the precision."""
+    """Whether the claim, not the precision, limits the horizon."""
     curve: tuple[tuple[int, float, float], ...] = ()
     """For a sweep: positions, and the largest error and bound there in units of the scale."""
     left_out: str = ""
     """The calls that were skipped, and why; empty if none was."""
     explanations: tuple[tuple[str, str], ...] = ()
-    """Known deviations that explain a failure, the most special first: id, and words."""
+    """Known deviations that explain a failure, most specific first: id and description."""
     recovered: str = ""
     """Description of the implementation, read from its results, if no known deviation explains
     them."""
 
 
 TOO_LARGE = "a call would take more memory than --posenc-largest allows"
-"""Why a check did not run, or made fewer calls than planned."""
+"""Reason for which a check did not run, or made fewer calls than planned."""
 
 
 class Verdict(StrEnum):
@@ -62,7 +62,7 @@ class Silent(Wrong):
 
 
 class NotClaimed(Exception):
-    """No claim covers any call of a check, which shows only when it runs."""
+    """No claim covers any call of a check, as turns out only when it runs."""
 
 
 class Declined(NotClaimed):
@@ -70,7 +70,7 @@ class Declined(NotClaimed):
 
 
 class Blocked(Exception):
-    """A check cannot tell anything, because a check that it builds on has failed."""
+    """A check has no verdict, because a check that it builds on has failed."""
 
 
 NO_VERDICT = "no verdict: "
@@ -78,7 +78,7 @@ NO_VERDICT = "no verdict: "
 
 
 class TookTooLong(Blocked):
-    """A call exceeded the time limit. It may be slow, and right."""
+    """A call exceeded the time limit; the implementation may be slow but right."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{NO_VERDICT}{reason}")

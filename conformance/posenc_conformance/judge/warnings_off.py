@@ -1,4 +1,4 @@
-"""Arithmetic on odd results: without warnings in the kit, with the usual ones in calls."""
+"""Suppress NumPy's warnings in the kit's own arithmetic, but not in calls."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext

@@ -21,9 +21,9 @@ class Sections:
     """The distribution of pairs to time, height and width."""
 
     pairs: tuple[int, int, int]
-    """Pairs of each axis, if the configuration does not say."""
+    """Number of pairs for each axis, if the configuration does not state it."""
     interleaved: bool = False
-    """Whether the axes take turns; if not, time comes first, then height."""
+    """Whether pairs alternate between the axes; if not, time has the first pairs, then height."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Rotary:
     local_base: Number | None = None
     """Base of sliding layers, if it differs."""
     partial: Number = 1
-    """Rotated share of a head, if the configuration does not say."""
+    """Rotated share of a head, if the configuration does not state it."""
     cuts: bool | None = None
     """Whether the configuration may change that share; None if it may only where the default is
     less than the whole head."""
     head_dim: int | None = None
-    """Channels of a head, if the configuration does not say and it is not
+    """Channels of a head if the configuration does not state them; None for
     ``hidden_size / num_attention_heads``."""
     divides: bool = False
     """Whether the channels of a head are that quotient, whatever ``head_dim`` says."""
     global_dim: int | None = None
-    """Channels of a head in full layers, if the configuration has no fields of single layers."""
+    """Channels of a head in full layers, if the configuration has no ``per_layer_config``."""
     ends_full: bool = False
-    """Whether the last layer is full, whatever the pattern."""
+    """Whether the last layer is full, whatever the pattern says."""
     layers: str = "pattern"
     """The rule in :mod:`layer_kinds` for the kinds of layers, if nothing else decides them."""
     pattern: int | None = None
@@ -67,18 +67,18 @@ class Rotary:
     """The distribution of pairs to three axes, if there is one."""
     latent: bool = False
     """Whether the rotated part of each head has the size ``qk_rope_head_dim``, and logits are
-    multiplied by YaRN's factor of ``mscale_all_dim``."""
+    multiplied by YaRN's factor from ``mscale_all_dim``."""
     alpha: bool = False
     """Whether ``alpha`` in a block of the type ``dynamic`` increases the base for all lengths."""
     scaled_by_default: bool = False
     """Whether positions are scaled if the configuration has no block of scaling."""
     types: tuple[str, ...] = ()
-    """Permitted values of ``rope_type``, if the code of a type knows few."""
+    """Permitted values of ``rope_type``; empty if all known ones are permitted."""
     follows: bool = False
     """Whether LongRoPE's factor is the ratio of the two contexts, whatever the configuration
     says."""
     base_fields: tuple[str, str] = ("rope_theta", "rope_local_base_freq")
-    """The fields of the base: for full layers, and for sliding ones."""
+    """The fields with the base: for full layers, and for sliding ones."""
     local_attention: int | None = None
     """Number of keys that sliding layers see on both sides together, if ``local_attention`` does
     not say; None for a type whose window is ``sliding_window``."""
@@ -87,7 +87,7 @@ class Rotary:
     rotation_field: str = ""
     """A field that is ``rope`` for models that rotate at all, if there is one."""
     tempered: bool = False
-    """Whether queries of unrotated layers are multiplied by a temperature of positions."""
+    """Whether queries of unrotated layers are multiplied by a temperature for their position."""
     reads: str = ""
     """Fields about positions that are read in addition to those of every rotated model."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Rotary:
 
 
 QWEN = "sliding_window use_sliding_window max_window_layers use_mrope"
-"""Fields that all models of Qwen have."""
+"""Fields about positions that all Qwen models have."""
 WINDOW = "sliding_window"
 OF_PHI = ("default", "longrope")
 OF_GEMMA_3 = (
@@ -444,8 +444,8 @@ LEARNED: Mapping[str, str] = {
     "roberta": "after-padding",
     "xlm-roberta": "after-padding",
 }
-"""Types with a table of positions, with the combination of ``learned`` that says where it
-begins."""
+"""Types with a position table, each with the combination of ``learned`` that says which row the
+first position reads."""
 
 GRIDS: Mapping[str, tuple[str, int]] = {
     "deit": ("deit", 2),

@@ -22,7 +22,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
         "proportional": "factor",
     }.items()
 }
-"""Fields of rope_scaling and rope_parameters, by the current name of their type."""
+"""Fields of rope_scaling and rope_parameters, by the current name of their ``rope_type``."""
 
 SECTIONS = ("mrope_section", "mrope_interleaved", "interleaved")
 """Fields about the distribution of pairs to three axes."""
@@ -32,17 +32,17 @@ BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale",
 """Fields of HunYuan's block, of which only ``alpha`` matters: the rest is left over from YaRN."""
 
 PLAIN = ("default",)
-"""Permitted values of ``rope_type`` if no block is read."""
+"""Permitted values of ``rope_type`` for types of models that read no block."""
 EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
 
 NOW = {"su": "longrope", "mrope": "default"}
-"""The current names of types, by their older names."""
+"""The current names of values of ``rope_type``, by their older names."""
 
 
 def block(config: Configuration, kind: str) -> FieldDict:
-    """Return the settings of the rotation of one kind of layers: type, base, share and the rest.
+    """Return the rotation settings of one kind of layers: type, base, rotated share, scaling.
 
-    ``rope_theta`` and ``rope_type`` are always there; other fields are as given.
+    They always contain ``rope_theta`` and ``rope_type``; other fields are as given.
     """
     style = ROTARY[config.type]
     new, old = config.get("rope_parameters"), config.get("rope_scaling")
@@ -65,22 +65,22 @@ def block(config: Configuration, kind: str) -> FieldDict:
     if style.types == PLAIN and new:
         _demand_unsaid(replace(config, fields=new), "rope_theta", "rope_theta outside of the block")
     if per_kind:
-        found, field = _of_kind(config, kind, new)
+        settings, field = _of_kind(config, kind, new)
     elif new is not None:
-        found, field = dict(new), "rope_parameters"
+        settings, field = dict(new), "rope_parameters"
     else:
-        found, field = dict(old or {}) if kind in style.scaled else {}, "rope_scaling"
-    found = _with_outer(config, kind, found, field)
-    found["rope_type"] = _type(config, found, field)
-    _add_original(config, found, field)
-    _demand_defined(config, found, field)
-    return {name: value for name, value in found.items() if value is not None}
+        settings, field = dict(old or {}) if kind in style.scaled else {}, "rope_scaling"
+    settings = _with_outer(config, kind, settings, field)
+    settings["rope_type"] = _type(config, settings, field)
+    _add_original(config, settings, field)
+    _demand_defined(config, settings, field)
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict, str]:
     """Return the block for a kind of layers, and its path.
 
-    Raises UserError if there is none, or if something else is next to the blocks.
+    Raises UserError if there is none, or if another field is next to the blocks.
     """
     strange = [name for name in given if name not in LAYER_KINDS]
     if strange:
@@ -89,16 +89,16 @@ def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict
             "it stands beside blocks for kinds of layers, and is none",
             f"known kinds are {', '.join(LAYER_KINDS)}",
         )
-    name = next(name for name, each in LAYER_KINDS.items() if each == kind)
+    name = next(name for name, other in LAYER_KINDS.items() if other == kind)
     if not isinstance(given.get(name), Mapping):
         raise config.wrong("rope_parameters", f"it has nothing for {name}, the type of some layers")
     return dict(given[name]), f"rope_parameters.{name}"
 
 
 def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) -> FieldDict:
-    """Add base and share to a block if they are outside of it.
+    """Add the base and the rotated share to a block if they are outside of it.
 
-    Raises UserError if the two contradict each other.
+    Raises UserError if a field outside contradicts the block.
     """
     style = ROTARY[config.type]
     local = kind == "sliding" and style.local_base is not None
@@ -127,7 +127,7 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
 
 
 def _demand_unsaid(config: Configuration, name: str, instead: str) -> None:
-    """Raise UserError for a field that models of this type have under another name."""
+    """Raise UserError for a field that models of this type read under another name."""
     if config.get(name) is not None:
         raise config.wrong(
             name,
@@ -137,33 +137,33 @@ def _demand_unsaid(config: Configuration, name: str, instead: str) -> None:
 
 
 def _stands_alone(config: Configuration, found: Fields, inner: str, outer: str) -> bool:
-    """Return whether a field outside of the blocks would decide, and not all code reads it.
+    """Return whether only a field outside of the blocks has a value, which not all code reads.
 
-    A base there is always read if sliding layers have a base of their own.
+    All code reads a base outside if sliding layers have a base of their own.
     """
-    style, given = ROTARY[config.type], config.get(outer)
+    style, value = ROTARY[config.type], config.get(outer)
     usual = style.base if inner == "rope_theta" else style.partial
-    if given is None or given == usual or found.get(inner) is not None:
+    if value is None or value == usual or found.get(inner) is not None:
         return False
     return inner != "rope_theta" or style.local_base is None
 
 
 def _add_outer(config: Configuration, found: FieldDict, field: str, inner: str, outer: str) -> None:
-    given = config.get(outer)
-    if given is None:
+    value = config.get(outer)
+    if value is None:
         return
-    if found.get(inner, given) != given:
+    if found.get(inner, value) != value:
         raise config.wrong(
-            outer, f"it is {given!r}, but {field}.{inner} is {found[inner]!r}", "keep one"
+            outer, f"it is {value!r}, but {field}.{inner} is {found[inner]!r}", "keep one"
         )
-    found[inner] = given
+    found[inner] = value
 
 
 def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
-    """Add the original context to a block if it is outside of it.
+    """Add the original context length to a block if it is outside of it.
 
-    Raises UserError if it is not read there, or if nothing stretches positions and it differs from
-    the context.
+    Raises UserError if no code reads it outside, or if nothing stretches positions and it differs
+    from the context length.
     """
     name = "original_max_position_embeddings"
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
@@ -173,11 +173,11 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
             )
         _add_outer(config, found, field, name, name)
         return
-    given, whole = config.get(name), config.get("max_position_embeddings")
-    if given not in (None, whole):
+    original, whole = config.get(name), config.get("max_position_embeddings")
+    if original not in (None, whole):
         raise config.wrong(
             name,
-            f"it is {given!r} and max_position_embeddings {whole!r}, "
+            f"it is {original!r} and max_position_embeddings {whole!r}, "
             f"but rope_type {found['rope_type']!r} has no use for it",
         )
 
@@ -217,7 +217,7 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
 
 
 def _now(type: Any) -> Any:
-    """Return the current name of a type."""
+    """Return the current name of a value of ``rope_type``."""
     return NOW.get(type, type) if isinstance(type, str) else type
 
 
@@ -240,16 +240,16 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     for name, value in found.items():
         if name in EVERYWHERE or name in allowed or value is None:
             continue
-        elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
+        elsewhere = [other for other, names in IN_A_BLOCK.items() if name in names]
         if name in SECTIONS:
             raise config.wrong(
                 f"{field}.{name}", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type)
             )
         if elsewhere:
-            what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
+            problem = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
         else:
-            what = "nobody has defined it"
-        raise config.wrong(f"{field}.{name}", what)
+            problem = "nobody has defined it"
+        raise config.wrong(f"{field}.{name}", problem)
     base = found.get("rope_theta")
     if base is None:
         raise config.wrong(f"{field}.rope_theta", "it is missing")
@@ -258,7 +258,7 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
 
 
 def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:
-    """Raise UserError unless alpha is in a block in which its meaning is known."""
+    """Raise UserError unless ``alpha`` is in a block in which its meaning is known."""
     where = f"{field}.alpha"
     if not ROTARY[config.type].alpha:
         raise config.wrong(where, f"it is known for HunYuan only, not for {config.type}")

@@ -1,4 +1,4 @@
-"""Reading a configuration: one name per field, and no field that is not understood."""
+"""Reading a configuration: fields get one name each; unknown ones about positions are refused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "rope_theta": ("rotary_emb_base",),
     "sliding_window_pattern": ("_sliding_window_pattern",),
 }
-"""Other names of fields in configurations, by the name that is used here."""
+"""Other names of fields in configurations, by the name that this package uses."""
 
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
@@ -48,10 +48,10 @@ NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
-"""Of these names, those that only some types of models read, with the types."""
+"""Other names of fields that only some types of models read, with these types."""
 
 OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
-"""Of these names, those that are read instead of the usual ones, not in addition to them."""
+"""Other names of fields that are read instead of the usual names, not in addition to them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -74,13 +74,13 @@ FieldDict = dict[str, Any]
 
 @dataclass(frozen=True)
 class Configuration:
-    """The fields that decide positions, with one name each."""
+    """The fields of a configuration, with one name each."""
 
     type: str
     fields: Fields
     where: str
     stored: str | None = None
-    """Layout of the file from which it was read, if that is not the usual one."""
+    """Layout of queries and keys in the file that was read; None for the layout of the type."""
 
     @property
     def layout(self) -> str:
@@ -171,8 +171,8 @@ def found_in(folder: Path) -> Path:
     several = sorted(folder.glob("*.gguf"))
     if len(several) == 1:
         return several[0]
-    what = f"{len(several)} GGUF files" if several else f"no {' and no '.join(FILES)}"
-    raise UserError(f"{folder} has {what}", "give the file itself, or a folder with a config.json")
+    text = f"{len(several)} GGUF files" if several else f"no {' and no '.join(FILES)}"
+    raise UserError(f"{folder} has {text}", "give the file itself, or a folder with a config.json")
 
 
 def as_released(path: Path) -> FieldDict:
@@ -207,46 +207,46 @@ def configuration(raw: Fields, where: str) -> Configuration:
     _demand_own_names(raw, str(type), where)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
     config = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
-    for name, what, hint in unknown_fields(config.type, config.fields):
-        raise config.wrong(name, what, hint)
+    for name, problem, hint in unknown_fields(config.type, config.fields):
+        raise config.wrong(name, problem, hint)
     _demand_layout(config)
     return config
 
 
 def _with_type(inner: Fields, outer: Fields, name: str) -> Fields:
-    """Return the text part with its type, taken from the whole if the part has none."""
+    """Return the text part with its type, derived from the outer one if the part has none."""
     whole = outer.get("model_type")
     if inner.get("model_type") is not None or not isinstance(whole, str):
         return inner
-    if any(isinstance(inner.get(each), Mapping) for each in TEXT):
+    if any(isinstance(inner.get(key), Mapping) for key in TEXT):
         return {"model_type": f"{whole}_{name.removesuffix('_config')}", **inner}
-    found = TEXTS.get(whole, f"{whole}_text")
-    known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS, *NOT_SPECIFIED)
-    return {**inner, "model_type": found} if name == "text_config" and found in known else inner
+    derived = TEXTS.get(whole, f"{whole}_text")
+    types = (*ROTARY, *LEARNED, *GRIDS, *OTHERS, *NOT_SPECIFIED)
+    return {**inner, "model_type": derived} if name == "text_config" and derived in types else inner
 
 
 def _demand_known(type: str, where: str) -> None:
     """Raise UserError for a type of model that is unknown, or not specified yet."""
-    known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
-    if type in known:
+    types = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
+    if type in types:
         return
     if type in NOT_SPECIFIED:
         raise UserError(
             f"{where}: model_type: {type!r} is not specified yet: {NOT_SPECIFIED[type]}",
             "nothing of it is guessed; its other parts can be judged by the schemes themselves",
         )
-    if TEXTS.get(type, f"{type}_text") in (*known, *NOT_SPECIFIED):
+    if TEXTS.get(type, f"{type}_text") in (*types, *NOT_SPECIFIED):
         raise UserError(
             f"{where}: text_config: it is missing, and a model of the type {type} has a part for "
             "its text",
             "give a config.json that says what it has; defaults are not guessed",
         )
-    near = [each for each in get_close_matches(type, known, 3, 0.85) if _may_be_meant(each, type)]
+    near = [name for name in get_close_matches(type, types, 3, 0.85) if _may_be_meant(name, type)]
     raise UserError(
         f"{where}: model_type: {type!r} is not known here",
         f"similar ones are {', '.join(near)}"
         if near
-        else f"nothing is guessed of it; {len(known)} other types are read",
+        else f"nothing is guessed of it; {len(types)} other types are read",
     )
 
 
@@ -255,7 +255,7 @@ def _may_be_meant(known: str, given: str) -> bool:
 
     Another version, or a longer name, is another model.
     """
-    digits = [[each for each in name if each.isdigit()] for name in (known, given)]
+    digits = [[letter for letter in name if letter.isdigit()] for name in (known, given)]
     return abs(len(known) - len(given)) < 2 and digits[0] == digits[1]
 
 
@@ -281,19 +281,19 @@ def _demand_layout(config: Configuration) -> None:
         return
     layout = ROTARY[config.type].layout
     for name in ("rope_interleave", "rope_interleaved"):
-        given = config.get(name)
-        if given is not None and given != (layout == "interleaved"):
-            raise config.wrong(name, f"it is {given}, but the layout of {config.type} is {layout}")
+        value = config.get(name)
+        if value is not None and value != (layout == "interleaved"):
+            raise config.wrong(name, f"it is {value}, but the layout of {config.type} is {layout}")
     for name in ("rotary", "use_rotary_pos_emb", "original_rope"):
         if config.get(name, True) is not True:
             raise config.wrong(name, "it is not true; nothing is known of such a model")
-    usual, known = STYLES.get(config.type, ("", ""))
-    if config.type in STYLES and config.get("position_embedding_type", usual) != known:
-        raise config.wrong("position_embedding_type", f"only {known!r} is known here")
+    usual, style = STYLES.get(config.type, ("", ""))
+    if config.type in STYLES and config.get("position_embedding_type", usual) != style:
+        raise config.wrong("position_embedding_type", f"only {style!r} is known here")
     blocks = [config.get(name) for name in ("rope_parameters", "rope_scaling")]
     if ROTARY[config.type].scaled_by_default and blocks == [None, None]:
         raise config.wrong("rope_parameters", "it is missing, and models of this type scale")
-    if any(each != 1 for each in config.listed("attn_type_list")):
+    if any(entry != 1 for entry in config.listed("attn_type_list")):
         raise config.wrong("attn_type_list", "it is not 1 everywhere; only that is known here")
     if config.get("use_mrope") and not ROTARY[config.type].sections:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")
@@ -302,7 +302,7 @@ def _demand_layout(config: Configuration) -> None:
 def _demand_own_names(raw: Fields, type: str, where: str) -> None:
     """Raise UserError for a name that models of this type do not read, if its value matters."""
     for name, types in NAMES_OF_SOME.items():
-        usual = next(one for one, others in NAMES.items() if name in others)
+        usual = next(field for field, others in NAMES.items() if name in others)
         if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
             continue
         raise UserError(
@@ -310,7 +310,7 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
             f"write {usual}, if that is what is meant",
         )
     for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():
-        usual = next(one for one, others in NAMES.items() if own in others)
+        usual = next(field for field, others in NAMES.items() if own in others)
         style = ROTARY[type]
         meant = raw.get(own, style.base if own == "rotary_emb_base" else style.partial)
         if raw.get(usual) not in (None, meant):

@@ -1,4 +1,4 @@
-"""The cost of a mistake: the errors of queries and keys, and the loss of their scores."""
+"""The cost of a mistake: the error in queries and keys, and the loss in their scores."""
 
 import math
 from dataclasses import dataclass, replace
@@ -32,9 +32,9 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
     if group.scheme == "alibi":
         difference = _bias(mistaken, position) - _bias(group, position)
         return Cost(float(np.abs(difference).max()), None)
-    turning = [each for each in (group, mistaken) if each.turns]
+    turning = [variant for variant in (group, mistaken) if variant.turns]
     size = int(turning[0].parameters["head_dim"]) if turning else 1
-    group, mistaken = (_in_a_text_up_to(position, each) for each in (group, mistaken))
+    group, mistaken = (_in_a_text_up_to(position, variant) for variant in (group, mistaken))
     right, wrong = _map(group, position, size), _map(mistaken, position, size)
     seen = _scores(group, position, size)
     got = _scores(mistaken, position, size)
@@ -45,10 +45,10 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
 
 @dataclass(frozen=True)
 class Turn:
-    """A matrix whose columns have an element on the diagonal, and at most one other."""
+    """A matrix whose columns have an element on the diagonal, and at most one other element."""
 
     partner: Ints
-    """The row of the other element of each column; its own row where there is none."""
+    """For each column, the row of its other element; the diagonal's row where there is none."""
     diagonal: Floats
     other: Floats
     """The other element; 0 where there is none."""
@@ -58,13 +58,13 @@ class Turn:
         return Turn(self.partner, self.diagonal * factors, self.other * factors)
 
     def overlap(self, right: "Turn") -> float:
-        """Sum the products of elements in the same place."""
+        """Sum the products of elements in the same place of both matrices."""
         same = self.partner == right.partner
         beside = np.sum(self.other[same] * right.other[same])
         return float(np.sum(self.diagonal * right.diagonal) + beside)
 
     def largest_difference(self, right: "Turn") -> float:
-        """Return the largest difference of elements in the same place."""
+        """Return the largest difference between elements in the same place of both matrices."""
         same = self.partner == right.partner
         beside = np.where(
             same,
@@ -75,14 +75,14 @@ class Turn:
 
 
 def _in_a_text_up_to(position: int, group: Group) -> Group:
-    """Return the group with its rotation in a text that ends with a position."""
+    """Return the group with the rotation that it has in a text that ends with ``position``."""
     if not group.grows:
         return group
     return replace(group, parameters={**group.parameters, LENGTH: position + 1})
 
 
 def _scores(group: Group, position: int, size: int) -> Turn:
-    """Return the matrix between a query at a position and the furthest key that it sees."""
+    """Return the matrix between a query at ``position`` and the farthest key that it sees."""
     far = position if group.reach is None else min(position, group.reach)
     unturned = _map(group, 0, size).diagonal  # at position 0 channels do not mix
     return _map(group, far, size).times(unturned)
@@ -90,11 +90,11 @@ def _scores(group: Group, position: int, size: int) -> Turn:
 
 def multiplier(group: Group, position: int) -> float:
     """Compute the factor of a query at a position, and so of its logits."""
-    found, warm = group.score_factor or 1.0, group.temperature
+    factor, warm = group.score_factor or 1.0, group.temperature
     if warm is not None:
         steps = math.floor((position + warm.first) / warm.interval)
-        found *= 1 + warm.scale * math.log1p(steps)
-    return found
+        factor *= 1 + warm.scale * math.log1p(steps)
+    return factor
 
 
 def _map(group: Group, position: int, size: int) -> Turn:
@@ -106,7 +106,7 @@ def _map(group: Group, position: int, size: int) -> Turn:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A group as a cache key: a group itself holds mappings and lists."""
+    """A group as a cache key: the group itself contains mappings and lists, which have no hash."""
 
     text: str
     group: Group
@@ -125,22 +125,22 @@ def _key(group: Group) -> _Asked:
 
 @lru_cache(maxsize=64)
 def _turned(asked: _Asked, position: int) -> Turn:
-    """Rotate heads with a 1 in the first channel of every pair, in the second, or in all others.
+    """Return the matrix that rotates a head to ``position``, read from three rotated heads.
 
-    No two of these channels end in the same place, so three heads determine the whole matrix.
+    They have 1 in the first channel of every pair, in the second, or in all others: none overlap.
     """
     group = asked.group
     size = int(group.parameters["head_dim"])
     first, second = channels(group, rotated(group))
-    rest = sorted({*range(size)}.difference(first, second))
+    still = sorted({*range(size)}.difference(first, second))
     x = np.zeros((3, 1, size))
-    for head, some in zip(x, (first, second, rest), strict=True):
-        head[0, some] = 1.0
+    for head, places in zip(x, (first, second, still), strict=True):
+        head[0, places] = 1.0
     where = rows_of(group, np.array([position]))
     case = case_of(group, {"x": x, "positions": where})
-    one, other, kept = replace(case, is_asked_once=True).truth[:, 0, :]
-    partner, diagonal, beside = np.arange(size), kept.copy(), np.zeros(size)
-    for row, own, paired in ((one, first, second), (other, second, first)):
+    of_first, of_second, unchanged = replace(case, is_asked_once=True).truth[:, 0, :]
+    partner, diagonal, beside = np.arange(size), unchanged.copy(), np.zeros(size)
+    for row, own, paired in ((of_first, first, second), (of_second, second, first)):
         partner[own], diagonal[own], beside[own] = paired, row[own], row[paired]
     return Turn(partner, diagonal, beside)
 

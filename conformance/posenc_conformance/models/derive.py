@@ -40,7 +40,7 @@ def meaning(config: Configuration) -> Meaning:
 
 
 def _biased(config: Configuration) -> bool:
-    """Return whether a model of a rotary type was released with a bias instead."""
+    """Return whether a model of a rotary type has a bias instead of rotation."""
     field = ROTARY[config.type].bias_field
     return bool(field and config.get(field))
 
@@ -51,11 +51,11 @@ def _biased(config: Configuration) -> bool:
 def _rotary(config: Configuration) -> Meaning:
     names = kinds(config)
     turned = _turned(config, names)
-    found = [
+    groups = [
         _group(config, kind, turns, layers)
         for (kind, turns), layers in _alike(list(zip(names, turned, strict=True))).items()
     ]
-    named = tuple(sorted(found, key=lambda group: group.layers))
+    named = tuple(sorted(groups, key=lambda group: group.layers))
     if len(named) == 1:
         named = (_renamed(named[0], "layers"),)
     return Meaning(named, _context(config, named), config.layout)
@@ -67,7 +67,7 @@ def _renamed(group: Group, id: str) -> Group:
 
 def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int, ...]]:
     return {
-        key: tuple(number for number, each in enumerate(keys) if each == key)
+        key: tuple(number for number, other in enumerate(keys) if other == key)
         for key in dict.fromkeys(keys)
     }
 
@@ -128,22 +128,22 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
             f"it is null, which may stand for {style.partial} or for the whole head",
         )
     width = int(size * (style.partial if share is None else share))
-    given = config.get("rotary_dim")
-    if given is not None and share is None and "rotary_dim" in style.reads.split():
+    stated = config.get("rotary_dim")
+    if stated is not None and share is None and "rotary_dim" in style.reads.split():
         width = config.whole("rotary_dim")
-    elif given not in (None, width):
+    elif stated not in (None, width):
         raise config.wrong(
-            "rotary_dim", f"it is {given}, but {width} channels of {size} follow from other fields"
+            "rotary_dim", f"it is {stated}, but {width} channels of {size} follow from other fields"
         )
     usual = int(size * style.partial)
     if width != usual and not (style.partial != 1 if style.cuts is None else style.cuts):
         raise config.wrong(
-            "partial_rotary_factor" if given is None else "rotary_dim",
+            "partial_rotary_factor" if stated is None else "rotary_dim",
             f"{width} of {size} channels would be rotated, but {config.type} rotates "
             f"{usual if usual < size else 'whole heads'}",
         )
     if width % 2 or not 0 < width <= size:
-        name = "head_dim" if share is None and given is None else "partial_rotary_factor"
+        name = "head_dim" if share is None and stated is None else "partial_rotary_factor"
         raise config.wrong(
             name, f"{width} of {size} channels would be rotated", "it must be an even number"
         )
@@ -187,8 +187,8 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
         "dynamic": ("dynamic-ntk", ("factor",)),
         "llama3": ("llama3", ("factor", "low_freq_factor", "high_freq_factor")),
     }
-    scheme, wanted = names[type]
-    parameters |= {name: _number(config, settings, name) for name in wanted}
+    scheme, needed = names[type]
+    parameters |= {name: _number(config, settings, name) for name in needed}
     if type != "linear":
         parameters["original_max_position_embeddings"] = _original(config, settings)
     if type == "llama3" and parameters["low_freq_factor"] > parameters["high_freq_factor"]:
@@ -203,28 +203,28 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
 def _number(config: Configuration, settings: Fields, name: str) -> Number:
     value = settings.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        what = "it is missing" if value is None else f"it is {value!r}"
+        problem = "it is missing" if value is None else f"it is {value!r}"
         raise config.wrong(
-            f"rope_scaling.{name}", what, f"rope_type {settings['rope_type']!r} needs a number"
+            f"rope_scaling.{name}", problem, f"rope_type {settings['rope_type']!r} needs a number"
         )
     return value
 
 
 def _original(config: Configuration, settings: Fields) -> int:
-    """Return the original context.
+    """Return the original context length.
 
-    By default it is the context that the model is released for, as in all implementations. Raises
+    By default it is the length that the model is released for, as in all implementations. Raises
     UserError if it is longer than that.
     """
     inner = settings.get("original_max_position_embeddings")
-    found = inner if inner is not None else config.need("max_position_embeddings")
+    original = inner if inner is not None else config.need("max_position_embeddings")
     whole = config.get("max_position_embeddings")
-    if whole is not None and found > whole:
+    if whole is not None and original > whole:
         raise config.wrong(
             "original_max_position_embeddings",
-            f"it is {found}, more than max_position_embeddings, which is {whole}",
+            f"it is {original}, more than max_position_embeddings, which is {whole}",
         )
-    return int(found)
+    return int(original)
 
 
 def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
@@ -243,15 +243,15 @@ def _sections(
     partial: dict[str, str | int],
     parameters: ArgumentDict,
 ) -> Rotation:
-    known = ROTARY[config.type].sections
-    assert known is not None
-    sections = list(settings.get("mrope_section") or known.pairs)
+    axes = ROTARY[config.type].sections
+    assert axes is not None
+    sections = list(settings.get("mrope_section") or axes.pairs)
     if settings["rope_type"] != "default":
         type = settings["rope_type"]
         raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type))
     most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
-    if known.interleaved and any(
-        given > limit for given, limit in zip(sections[1:], most, strict=False)
+    if axes.interleaved and any(
+        part > limit for part, limit in zip(sections[1:], most, strict=False)
     ):
         raise config.wrong(
             "mrope_section", f"of {sections} height and width cannot have every third pair"
@@ -261,13 +261,11 @@ def _sections(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
         )
     for name in ("mrope_interleaved", "interleaved"):
-        if settings.get(name, known.interleaved) is not known.interleaved:
-            raise config.wrong(
-                name, f"it is not {known.interleaved}, as in all known {config.type}"
-            )
-    given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
-    combination = "qwen3-vl" if known.interleaved else "qwen2-vl"
-    return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
+        if settings.get(name, axes.interleaved) is not axes.interleaved:
+            raise config.wrong(name, f"it is not {axes.interleaved}, as in all known {config.type}")
+    part = {name: value for name, value in parameters.items() if name != "rotary_dim"}
+    combination = "qwen3-vl" if axes.interleaved else "qwen2-vl"
+    return "m-rope", "m_rope", combination, partial, {**part, "sections": sections}
 
 
 def _yarn(
@@ -305,7 +303,7 @@ def _yarn(
 
 
 SPANS = ("short", "long")
-"""The lengths of texts for which LongRoPE has different numbers."""
+"""The lengths of texts for which LongRoPE has separate factors."""
 
 
 def _longrope(
@@ -360,15 +358,15 @@ def _score_factor(config: Configuration, settings: Fields) -> float | None:
     weight = settings.get("mscale_all_dim")
     if not ROTARY[config.type].latent or settings["rope_type"] != "yarn" or not weight:
         return None
-    found = float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
-    return None if found == 1 else found
+    factor = float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+    return None if factor == 1 else factor
 
 
 def _context(config: Configuration, groups: Sequence[Group]) -> Context:
     extended = config.get("max_position_embeddings")
     name = "original_max_position_embeddings"
-    given = {group.parameters[name] for group in groups if name in group.parameters}
+    lengths = {group.parameters[name] for group in groups if name in group.parameters}
     stretched = any(group.scheme in ("position-interpolation", "ntk-aware") for group in groups)
-    if given:
-        return Context(max(given), extended)
+    if lengths:
+        return Context(max(lengths), extended)
     return Context(None if stretched else extended, extended)

@@ -60,7 +60,7 @@ def listed(kind: Kind, most: int) -> Kind:
 
 
 def either(one: Kind, other: Kind) -> Kind:
-    """Return the kind of values of either of two kinds."""
+    """Return the kind that permits the values of two kinds."""
     return Kind(
         f"{one.words}, or {other.words}", lambda value: one.holds(value) or other.holds(value)
     )
@@ -208,8 +208,8 @@ BIASED = ("bloom", "mpt")
 def demand_sound(raw: Mapping[str, Any], where: str, names: Mapping[str, tuple[str, ...]]) -> None:
     """Raise UserError naming the first field with a value that is not permitted.
 
-    ``names`` has other names of fields, by the name that is used here. A field that is not in the
-    table is not used as a number, and passes.
+    ``names`` lists other names of fields, by the name that is used here. A field that is not in
+    ``FIELDS`` is not used as a number, and passes.
     """
     _demand_shallow(raw, where)
     usual = {other: name for name, others in names.items() for other in others}
@@ -244,7 +244,7 @@ def _demand(where: str, name: str, value: Any, kind: Kind) -> None:
 
 
 SHOWN = 80
-"""Characters of a value that are shown."""
+"""Most characters of a value that are shown."""
 
 
 def _shown(value: Any) -> str:
@@ -256,7 +256,7 @@ def _demand_shallow(raw: Mapping[str, Any], where: str) -> None:
     for name, value in raw.items():
         level: list[Any] = [value]
         for _ in range(DEEPEST):
-            level = [part for each in level for part in _parts(each)]
+            level = [part for node in level for part in _parts(node)]
         if level:
             raise UserError(
                 f"{where}: {in_line(name)}: it is nested too deeply",

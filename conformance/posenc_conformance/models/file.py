@@ -52,7 +52,7 @@ class Source:
 
 @dataclass(frozen=True)
 class KnownDeviation:
-    """A mistake that was made with a model."""
+    """A mistake that implementations have made with a model."""
 
     id: str
     description: str
@@ -84,8 +84,8 @@ class Model:
 
 def paths() -> list[Path]:
     """List the model files of the installed spec, sorted by name."""
-    found = (spec_folder() / "models").rglob("*.yaml")
-    return sorted(found, key=lambda path: path.name)
+    files = (spec_folder() / "models").rglob("*.yaml")
+    return sorted(files, key=lambda path: path.name)
 
 
 def model_named(name: str) -> Model:
@@ -94,14 +94,14 @@ def model_named(name: str) -> Model:
     Raises UserError if there is none.
     """
     ids = {path.stem: path for path in paths()}
-    wanted = name.removesuffix(".yaml").lower()
-    if wanted in ids:
-        return load_model(ids[wanted])
+    key = name.removesuffix(".yaml").lower()
+    if key in ids:
+        return load_model(ids[key])
     for path in ids.values():
         model = load_model(path)
-        if wanted in (model.repository.lower(), model.title.lower()):
+        if key in (model.repository.lower(), model.title.lower()):
             return model
-    near = [id for id in ids if id.startswith(wanted)] or get_close_matches(wanted, ids, 3, 0.4)
+    near = [id for id in ids if id.startswith(key)] or get_close_matches(key, ids, 3, 0.4)
     raise UserError(
         f"there is no model {in_line(repr(name))} in the spec, and no such file",
         f"similar ones are {', '.join(near)}" if near else "for a list run: posenc model",
@@ -115,20 +115,20 @@ def load_all() -> list[Model]:
 
 @lru_cache(maxsize=4)
 def load_together(paths: tuple[Path, ...]) -> tuple[Model, ...]:
-    """Load several model files, which are cached together once they were found valid.
+    """Load several model files; once all of them are valid, they are cached together.
 
     Raises UserError naming file, line and field if one violates the schema.
     """
     texts = [_text(path) for path in paths]
     name = cache.key(_text(spec_folder() / SCHEMA), *map(str, paths), *texts)
-    kept = cache.recall(name)
-    read = kept
-    if kept is None:
-        read = [validate(*each, SCHEMA) for each in zip(paths, texts, strict=True)]
-    found = tuple(_checked(*each) for each in zip(paths, texts, read, strict=True))
-    if kept is None:
+    cached = cache.recall(name)
+    read = cached
+    if cached is None:
+        read = [validate(*entry, SCHEMA) for entry in zip(paths, texts, strict=True)]
+    models = tuple(_checked(*entry) for entry in zip(paths, texts, read, strict=True))
+    if cached is None:
         cache.keep(name, read)
-    return found
+    return models
 
 
 def _text(path: Path) -> str:
@@ -136,7 +136,7 @@ def _text(path: Path) -> str:
 
 
 def _checked(path: Path, text: str, raw: Fields) -> Model:
-    """Make a model of the content of a file.
+    """Make a model from the content of a file.
 
     Raises UserError naming file, line and field for errors that the schema cannot detect.
     """
@@ -182,15 +182,15 @@ def model_file(name: str) -> Path:
 
 
 def with_configuration(path: Path) -> Model:
-    """Make the model of a user's own config.json.
+    """Make a model from a user's own config.json.
 
     Raises UserError for a config.json that contradicts itself, or that is not understood.
     """
     raw = as_released(path)
     with named(path, NOT_UNDERSTOOD, "is not understood"):
         config = configuration(raw, str(path))
-        what = f"a model of the type {config.type}"
-        return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
+        title = f"a model of the type {config.type}"
+        return Model(path, path.name, title, "", title, (), raw, meaning(config), "", (), (), {})
 
 
 @lru_cache(maxsize=256)
@@ -276,7 +276,7 @@ def _value(value: Any, config: Fields, path: Path) -> Any:
     leaves = flat(config)
     if name not in leaves:
         raise UserError(f"{path}: groups: there is no {name} in config", "name a field of it")
-    return [float(each) for each in leaves[name]]
+    return [float(number) for number in leaves[name]]
 
 
 def _golden(raw: Fields, group: Group) -> Golden:

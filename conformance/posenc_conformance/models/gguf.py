@@ -27,7 +27,7 @@ NUMBERS = {
     11: "<q",
     12: "<d",
 }
-"""Types of values that are numbers, in the format's order."""
+"""The ``struct`` form of numbers, by the format's type of value."""
 STRING, ARRAY = 8, 9
 LARGEST_METADATA = 2**26
 """Largest size of the data before the tensors in bytes; most of it is the vocabulary."""
@@ -46,7 +46,7 @@ Place = tuple[list[int], int, int]
 
 
 def fields_of(path: Path) -> tuple[FieldDict, str]:
-    """Read the fields of config.json from the metadata of a GGUF file, and its layout.
+    """Read the fields of config.json, and the layout of queries and keys, from a GGUF file.
 
     Raises UserError if the file cannot be read or its metadata are not understood.
     """

@@ -10,7 +10,7 @@ from posenc_conformance.models.meaning import LENGTH, Group, case_of, rows_of
 
 
 def frequencies(group: Group) -> Floats:
-    """Compute the radians per position of each rotated pair, read off the rotation at position 1.
+    """Compute the frequency of each rotated pair, in radians, from the rotation at position 1.
 
     For a group whose frequencies depend on the length of the text, these are the ones for short
     texts.
@@ -19,23 +19,23 @@ def frequencies(group: Group) -> Floats:
 
 
 def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
-    """Yield frequencies and attention factors, with words for where they hold.
+    """Yield words for the length of texts, with the frequencies and the attention factor.
 
-    That is once, or once for short texts and once or twice for long ones.
+    Yields once if no length changes them, else once for short texts, once or twice for long ones.
     """
-    found, longer = _read(group)
+    omega, longer = _read(group)
     if group.scheme == "longrope":
-        yield "in short texts", found, longer
+        yield "in short texts", omega, longer
         divisors, base = group.parameters["long_factors"], group.parameters["base"]
         slow = posenc.longrope_frequencies(divisors, base=base)
         yield "in long texts", np.asarray(slow, dtype=np.float64), longer
     elif group.grows:
         trained = group.parameters["original_max_position_embeddings"]
-        yield f"in texts of up to {trained:,} positions", found, longer
+        yield f"in texts of up to {trained:,} positions", omega, longer
         for length in (2 * trained, 4 * trained):
             yield f"in a text of {length:,} positions", *_read(group, length)
     else:
-        yield "", found, longer
+        yield "", omega, longer
 
 
 def _read(group: Group, length: int = 2) -> tuple[Floats, float]:
@@ -58,10 +58,10 @@ def _at(group: Group, position: int, length: int) -> tuple[Floats, tuple[list[in
 
 def rotated(group: Group) -> int:
     """Count the channels of a head that are rotated, or may be: for p-RoPE all of them."""
-    given = group.parameters
-    if "sections" in given:
-        return 2 * int(sum(given["sections"]))
-    return int(given.get("rotary_dim", given["head_dim"]))
+    parameters = group.parameters
+    if "sections" in parameters:
+        return 2 * int(sum(parameters["sections"]))
+    return int(parameters.get("rotary_dim", parameters["head_dim"]))
 
 
 def channels(group: Group, width: int) -> tuple[list[int], list[int]]:

@@ -25,7 +25,7 @@ KINDS_BY_NAME: Mapping[str, str] = {
     "hybrid": "full",
     "mamba": "linear",
 }
-"""The same, with names that only some types have, or had once."""
+"""Kinds of layers, with the names that only some types of models use, or once used."""
 
 
 def kinds(config: Configuration) -> list[str]:
@@ -36,16 +36,16 @@ def kinds(config: Configuration) -> list[str]:
     count = config.whole("num_hidden_layers")
     implied = _implied(config, count)
     field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
-    given = config.listed(field)
+    listed = config.listed(field)
     if config.get(field) is None:
-        found = implied or ["full"] * count
-        return [*found[:-1], "full"] if ROTARY[config.type].ends_full else found
-    for name in given:
+        derived = implied or ["full"] * count
+        return [*derived[:-1], "full"] if ROTARY[config.type].ends_full else derived
+    for name in listed:
         if name not in KINDS_BY_NAME:
             raise config.wrong(
                 "layer_types", f"{name!r} is not known", f"known are {[*KINDS_BY_NAME]}"
             )
-    stated = [KINDS_BY_NAME[name] for name in given]
+    stated = [KINDS_BY_NAME[name] for name in listed]
     if len(stated) != count:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
@@ -84,9 +84,9 @@ def _demand_had(
     """Raise UserError for kinds of layers that no model of this type has."""
     style = ROTARY[config.type]
     linear = "linear" in (implied or ()) or (style.layers == "listed" and not style.blocks)
-    known = {"linear": linear, "chunked": style.layers == "chunked"}
+    permitted = {"linear": linear, "chunked": style.layers == "chunked"}
     for kind in dict.fromkeys(stated):
-        if not known.get(kind, True):
+        if not permitted.get(kind, True):
             raise config.wrong("layer_types", f"{config.type} has no layers that are {kind}")
 
 
@@ -122,7 +122,7 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
 
 
 def _by_switch(config: Configuration, count: int) -> list[str] | None:
-    """Make later layers sliding if a switch is on; or a few full, and the others linear."""
+    """Make later layers sliding if a switch is on; or all but every n-th layer linear."""
     every = config.get("full_attention_interval", ROTARY[config.type].pattern)
     if every is not None:
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
@@ -152,7 +152,7 @@ def _late(config: Configuration, count: int) -> list[str] | None:
 
 
 def _chunked(config: Configuration, count: int) -> list[str]:
-    """Make rotated layers chunked."""
+    """Make rotated layers chunked, if there is a chunk size."""
     chunked = config.get("attention_chunk_size") is not None
     return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
 
@@ -175,13 +175,13 @@ def _crossed(config: Configuration, count: int) -> list[str]:
 
 
 def _listed(config: Configuration, count: int) -> list[str] | None:
-    """Require a list of the layers with attention."""
-    given = config.listed("full_attn_idxs") or config.listed("attn_layer_indices")
-    if not given:
+    """Make listed layers full, and the others linear; require a list or ``layer_types``."""
+    attending = config.listed("full_attn_idxs") or config.listed("attn_layer_indices")
+    if not attending:
         if config.get("layer_types", config.get("layers_block_type")) is None:
             raise config.wrong("layer_types", "it is missing", "this type of model has no default")
         return None
-    return ["full" if number in given else "linear" for number in range(count)]
+    return ["full" if number in attending else "linear" for number in range(count)]
 
 
 RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
@@ -200,7 +200,7 @@ RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
 
 
 def window(config: Configuration, kind: str) -> int | None:
-    """Return the number of positions that a query sees in layers of this kind; None for all."""
+    """Return the window of layers of this kind, in positions; None if a query sees all."""
     return {
         "sliding": _window(config),
         "chunked": config.get("attention_chunk_size"),
@@ -212,12 +212,12 @@ def is_two_sided(config: Configuration) -> bool:
 
     Raises UserError for an unknown value of the field.
     """
-    asked = config.get("use_bidirectional_attention")
-    if asked not in (None, False, True, "vision"):
+    value = config.get("use_bidirectional_attention")
+    if value not in (None, False, True, "vision"):
         raise config.wrong(
-            "use_bidirectional_attention", f"{asked!r} is not known here", "known is 'vision'"
+            "use_bidirectional_attention", f"{value!r} is not known here", "known is 'vision'"
         )
-    return ROTARY[config.type].local_attention is not None or asked is True
+    return ROTARY[config.type].local_attention is not None or value is True
 
 
 def _is_switched(config: Configuration) -> bool:
@@ -227,18 +227,18 @@ def _is_switched(config: Configuration) -> bool:
 def _window(config: Configuration) -> int | None:
     usual = ROTARY[config.type].local_attention
     if usual is not None:
-        found = config.get("local_attention", usual) // 2
+        size = config.get("local_attention", usual) // 2
     elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
-        found = config.get("sliding_window")
-        if found == 0:
+        size = config.get("sliding_window")
+        if size == 0:
             raise config.wrong(
                 "sliding_window", "it is 0", "a query sees at least its own position"
             )
-        if found is not None and is_two_sided(config):
-            found //= 2
-    return None if found is None else int(found)
+        if size is not None and is_two_sided(config):
+            size //= 2
+    return None if size is None else int(size)
 
 
 def rotated(config: Configuration, count: int) -> list[bool]:
@@ -248,16 +248,16 @@ def rotated(config: Configuration, count: int) -> list[bool]:
     """
     every = config.get("no_rope_layer_interval", 4)
     implied = [bool((number + 1) % every) for number in range(count)]
-    given = config.get("no_rope_layers") or None
-    if given is None:
+    flags = config.get("no_rope_layers") or None
+    if flags is None:
         return implied
-    if len(given) != count or set(given) - {0, 1}:
+    if len(flags) != count or set(flags) - {0, 1}:
         raise config.wrong(
             "no_rope_layers",
-            f"it has {len(given)} entries of {sorted(set(given))} for {count} layers",
+            f"it has {len(flags)} entries of {sorted(set(flags))} for {count} layers",
             "write 1 for each layer that is rotated, and 0 for each that is not",
         )
-    stated = [bool(each) for each in given]
+    stated = [bool(flag) for flag in flags]
     if config.get("no_rope_layer_interval") and stated != implied:
         raise config.wrong(
             "no_rope_layer_interval", f"it is {every}, but no_rope_layers says something else"
@@ -287,16 +287,16 @@ def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configur
                 "nothing is known of a model whose layers of one kind differ",
             )
     named = config.get("global_head_dim") is not None
-    known = None if "per_layer_config" in config.fields else ROTARY[config.type].global_dim
-    if kind == "full" and (named or known is not None):
-        given = config.whole("global_head_dim") if named else known
-        if first.get("head_dim", given) != given:
+    default = None if "per_layer_config" in config.fields else ROTARY[config.type].global_dim
+    if kind == "full" and (named or default is not None):
+        size = config.whole("global_head_dim") if named else default
+        if first.get("head_dim", size) != size:
             raise config.wrong(
                 "per_layer_config",
                 f"head_dim is {first['head_dim']} in layer {layers[0]}, "
-                f"but global_head_dim is {given}",
+                f"but global_head_dim is {size}",
             )
-        first = {**first, "head_dim": given}
+        first = {**first, "head_dim": size}
     return replace(config, fields={**config.fields, **first}) if first else config
 
 
@@ -305,12 +305,12 @@ def _of_layers(config: Configuration) -> dict[int, Fields]:
 
     Raises UserError for a layer that does not exist, and for a field that is not understood.
     """
-    given = config.get("per_layer_config", {})
-    if not isinstance(given, Mapping):
+    entries = config.get("per_layer_config", {})
+    if not isinstance(entries, Mapping):
         raise config.wrong("per_layer_config", "it is no object with an entry for each layer")
     count = config.whole("num_hidden_layers")
-    found: dict[int, Fields] = {}
-    for name, part in given.items():
+    overrides: dict[int, Fields] = {}
+    for name, part in entries.items():
         field = f"per_layer_config.{name}"
         if not str(name).isdecimal() or int(name) >= count or not isinstance(part, Mapping):
             raise config.wrong(field, f"it is no layer of {count} with fields of its own")
@@ -321,8 +321,8 @@ def _of_layers(config: Configuration) -> dict[int, Fields]:
                     "it is not known what it means for one layer alone",
                     f"known are {', '.join((*OF_A_LAYER, *UNRELATED))}",
                 )
-        found[int(name)] = {inner: part[inner] for inner in OF_A_LAYER if inner in part}
-    return found
+        overrides[int(name)] = {inner: part[inner] for inner in OF_A_LAYER if inner in part}
+    return overrides
 
 
 def head_dim(config: Configuration) -> int:
@@ -344,13 +344,13 @@ def head_dim(config: Configuration) -> int:
         return divided(config)
     if config.get("head_dim") is not None:
         return config.whole("head_dim")
-    known = ROTARY[config.type].head_dim
-    if known is not None and "head_dim" in config.fields and divided(config) != known:
+    usual = ROTARY[config.type].head_dim
+    if usual is not None and "head_dim" in config.fields and divided(config) != usual:
         raise config.wrong(
-            "head_dim", f"it is null, which may stand for {known} or for {divided(config)} channels"
+            "head_dim", f"it is null, which may stand for {usual} or for {divided(config)} channels"
         )
-    if known is not None:
-        return known
+    if usual is not None:
+        return usual
     return divided(config)
 
 

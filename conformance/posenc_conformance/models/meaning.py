@@ -22,12 +22,12 @@ LENGTH = "length"
 
 @dataclass(frozen=True)
 class Temperature:
-    """The factor of queries: ``1 + scale * ln(1 + floor((p + first) / interval))``."""
+    """The factor of a query at p: ``1 + scale * ln(1 + floor((p + first) / interval))``."""
 
     scale: Number
     interval: int
     first: int
-    """The number of the first position."""
+    """The number from which positions are counted: 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Group:
     scheme: str
     attention: str = "full"
     window: int | None = None
-    """Positions that a query sees in a sliding or chunked layer; in a two-sided one, on each side
-    of its own position."""
+    """Number of positions that a query sees in a sliding or chunked layer; in a two-sided layer,
+    on each side of its own position."""
     call: str | None = None
     """The name of the call in the scheme's file; None if nothing is computed."""
     combination: str | None = None
@@ -76,7 +76,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Context:
-    """Lengths of texts, if the configuration states them."""
+    """Context lengths, if the configuration states them."""
 
     original: int | None
     """Length that the model was trained on before its positions were stretched."""
@@ -105,20 +105,20 @@ def combination_of(group: Group) -> Combination:
 
 
 def case_of(group: Group, arguments: Arguments) -> Case:
-    """Make a case of a group's call with some inputs, in float64.
+    """Make a case for a group's call with some inputs, in float64.
 
     Its ``truth`` is the model's result. If that depends on the length of the text and none is
-    given, the text ends with the last of the positions.
+    given, the text ends with the largest position.
     """
     call = call_of(group)
-    given = materialise({**passed(group), **arguments})
-    if LENGTH in call.parameters and LENGTH not in given:
-        given[LENGTH] = length_of(given["positions"])
-    return Case(scheme_of(group), call, group.conventions, given, dtype="float64")
+    inputs = materialise({**passed(group), **arguments})
+    if LENGTH in call.parameters and LENGTH not in inputs:
+        inputs[LENGTH] = length_of(inputs["positions"])
+    return Case(scheme_of(group), call, group.conventions, inputs, dtype="float64")
 
 
 def length_of(positions: Ints) -> int:
-    """Return the length of a text that ends with the last of these positions."""
+    """Return the length of a text that ends with the largest of these positions."""
     return int(np.max(positions)) + 1
 
 

@@ -21,7 +21,7 @@ REPAIR = "give the config.json of the model that the file was made from"
 
 
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-"""Whether layers of an architecture slide: never, some if there is a window, or always some."""
+"""Whether an architecture has sliding layers: never, only if there is a window, or always."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class Architecture:
     channels."""
     window: str = NONE
     sliding: str | None = None
-    """The type of model with a sliding window, if it is another one."""
+    """The type of models with a sliding window, if it differs from ``type``."""
     scaling: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the block of scaling that the converter leaves out, as in all released models."""
+    """Fields of the scaling block that the converter omits, with the value of released models."""
     latent: bool = False
     """Whether the rotated channels are a separate part of a compressed head."""
     magnitude: float | None = None
-    """The factor of ``mscale_all_dim`` in the file; None if the file does not have it."""
+    """The factor of ``mscale_all_dim`` in the file; None if the file does not contain it."""
     warms: bool = False
-    """Whether the file describes the growth of queries with the position."""
+    """Whether the file describes a factor by which queries grow with the position."""
     sections: bool = False
     """Whether the file has the distribution of pairs to time, height and width."""
     interval: bool = False
     """Whether the file may have an interval of layers with attention."""
     listed: bool = False
-    """Whether layers without keys have no attention."""
+    """Whether the file lists key heads per layer, and layers without any have no attention."""
     turns: bool = True
     """Whether queries and keys are rotated in some layer."""
     two_sizes: bool = False
@@ -57,7 +57,7 @@ class Architecture:
     chunks: bool = False
     """Whether layers are chunked unless the file says that none slides."""
     base: str = "rope_theta"
-    """The field of the base in config.json."""
+    """The field of config.json that contains the base."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
@@ -128,7 +128,7 @@ NAMES: Mapping[str, str] = {
     "rope.dimension_count": "rotary_dim",
     "rope.freq_base": "rope_theta",
 }
-"""Fields of config.json by their keys."""
+"""Fields of config.json, by GGUF key."""
 SCALING: Mapping[str, str] = {
     "rope.scaling.type": "rope_type",
     "rope.scaling.factor": "factor",
@@ -136,7 +136,7 @@ SCALING: Mapping[str, str] = {
     "rope.scaling.yarn_beta_fast": "beta_fast",
     "rope.scaling.yarn_beta_slow": "beta_slow",
 }
-"""Fields of the block of scaling by their keys."""
+"""Fields of the block of scaling, by GGUF key."""
 TOLD_APART = (
     "attention.sliding_window",
     "attention.sliding_window_pattern",
@@ -148,11 +148,11 @@ TOLD_APART = (
 """Keys that are read together with others."""
 
 ORIGINAL = "rope.scaling.original_context_length"
-"""The key of the original context."""
+"""The key of the original context length."""
 LOGARITHM = "rope.scaling.yarn_log_multiplier"
 """The key of mscale and mscale_all_dim, which are equal in all released models."""
 WARMTH = "attention.temperature_scale"
-"""The key of the growth of queries with the position."""
+"""The key of the factor by which queries grow with the position."""
 ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
 NOT_NEGATIVE = (LOGARITHM, WARMTH)
 """Keys whose numbers are used in arithmetic before the values of fields are checked."""
@@ -188,14 +188,14 @@ LLAMA_3: Mapping[str, Any] = {
 }
 """Scaling of all released models whose divisors are those of Llama 3.1 except for the factor."""
 HIGH = (4.0, 1.0)
-"""Their high_freq_factor: that of Llama 3.1, and that of Llama 4, with a step instead of the
-ramp."""
+"""The values of high_freq_factor in these models: Llama 3.1's, and Llama 4's, with a step instead
+of the ramp."""
 NEVER = 1e29
-"""Divisor of a pair that does not rotate, at least."""
+"""Least divisor of a pair that does not rotate."""
 NEAR = 1e-5
 """Largest relative error of divisors, which were computed in float32."""
 CLOSE = 1e-6
-"""Largest difference of numbers in float32 that mean the same."""
+"""Largest difference between float32 numbers that count as equal."""
 
 
 def to_config(
@@ -234,41 +234,41 @@ class _Reader:
 
     def fields(self) -> tuple[FieldDict, str]:
         """Return the fields of config.json, and the layout of queries and keys."""
-        wanted = {*NAMES, *SCALING, *TOLD_APART, *IGNORED, *self._own_keys()}
+        valid = {*NAMES, *SCALING, *TOLD_APART, *IGNORED, *self._own_keys()}
         for key in self.own:
-            if key not in wanted and ABOUT_POSITIONS.search(key):
+            if key not in valid and ABOUT_POSITIONS.search(key):
                 raise self.wrong(key, "this key is not known here")
         for key in (*ABOVE_ZERO, *NOT_NEGATIVE):
             self._demand_number(key)
-        found: FieldDict = {"model_type": self.architecture.type}
-        found |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
+        config: FieldDict = {"model_type": self.architecture.type}
+        config |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
         if "block_count" in self.own:
-            found["num_hidden_layers"] = self._count()
-        if "rope_theta" in found:
-            found[self.architecture.base] = found.pop("rope_theta")
-        found |= self._windows() | self._layers()
+            config["num_hidden_layers"] = self._count()
+        if "rope_theta" in config:
+            config[self.architecture.base] = config.pop("rope_theta")
+        config |= self._windows() | self._layers()
         if not self.architecture.turns:
-            return found | self._unturned(), self.architecture.layout
+            return config | self._unturned(), self.architecture.layout
         if self.architecture.two_sizes:
-            return found | self._of_two_sizes(found), self.architecture.layout
+            return config | self._of_two_sizes(config), self.architecture.layout
         if self.architecture.latent:
-            found["qk_rope_head_dim"] = found.pop("rotary_dim", None)
-            found.pop("head_dim", None)
+            config["qk_rope_head_dim"] = config.pop("rotary_dim", None)
+            config.pop("head_dim", None)
         scaling = self._scaling()
         if not scaling and ORIGINAL in self.own:
-            found["original_max_position_embeddings"] = self.own[ORIGINAL]
+            config["original_max_position_embeddings"] = self.own[ORIGINAL]
         scaling |= self._sections()
-        return found | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
+        return config | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
 
     def _demand_number(self, key: str) -> None:
-        given = self.own.get(key, 1.0)
-        number = isinstance(given, int | float) and not isinstance(given, bool)
-        if not number or not 0 <= given < math.inf or (key in ABOVE_ZERO and given == 0):
+        value = self.own.get(key, 1.0)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf or (key in ABOVE_ZERO and value == 0):
             least = "above 0" if key in ABOVE_ZERO else "of at least 0"
-            raise self.wrong(key, f"it is {in_line(repr(given))}, not a number {least}")
+            raise self.wrong(key, f"it is {in_line(repr(value))}, not a number {least}")
 
     def _count(self) -> int:
-        """Count the layers of the model proper, without later ones that predict further tokens."""
+        """Count the layers of the model proper, without layers that predict further tokens."""
         whole, further = self.own.get("block_count", 0), self.own.get("nextn_predict_layers", 0)
         if not isinstance(whole, int) or not isinstance(further, int) or not 0 <= further < whole:
             raise self.wrong(
@@ -277,7 +277,7 @@ class _Reader:
         return whole - further
 
     def _listed(self, key: str, given: Any) -> list[Any] | None:
-        """Return a list's entries for layers of the model proper; None if it is no such list."""
+        """Return the entries for layers of the model proper; None if ``given`` lists no layers."""
         if not isinstance(given, list) or len(given) not in (
             self._count(),
             self.own["block_count"],
@@ -301,7 +301,7 @@ class _Reader:
             "attention.value_length_swa": here.two_sizes,
             "rope.dimension_count_swa": here.two_sizes,
         }
-        return [key for key, known in keys.items() if known]
+        return [key for key, read in keys.items() if read]
 
     def _windows(self) -> FieldDict:
         """Return the window, the layers that have it, and the type of model with such layers.
@@ -323,24 +323,24 @@ class _Reader:
         if here.window == NONE:
             raise self.wrong(key, f"no {here.type} with a sliding window is known")
         type = here.sliding or here.type
-        found: FieldDict = {"model_type": type, "sliding_window": size}
+        config: FieldDict = {"model_type": type, "sliding_window": size}
         if ROTARY[type].local_base is not None and "rope.freq_base_swa" in self.own:
-            found["rope_local_base_freq"] = local
+            config["rope_local_base_freq"] = local
         elif local != self.own.get("rope.freq_base") and not here.two_sizes:
             raise self.wrong("rope.freq_base_swa", f"no {type} with two bases is known")
         if pattern is not None:
-            found["layer_types"] = self._kinds(f"{key}_pattern", pattern)
-        return found
+            config["layer_types"] = self._kinds(f"{key}_pattern", pattern)
+        return config
 
     def _layers(self) -> FieldDict:
         """Return the fields that say which layers have attention."""
-        found: FieldDict = {}
+        config: FieldDict = {}
         if "full_attention_interval" in self.own:
-            found["full_attention_interval"] = self.own["full_attention_interval"]
+            config["full_attention_interval"] = self.own["full_attention_interval"]
         if self.architecture.listed:
             counts = self._key_counts()
-            found["full_attn_idxs"] = [number for number, count in enumerate(counts) if count]
-        return found
+            config["full_attn_idxs"] = [number for number, count in enumerate(counts) if count]
+        return config
 
     def _key_counts(self) -> list[Any]:
         """Return the number of key heads of each layer."""
@@ -374,8 +374,8 @@ class _Reader:
                     f"rope.{key}", f"it is {self.own.get(f'rope.{key}')!r}, not {size}"
                 )
         divisors = self.tables.get(FREQUENCIES, [])
-        turning = sum(each == 1 for each in divisors)
-        if not turning or any(each < NEVER for each in divisors[turning:]):
+        turning = sum(divisor == 1 for divisor in divisors)
+        if not turning or any(divisor < NEVER for divisor in divisors[turning:]):
             raise UserError(
                 f"{self.where}: {FREQUENCIES}: it does not say of which pairs the first ones turn",
                 REPAIR,
@@ -401,36 +401,36 @@ class _Reader:
         }
 
     def _sections(self) -> FieldDict:
-        """Return the pairs of time, height and width; a fourth number is 0."""
+        """Return the numbers of pairs for time, height and width; the file adds a fourth, 0."""
         key = "rope.dimension_sections"
-        given = self.own.get(key)
+        numbers = self.own.get(key)
         if not self.architecture.sections:
             return {}
-        if not isinstance(given, list) or len(given) != 4 or given[3]:
-            raise self.wrong(key, f"it is {given!r}, not three numbers and 0")
-        return {"mrope_section": given[:3]}
+        if not isinstance(numbers, list) or len(numbers) != 4 or numbers[3]:
+            raise self.wrong(key, f"it is {numbers!r}, not three numbers and 0")
+        return {"mrope_section": numbers[:3]}
 
     def _kinds(self, key: str, pattern: Any) -> list[str]:
         """Return the kinds of layers from a list, or from the interval of full layers."""
         count, listed = self._count(), self._listed(key, pattern)
         if listed is not None:
-            sliding = [bool(each) for each in listed]
+            sliding = [bool(flag) for flag in listed]
         elif isinstance(pattern, int) and not isinstance(pattern, bool) and pattern > 0:
             sliding = [(number + 1) % pattern != 0 for number in range(count)]
         else:
             raise self.wrong(key, f"it is neither a number above 0 nor a list of {count} layers")
-        return ["sliding_attention" if each else "full_attention" for each in sliding]
+        return ["sliding_attention" if flag else "full_attention" for flag in sliding]
 
     def _divided(self) -> FieldDict:
         """Return the block of scaling that tensors of divisors encode.
 
         Raises UserError for divisors that no released model is known to have.
         """
-        given = self.own.get("rope.scaling.type", "none")
+        kind = self.own.get("rope.scaling.type", "none")
         names = [name for name in TABLES if name in self.tables]
-        if names == [FREQUENCIES] and given == "none":
+        if names == [FREQUENCIES] and kind == "none":
             return self._as_llama_3(self.tables[FREQUENCIES])
-        if names == [LONG, SHORT] and given in ("none", "longrope"):
+        if names == [LONG, SHORT] and kind in ("none", "longrope"):
             return {
                 "rope_type": "longrope",
                 "long_factor": [*self.tables[LONG]],
@@ -439,7 +439,7 @@ class _Reader:
                 "attention_factor": self.own.get("rope.scaling.attn_factor", 1.0),
             }
         raise UserError(
-            f"{self.where}: {names[0]}: it divides frequencies beside {names[1:] or given!r}, "
+            f"{self.where}: {names[0]}: it divides frequencies beside {names[1:] or kind!r}, "
             "and no such model is known",
             REPAIR,
         )
@@ -451,8 +451,8 @@ class _Reader:
         factor, low = round(max(divisors), 4), LLAMA_3["low_freq_factor"]
         for high in HIGH:
             share = np.clip((turns - low) / (high - low), 0, 1) if high > low else turns >= low
-            wanted = 1 / ((1 - share) / factor + share)
-            if np.allclose(divisors, wanted, rtol=NEAR, atol=0):
+            expected = 1 / ((1 - share) / factor + share)
+            if np.allclose(divisors, expected, rtol=NEAR, atol=0):
                 return {**LLAMA_3, "factor": factor, "high_freq_factor": high}
         raise UserError(
             f"{self.where}: {FREQUENCIES}: it does not divide frequencies as Llama 3.1 does",
@@ -463,23 +463,23 @@ class _Reader:
         """Return the block of scaling; empty if there is none."""
         if self.tables:
             return self._divided()
-        found = {field: self.own[key] for key, field in SCALING.items() if key in self.own}
-        if found.get("rope_type") in ("none", None):
+        block = {field: self.own[key] for key, field in SCALING.items() if key in self.own}
+        if block.get("rope_type") in ("none", None):
             for key in (LOGARITHM, WARMTH):
                 if self.own.get(key):
                     raise self.wrong(key, "nothing is scaled beside it")
             return {}
-        found |= self.architecture.scaling
+        block |= self.architecture.scaling
         usual = 1.0
-        if LOGARITHM in self.own and found["rope_type"] == "yarn":
+        if LOGARITHM in self.own and block["rope_type"] == "yarn":
             weight = self.own[LOGARITHM] / (self.architecture.magnitude or 1.0)
-            found |= dict.fromkeys(("mscale", "mscale_all_dim"), round(weight, 6))
-        elif found["rope_type"] == "yarn":
-            usual += math.log(float(found.get("factor", 1))) / 10
+            block |= dict.fromkeys(("mscale", "mscale_all_dim"), round(weight, 6))
+        elif block["rope_type"] == "yarn":
+            usual += math.log(float(block.get("factor", 1))) / 10
         if WARMTH in self.own:
-            found["llama_4_scaling_beta"] = round(self.own[WARMTH], 6)
+            block["llama_4_scaling_beta"] = round(self.own[WARMTH], 6)
         self._demand_magnitude(usual)
-        return found
+        return block
 
     def _demand_magnitude(self, usual: float) -> None:
         """Raise UserError unless all readers of the file derive the same attention factor.
@@ -491,10 +491,10 @@ class _Reader:
         meant = {"attn_factor": 1.0, "yarn_attn_factor": usual, "yarn_ext_factor": 1.0}
         for name, value in meant.items():
             key = f"rope.scaling.{name}"
-            given = self.own.get(key, value)
-            if not isinstance(given, int | float) or abs(given - value) > CLOSE:
+            factor = self.own.get(key, value)
+            if not isinstance(factor, int | float) or abs(factor - value) > CLOSE:
                 raise self.wrong(
-                    key, f"it is {given}; only of {value:.6g} it is known what is made of it"
+                    key, f"it is {factor}; only of {value:.6g} it is known what is made of it"
                 )
 
     def wrong(self, key: str, what: str) -> UserError:

@@ -43,26 +43,26 @@ SWAPPED = ("rope", "llama3", "position-interpolation", "p-rope", "ntk-aware", "d
 """Schemes whose combinations are named after their layouts."""
 LENGTH = "original_max_position_embeddings"
 FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
-"""Factors of released models, and 1 for none; common ones and defaults come first."""
+"""Scaling factors of released models, and 1 for none; the common ones and defaults first."""
 
 
 def with_plain_rope(group: Group, **changes: Any) -> Group:
     """Return the group rotated by plain RoPE, with its own base and width."""
-    given = {
+    parameters = {
         name: group.parameters[name]
         for name in ("head_dim", "base", "rotary_dim")
         if name in group.parameters
     } | changes
-    if given.get("rotary_dim") == given["head_dim"]:
-        del given["rotary_dim"]
-    options: dict[str, str | int] = {"rotation": "partial"} if "rotary_dim" in given else {}
+    if parameters.get("rotary_dim") == parameters["head_dim"]:
+        del parameters["rotary_dim"]
+    options: dict[str, str | int] = {"rotation": "partial"} if "rotary_dim" in parameters else {}
     return replace(
         group,
         scheme="rope",
         call="rope",
         combination=layout(group),
         options=options,
-        parameters=given,
+        parameters=parameters,
     )
 
 
@@ -73,26 +73,26 @@ def layout(group: Group) -> str:
 
 def longer(group: Group) -> float:
     """Compute the attention factor of a group, by which rotated pairs become longer."""
-    given = group.parameters
-    if "attention_factor" in given:
-        return float(given["attention_factor"])
+    parameters = group.parameters
+    if "attention_factor" in parameters:
+        return float(parameters["attention_factor"])
     if group.scheme == "yarn":
-        grown = math.log(given["factor"]) / 10
-        above, below = given.get("mscale", 1), given.get("mscale_all_dim", 0)
+        grown = math.log(parameters["factor"]) / 10
+        above, below = parameters.get("mscale", 1), parameters.get("mscale_all_dim", 0)
         return float((1 + above * grown) / (1 + below * grown))
-    if group.scheme == "longrope" and given["factor"] > 1:
-        return math.sqrt(1 + math.log(given["factor"]) / math.log(given[LENGTH]))
+    if group.scheme == "longrope" and parameters["factor"] > 1:
+        return math.sqrt(1 + math.log(parameters["factor"]) / math.log(parameters[LENGTH]))
     return 1.0
 
 
 def _made_longer(group: Group, factor: float) -> Group:
-    given = {
+    parameters = {
         name: value
         for name, value in group.parameters.items()
         if name not in ("mscale", "mscale_all_dim")
     }
     options = {**group.options, "attention": "explicit"}
-    return replace(group, options=options, parameters={**given, "attention_factor": factor})
+    return replace(group, options=options, parameters={**parameters, "attention_factor": factor})
 
 
 def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -110,8 +110,8 @@ def _factor_missing(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    found = longer(group)
-    return _made_longer(group, found * found) if found != 1 else None
+    factor = longer(group)
+    return _made_longer(group, factor * factor) if factor != 1 else None
 
 
 def _mscale_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -122,14 +122,14 @@ def _mscale_ignored(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _through_logarithm(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    found = longer(group)
-    return None if found == 1 else _made_longer(group, 1 + math.log(found) / 10)
+    factor = longer(group)
+    return None if factor == 1 else _made_longer(group, 1 + math.log(factor) / 10)
 
 
 def _of_yarn(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
     """Predict YaRN's logarithm of the scaling factor as the attention factor.
 
-    The right one has another formula, or is a given number.
+    The right attention factor has another formula, or is a given number.
     """
     grown = 1 + math.log(group.parameters["factor"]) / 10
     if grown != longer(group):
@@ -147,10 +147,10 @@ def _other_factors(group: Group, meaning: Meaning, config: Configuration) -> Ite
     """
     if group.scheme not in SCALED or group.scheme == "longrope":
         return
-    given = group.parameters
+    parameters = group.parameters
     for factor in FACTORS:
-        if factor != given["factor"]:
-            other = replace(group, parameters={**given, "factor": factor})
+        if factor != parameters["factor"]:
+            other = replace(group, parameters={**parameters, "factor": factor})
             yield _made_longer(other, longer(group)) if group.scheme == "yarn" else other
 
 
@@ -159,8 +159,8 @@ def _score_factor(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _score_factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    found = group.score_factor
-    return None if found is None else replace(group, score_factor=found * found)
+    factor = group.score_factor
+    return None if factor is None else replace(group, score_factor=factor * factor)
 
 
 def _temperature(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -177,10 +177,10 @@ def _one_off(group: Group, meaning: Meaning, config: Configuration) -> Group | N
 
 def _warm_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict the temperature of other layers in layers without one."""
-    found = [each.temperature for each in meaning.groups if each.temperature is not None]
-    if group.temperature is not None or group.attention in WITHOUT_POSITIONS or not found:
+    others = [other.temperature for other in meaning.groups if other.temperature is not None]
+    if group.temperature is not None or group.attention in WITHOUT_POSITIONS or not others:
         return None
-    return replace(group, temperature=found[0])
+    return replace(group, temperature=others[0])
 
 
 def _long_always(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -190,8 +190,8 @@ def _long_always(group: Group, meaning: Meaning, config: Configuration) -> Group
 def _short_always(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     if group.scheme != "longrope":
         return None
-    given = dict(group.parameters)
-    return replace(group, parameters={**given, "long_factors": given["short_factors"]})
+    parameters = dict(group.parameters)
+    return replace(group, parameters={**parameters, "long_factors": parameters["short_factors"]})
 
 
 def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -228,18 +228,18 @@ def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration
 
 def _share_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict the rotated share of a head applied twice."""
-    given = group.parameters
-    if group.scheme == "p-rope" and 0 < given["proportion"] < 1:
-        return replace(group, parameters={**given, "proportion": given["proportion"] ** 2})
-    width = given.get("rotary_dim", 0) ** 2 / given.get("head_dim", 1)
+    values = group.parameters
+    if group.scheme == "p-rope" and 0 < values["proportion"] < 1:
+        return replace(group, parameters={**values, "proportion": values["proportion"] ** 2})
+    width = values.get("rotary_dim", 0) ** 2 / values.get("head_dim", 1)
     if group.scheme in ("longrope", "m-rope") or width % 2 or not width:
         return None  # their lists have an entry per rotated pair
-    return replace(group, parameters={**given, "rotary_dim": int(width)})
+    return replace(group, parameters={**values, "rotary_dim": int(width)})
 
 
 def _scaled_elsewhere(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict plain layers with the scaling of the others, at their own base."""
-    others = [each for each in meaning.groups if each.scheme in SCALED]
+    others = [other for other in meaning.groups if other.scheme in SCALED]
     if group.scheme != "rope" or not others or "rotary_dim" in group.parameters:
         return None
     made = _turned_as(group, others[0])
@@ -298,7 +298,7 @@ def _as(*kinds: str) -> Made:
     def made(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
         if group.attention in kinds or not group.turns:
             return None
-        others = [each for each in meaning.groups if each.attention in kinds and each.turns]
+        others = [other for other in meaning.groups if other.attention in kinds and other.turns]
         if not others:
             return None
         wrong = _turned_as(group, others[0])
@@ -326,7 +326,7 @@ def _rotated(group: Group, meaning: Meaning, config: Configuration) -> Group | N
     """Predict layers without positions rotated like the others."""
     if group.call is not None or group.attention in WITHOUT_POSITIONS:
         return None
-    others = [each for each in meaning.groups if each.turns]
+    others = [other for other in meaning.groups if other.turns]
     return _turned_as(group, others[0]) if others else None
 
 
@@ -404,7 +404,7 @@ def applicable(
 ) -> Iterator[tuple[Mistake, Mapping[str, tuple[Group, Group]]]]:
     """Yield the mistakes that apply to a model.
 
-    Each comes with the affected groups, by id: the right group, and the one with the mistake.
+    Yields each with the affected groups, by id: the right group, and the group with the mistake.
     """
     for mistake in MISTAKES:
         concerned = {}
@@ -441,10 +441,10 @@ SHORT_TABLES = "original-context"
 
 
 def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
-    """Yield the variants of such tables that accept later positions: words, and rows read."""
-    what = f"tables that end at the original context, {end:,}: positions beyond it"
-    yield f"{what} get their last row", lambda positions: np.minimum(positions, end - 1)
-    yield f"{what} start anew", lambda positions: positions % end
+    """Yield how such tables may treat later positions: a description, and the rows they read."""
+    words = f"tables that end at the original context, {end:,}: positions beyond it"
+    yield f"{words} get their last row", lambda positions: np.minimum(positions, end - 1)
+    yield f"{words} start anew", lambda positions: positions % end
 
 
 @dataclass(frozen=True)
@@ -460,7 +460,7 @@ class Misread:
 
 
 def _renamed(given: str, read: str) -> Misread:
-    """Make the misreading of the key for the type in the block of scaling."""
+    """Make the misreading that looks for ``read`` where the block of scaling has ``given``."""
 
     def respelled(config: Fields) -> FieldDict:
         changed = {
@@ -482,18 +482,18 @@ OUTER = ("rope_theta", "partial_rotary_factor")
 
 def _in_the_old_place(config: Fields) -> FieldDict:
     """Return the configuration with rope_scaling, rope_theta etc. instead of rope_parameters."""
-    given = config.get("rope_parameters")
-    if not isinstance(given, Mapping):
+    parameters = config.get("rope_parameters")
+    if not isinstance(parameters, Mapping):
         return dict(config)
-    rest = {name: value for name, value in config.items() if name != "rope_parameters"}
-    block = given.get("full_attention", given)
-    local = given.get("sliding_attention")
+    changed = {name: value for name, value in config.items() if name != "rope_parameters"}
+    block = parameters.get("full_attention", parameters)
+    local = parameters.get("sliding_attention")
     if isinstance(local, Mapping) and "rope_theta" in local:
-        rest["rope_local_base_freq"] = local["rope_theta"]
+        changed["rope_local_base_freq"] = local["rope_theta"]
     if isinstance(block, Mapping):
-        rest |= {name: block[name] for name in OUTER if name in block}
-        rest["rope_scaling"] = {name: block[name] for name in block if name not in OUTER}
-    return rest
+        changed |= {name: block[name] for name in OUTER if name in block}
+        changed["rope_scaling"] = {name: block[name] for name in block if name not in OUTER}
+    return changed
 
 
 def _in_the_new_place(config: Fields) -> FieldDict:
@@ -501,15 +501,15 @@ def _in_the_new_place(config: Fields) -> FieldDict:
     if config.get("rope_parameters") is not None:
         return dict(config)
     moved = ("rope_scaling", "rope_local_base_freq", *OUTER)
-    rest = {name: value for name, value in config.items() if name not in moved}
+    others = {name: value for name, value in config.items() if name not in moved}
     block = {"rope_type": "default", **(config.get("rope_scaling") or {})}
     block |= {name: config[name] for name in OUTER if config.get(name) is not None}
     local = config.get("rope_local_base_freq")
     if local is None:
-        return {**rest, "rope_parameters": block}
+        return {**others, "rope_parameters": block}
     sliding = {"rope_type": "default", "rope_theta": local}
     blocks = {"full_attention": block, "sliding_attention": sliding}
-    return {**rest, "rope_parameters": blocks}
+    return {**others, "rope_parameters": blocks}
 
 
 MISREAD = (

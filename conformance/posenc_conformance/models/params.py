@@ -1,7 +1,7 @@
 """Mistral's own form of a configuration, ``params.json``, under the names of config.json.
 
-Its checkpoints store queries and keys as mistral-inference rotates them: channels 2t and 2t + 1 are
-a pair. Its fields are mapped to config.json as engines that read both map them.
+Checkpoints with this file store queries and keys for mistral-inference, which rotates channels 2t
+and 2t + 1 as a pair. Fields are mapped to config.json as engines that read both files map them.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ YARN: Mapping[str, str] = {
 }
 """Fields of the block ``yarn``, with their names in config.json."""
 WARMTH = "llama_4_scaling"
-"""The block about the growth of queries with the position."""
+"""The block about the factor by which queries grow with the position."""
 ORIGINAL = "original_max_position_embeddings"
 
 
@@ -43,43 +43,43 @@ def from_params(raw: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str
 
     Raises UserError for a field about positions that is not understood.
     """
-    known = (*NAMES, "yarn", WARMTH)
+    names = (*NAMES, "yarn", WARMTH)
     for name, value in raw.items():
-        if value is not None and name not in known and ABOUT_POSITIONS.search(name):
+        if value is not None and name not in names and ABOUT_POSITIONS.search(name):
             raise _wrong(where, name, "it seems to be about positions, but is not known here")
-    found: dict[str, Any] = {"model_type": "mistral", "sliding_window": None}
-    found |= {field: raw[name] for name, field in NAMES.items() if raw.get(name) is not None}
-    if isinstance(found["sliding_window"], list):
+    fields: dict[str, Any] = {"model_type": "mistral", "sliding_window": None}
+    fields |= {field: raw[name] for name, field in NAMES.items() if raw.get(name) is not None}
+    if isinstance(fields["sliding_window"], list):
         raise _wrong(where, "sliding_window", "it is a list; only one window is known here")
     if raw.get("yarn") is not None:
-        found |= {"model_type": "ministral3", "rope_scaling": _scaling(raw, where)}
+        fields |= {"model_type": "ministral3", "rope_scaling": _scaling(raw, where)}
     elif raw.get(WARMTH) is not None:
         raise _wrong(where, WARMTH, "it is there without yarn")
-    return found, INTERLEAVED
+    return fields, INTERLEAVED
 
 
 def _scaling(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the block of scaling.
+    """Return the block ``rope_scaling``.
 
     ``apply_scale`` says whether there is an attention factor. Raises UserError if it is missing.
     """
-    given = raw["yarn"]
-    if not isinstance(given, Mapping) or given.keys() - {"apply_scale"} != YARN.keys():
+    yarn = raw["yarn"]
+    if not isinstance(yarn, Mapping) or yarn.keys() - {"apply_scale"} != YARN.keys():
         raise _wrong(where, "yarn", f"it has other fields than {', '.join(YARN)} and apply_scale")
-    if not isinstance(given.get("apply_scale"), bool):
+    if not isinstance(yarn.get("apply_scale"), bool):
         raise _wrong(where, "yarn.apply_scale", "it is neither true nor false")
-    found: dict[str, Any] = {"rope_type": "yarn"}
-    found |= {field: given[name] for name, field in YARN.items()}
-    if not given["apply_scale"]:
-        found |= {"mscale": 1.0, "mscale_all_dim": 1.0}
+    block: dict[str, Any] = {"rope_type": "yarn"}
+    block |= {field: yarn[name] for name, field in YARN.items()}
+    if not yarn["apply_scale"]:
+        block |= {"mscale": 1.0, "mscale_all_dim": 1.0}
     warm = raw.get(WARMTH)
     if warm is not None:
         if not isinstance(warm, Mapping) or warm.keys() != {"beta", ORIGINAL}:
             raise _wrong(where, WARMTH, f"it has other fields than beta and {ORIGINAL}")
-        if warm[ORIGINAL] != given[ORIGINAL]:
-            raise _wrong(where, f"{WARMTH}.{ORIGINAL}", f"it is not {given[ORIGINAL]}, as in yarn")
-        found["llama_4_scaling_beta"] = warm["beta"]
-    return found
+        if warm[ORIGINAL] != yarn[ORIGINAL]:
+            raise _wrong(where, f"{WARMTH}.{ORIGINAL}", f"it is not {yarn[ORIGINAL]}, as in yarn")
+        block["llama_4_scaling_beta"] = warm["beta"]
+    return block
 
 
 def _wrong(where: str, name: str, what: str) -> UserError:

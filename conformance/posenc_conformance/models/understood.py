@@ -98,8 +98,8 @@ OF_OTHERS: Mapping[str, frozenset[str]] = {
         "whisper": "max_position_embeddings max_source_positions max_target_positions",
     }.items()
 }
-"""Fields that are understood in models of other types. Some models without rotation are released
-with a base that no code reads."""
+"""Fields about positions that are understood in other types. Some models without rotation are
+released with a base that no code reads."""
 OF_TABLES = frozenset(["max_position_embeddings", "position_embedding_type"])
 """Fields that are read for every model with a table of positions."""
 
@@ -108,8 +108,8 @@ def read_by(type: str) -> frozenset[str]:
     """Return the names of the fields about positions that are understood in models of a type."""
     if type in ROTARY:
         return OF_ROTATED | set(ROTARY[type].reads.split())
-    found = OF_OTHERS.get(type, frozenset())
-    return found | OF_TABLES if type in LEARNED else found
+    fields = OF_OTHERS.get(type, frozenset())
+    return fields | OF_TABLES if type in LEARNED else fields
 
 
 def read_by_any() -> frozenset[str]:
@@ -120,7 +120,7 @@ def read_by_any() -> frozenset[str]:
 def unknown_fields(type: str, fields: Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
     """Yield the fields that affect positions, but are not understood in models of a type.
 
-    Each comes with the problem and a hint.
+    Yields the name of each, the problem and a hint.
     """
     understood = read_by(type)
     for name, value in fields.items():
@@ -128,12 +128,12 @@ def unknown_fields(type: str, fields: Mapping[str, object]) -> Iterable[tuple[st
             continue
         if not ABOUT_POSITIONS.search(name) or (name in SWITCHES and not value):
             continue
-        elsewhere = [each for each in (*ROTARY, *OF_OTHERS, *LEARNED) if name in read_by(each)]
+        elsewhere = [other for other in (*ROTARY, *OF_OTHERS, *LEARNED) if name in read_by(other)]
         near = get_close_matches(name, understood, 1, 0.8)
         if elsewhere:
-            what = f"it is not known what it means in {type}"
+            problem = f"it is not known what it means in {type}"
             hint = f"it is read in {', '.join(elsewhere[:3])}; "
         else:
-            what = "it seems to be about positions, but is not known here"
+            problem = "it seems to be about positions, but is not known here"
             hint = f"did you mean {near[0]}? " if near else ""
-        yield name, what, f"{hint}unknown fields about positions are refused, not ignored"
+        yield name, problem, f"{hint}unknown fields about positions are refused, not ignored"

@@ -1,4 +1,4 @@
-"""Models without rotation: layers of attention without positions among layers without attention.
+"""Models without rotation: attention layers without positions among layers without attention.
 
 Based on transformers 5.24.0 (nemotron_h, jamba), and on the configuration and modelling code that
 Kimi Linear is released with (kimi_linear), which counts layers from 1.
@@ -19,27 +19,27 @@ NAMES = {
     "mlp": False,
     "moe": False,
 }
-"""The same by the names of layers."""
+"""Whether layers have attention, by their name in a list."""
 
 
 def nemotron_h(config: Configuration) -> Meaning:
     """Derive the layers of Nemotron-H from its pattern, or from the list of its layers."""
-    for field, known in (
+    for field, attends in (
         ("hybrid_override_pattern", LETTERS),
         ("layers_block_type", NAMES),
         ("layer_types", NAMES),
     ):
         if config.get(field) is None:
             continue
-        given = config.get(field)
-        if known is NAMES:
-            given = config.listed(field)
-        elif not isinstance(given, str):
-            raise config.wrong(field, f"it is {given!r}", "it must be a text")
-        strange = [each for each in given if each not in known]
+        names = config.get(field)
+        if attends is NAMES:
+            names = config.listed(field)
+        elif not isinstance(names, str):
+            raise config.wrong(field, f"it is {names!r}", "it must be a text")
+        strange = [name for name in names if name not in attends]
         if strange:
-            raise config.wrong(field, f"{strange[0]!r} is not known", f"known are {[*known]}")
-        return _of_layers(config, field, [known[each] for each in given])
+            raise config.wrong(field, f"{strange[0]!r} is not known", f"known are {[*attends]}")
+        return _of_layers(config, field, [attends[name] for name in names])
     raise config.wrong("hybrid_override_pattern", "it is missing, and so is layers_block_type")
 
 
@@ -54,7 +54,7 @@ def jamba(config: Configuration) -> Meaning:
 
 
 def kimi_linear(config: Configuration) -> Meaning:
-    """Derive the layers of Kimi Linear, whose full layers are not rotated."""
+    """Derive the layers of Kimi Linear, whose full-attention layers are not rotated."""
     if config.get("mla_use_nope") is not True:
         raise config.wrong(
             "mla_use_nope", "it is not true; only models that turn nothing are known"
@@ -66,7 +66,7 @@ def kimi_linear(config: Configuration) -> Meaning:
         for name in ("full_attn_layers", "kda_layers")
     ]
     full, linear = (
-        {each for each in part if isinstance(each, int)} if isinstance(part, list) else set[int]()
+        {item for item in part if isinstance(item, int)} if isinstance(part, list) else set[int]()
         for part in parts
     )
     if full | linear != set(range(1, count + 1)) or full & linear:
@@ -79,7 +79,7 @@ def kimi_linear(config: Configuration) -> Meaning:
 
 
 def _of_layers(config: Configuration, field: str, attends: Sequence[bool]) -> Meaning:
-    """Make the meaning of layers with attention and layers without."""
+    """Make the meaning of a model from ``attends``: whether each layer has attention."""
     count = config.get("num_hidden_layers", len(attends))
     if count != len(attends):
         raise config.wrong(
@@ -87,9 +87,9 @@ def _of_layers(config: Configuration, field: str, attends: Sequence[bool]) -> Me
         )
     parts = {"without-positions": True, "linear": False}
     groups = tuple(
-        Group(id, layers, "nope", attention="full" if wanted else "linear")
-        for id, wanted in parts.items()
-        if (layers := tuple(n for n, each in enumerate(attends) if each is wanted))
+        Group(id, layers, "nope", attention="full" if attending else "linear")
+        for id, attending in parts.items()
+        if (layers := tuple(n for n, flag in enumerate(attends) if flag is attending))
     )
     length = config.get("max_position_embeddings")
     return Meaning(

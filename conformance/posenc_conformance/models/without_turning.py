@@ -1,4 +1,4 @@
-"""The meaning of configurations of models without rotation: tables, biases, and neither."""
+"""The meaning of configurations of models without rotation: position tables, biases, or neither."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def table(config: Configuration) -> Meaning:
-    """Derive the table of positions before the first layer.
+    """Derive the position table, which is added before the first layer.
 
     Raises UserError for fields that are missing or not understood.
     """
@@ -91,20 +91,18 @@ def _bloom(config: Configuration) -> Meaning:
 
 
 MPT = {"alibi": True, "rope": False, "alibi_bias_max": 8, "sliding_window_size": -1}
-"""The fields of MPT's attn_config that matter, with the only known value, which is also the
-default."""
+"""The fields of MPT's attn_config that affect positions, each with its only known value, which is
+also the default."""
 OF_ROPE = ("rope_dail_config", "rope_hf_config", "rope_impl", "rope_theta")
-"""The fields that are not read if queries and keys are not rotated."""
+"""The fields of MPT's attn_config that are not read if queries and keys are not rotated."""
 
 
 def _mpt(config: Configuration) -> Meaning:
     attention = config.get("attn_config", {})
     for name, value in attention.items():
-        wanted = MPT.get(name)
-        if wanted is not None and value != wanted:
-            raise config.wrong(
-                f"attn_config.{name}", f"it is {value}; {wanted} alone is known here"
-            )
+        only = MPT.get(name)
+        if only is not None and value != only:
+            raise config.wrong(f"attn_config.{name}", f"it is {value}; {only} alone is known here")
         if name in MPT or name in OF_ROPE or name in IGNORED:
             continue
         if ABOUT_POSITIONS.search(name):
@@ -150,12 +148,12 @@ def _deberta(config: Configuration) -> Meaning:
     layers = tuple(range(config.whole("num_hidden_layers")))
     if config.type == "deberta":
         group = Group("layers", layers, "deberta", call="deberta_scores", combination="v1")
-        found = _with(group, {"max_relative_positions": reach})
+        complete = _with(group, {"max_relative_positions": reach})
     else:
         buckets = config.whole("position_buckets")
         group = Group("layers", layers, "deberta", call="deberta_bucket", combination="clamped")
-        found = _with(group, {"num_buckets": buckets, "max_relative_positions": reach})
-    return Meaning((found,), Context(length, length), None)
+        complete = _with(group, {"num_buckets": buckets, "max_relative_positions": reach})
+    return Meaning((complete,), Context(length, length), None)
 
 
 OWN: Mapping[str, Callable[[Configuration], Meaning]] = {

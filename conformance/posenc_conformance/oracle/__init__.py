@@ -2,8 +2,8 @@
 
 One module per scheme, in the package of its family. Each has ``VALUES[call](arguments,
 conventions)``, which returns a function from the index of an element to its value, ``None`` where a
-mask hides it. Nothing here may import ``posenc``, NumPy or the rest of the kit: what certifies must
-not repeat what it certifies.
+mask hides it. Nothing here may import ``posenc``, NumPy or the rest of the kit: the oracle must
+share no code with what it checks.
 """
 
 from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Places = Callable[[int, int], tuple[Any, Any]]
-"""The remapped positions of a query and a key, from their own positions."""
+"""A function from the positions of a query and a key to their remapped positions."""
 
 
 def logits(arguments: Arguments, conventions: Conventions, places: Places) -> Element:

@@ -8,7 +8,7 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Frequency = Callable[[Arguments, int, int], Any]
-"""Radians per position, from the arguments, the number of channels and the pair."""
+"""A function from arguments, number of channels and pair to radians per position."""
 
 
 def number(arguments: Arguments, name: str) -> Any:
@@ -22,7 +22,7 @@ def unscaled(arguments: Arguments, size: int, pair: int) -> Any:
 
 
 def frequencies(frequency: Frequency) -> Callable[..., Element]:
-    """Make the call that gives the frequency at (pair,)."""
+    """Make the call whose elements are the frequencies at (pair,)."""
 
     def elements(arguments: Arguments, conventions: Conventions) -> Element:
         return lambda index: frequency(arguments, int(arguments["rotary_dim"]), index[0])
@@ -31,7 +31,7 @@ def frequencies(frequency: Frequency) -> Callable[..., Element]:
 
 
 def rotation(frequency: Frequency) -> Callable[..., Element]:
-    """Make the call that gives the rotated x at (..., row, channel)."""
+    """Make the call whose elements are those of the rotated x at (..., row, channel)."""
 
     def elements(arguments: Arguments, conventions: Conventions) -> Element:
         x = arguments["x"]

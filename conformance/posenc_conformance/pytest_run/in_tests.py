@@ -1,4 +1,4 @@
-"""The pytest collector of a ``conformance(...)`` in a test file."""
+"""The pytest collector for a ``conformance(...)`` in a test file."""
 
 import pytest
 

@@ -39,10 +39,10 @@ class SpecFolder(pytest.Directory):
 
     @cached_property
     def _nodes(self) -> list[pytest.Item | pytest.Collector]:
-        judged = (Path(each) for each in self.config.args)
-        inside = (each.relative_to(self.path) for each in judged if self.path in each.parents)
+        judged = (Path(file) for file in self.config.args)
+        inside = (file.relative_to(self.path) for file in judged if self.path in file.parents)
         nodes: list[pytest.Item | pytest.Collector] = []
-        for path in dict.fromkeys(self.path / each.parts[0] for each in inside):
+        for path in dict.fromkeys(self.path / file.parts[0] for file in inside):
             if self.ihook.pytest_ignore_collect(collection_path=path, config=self.config):
                 continue
             if path.is_dir():
@@ -172,7 +172,7 @@ class Level(pytest.Collector):
                     self, name=check.id, plan=self.plan, check=check, prefix=f"{test.nodeid}::"
                 )
                 continue
-            # As text, so that pytest reads the variant in brackets as when it reads the id back.
+            # The id as text, so that pytest parses a variant in brackets as on the command line.
             nodeid = f"{self.nodeid}::{check.id}"
             yield CheckItem.from_parent(
                 self, name=check.id, nodeid=nodeid, plan=self.plan, check=check
@@ -205,27 +205,27 @@ class CheckNode(pytest.Item):
                 without_warnings(),
                 preventing_exit(),
             ):
-                found = self.plan.apply_known(self.check_id, execute(self.check, options))
+                execution = self.plan.apply_known(self.check_id, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a timeout of another plugin, or a fault of the kit
-            found = Execution(
+            execution = Execution(
                 Verdict.FAILED, text=f"the check broke off: {describe_exception(error)}"
             )
             if not isinstance(error, NO_FAILURE):
-                self.note(found)
+                self.note(execution)
                 raise
-        self.note(found)
-        if found.verdict is Verdict.FAILED:
-            raise Wrong(found.text, found.outcome, found.case)
-        if found.verdict is not Verdict.PASSED:
-            pytest.skip(found.text)
+        self.note(execution)
+        if execution.verdict is Verdict.FAILED:
+            raise Wrong(execution.text, execution.outcome, execution.case)
+        if execution.verdict is not Verdict.PASSED:
+            pytest.skip(execution.text)
 
     def note(self, found: Execution) -> None:
         """Keep ``found`` for scorecard and report, as JSON, which can pass between processes."""
         result = Result.of(self.check_id, Place.of(self.check), found)
         # A plugin that reruns a test keeps its properties.
-        self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
+        self.user_properties = [entry for entry in self.user_properties if entry[0] != PROPERTY]
         self.user_properties.append((PROPERTY, json.dumps(result.sent)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -247,14 +247,14 @@ class CheckNode(pytest.Item):
         for option in (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ())):
             setting = self.config.getoption(option.replace("-", "_"))
             values = setting if isinstance(setting, list) else filter(None, [setting])
-            arguments += [(option, str(each)) for each in values]
+            arguments += [(option, str(item)) for item in values]
         text = " ".join(f"--{option}={shlex.quote(value)}" for option, value in arguments)
         return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {text}"
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the file, a line number and the heading of a failure.
 
-        Pytest wants the number for skipped tests. The heading is not the bare id, in which pytest
+        Pytest needs the number for skipped tests. The heading is not the bare id, in which pytest
         would replace dots by colons.
         """
         return self.path, 0, f"{self.nodeid} of {self.check.subject.name}()"

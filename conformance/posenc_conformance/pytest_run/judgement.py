@@ -25,7 +25,7 @@ class Judgement:
         self.plan = plan
         """What is judged; None if other processes judge, which send their frame at the end."""
         self.frame: Frame | None = None
-        """The frame that they sent."""
+        """The frame that those processes sent."""
         self.results: dict[str, Result] = {}
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self.expected: set[str] = set()
@@ -35,7 +35,7 @@ class Judgement:
         """Whether ``-m`` or ``-k`` narrows the selection."""
 
     def note(self, found: CheckEntry, seconds: float) -> None:
-        """Keep the result of a check, and its duration."""
+        """Record the result of a check, and its duration."""
         self.results[found["id"]] = Result.received(found)
         self.seconds[found["scheme"], found["call"]] += seconds
 
@@ -46,17 +46,17 @@ class Judgement:
     @property
     def unexpected(self) -> int:
         """The number of checks that failed unexpectedly."""
-        failed = (each.id for each in self.results.values() if each.verdict == Verdict.FAILED)
+        failed = (result.id for result in self.results.values() if result.verdict == Verdict.FAILED)
         return sum(id not in self.expected for id in failed)
 
     @property
     def has_verdict(self) -> bool:
-        """Whether any check came to a verdict."""
+        """Whether any check passed, failed or was silent."""
         silent = (Verdict.NOT_CLAIMED, Verdict.BLOCKED)
-        return any(each.verdict not in silent for each in self.results.values())
+        return any(result.verdict not in silent for result in self.results.values())
 
     def note_broken(self, id: str, why: object) -> None:
-        """Record a claimed check that broke off without a result as failed."""
+        """Record as failed a claimed check that broke off without a result."""
         if self.plan is not None and id in self.plan.claimed:
             broken = Execution(Verdict.FAILED, text=f"broke off: {why}")
             self.results[id] = Result.of(id, Place.of(self.plan.claimed[id]), broken)
@@ -73,7 +73,7 @@ class Judgement:
 
     @property
     def _frame(self) -> Frame:
-        """The report's frame, for the chosen schemes, or for those that ``-m`` and ``-k`` left."""
+        """The report's frame: the chosen schemes, or the judged ones under ``-m`` or ``-k``."""
         judged = {each.place.scheme for each in self.results.values()}
         if self.plan is not None:
             chosen = [
@@ -85,7 +85,7 @@ class Judgement:
 
     @property
     def is_told(self) -> bool:
-        """Whether it is known what was judged; a process that died has not sent it."""
+        """Whether the frame is known; a process that died has not sent its frame."""
         return self.plan is not None or self.frame is not None
 
     def blocked_unseen(self) -> bool:
@@ -94,20 +94,20 @@ class Judgement:
         They took too long, or their smoke check was not selected. Blocking by a smoke check that is
         known to fail does not count.
         """
-        if any(each.message.startswith(NO_VERDICT) for each in self.results.values()):
+        if any(result.message.startswith(NO_VERDICT) for result in self.results.values()):
             return True
         if self.plan is not None and any("::smoke::" in id for id in self.plan.known):
             return False
-        smoke = [each.place for each in self.results.values() if each.place.level == "smoke"]
+        smoke = [result.place for result in self.results.values() if result.place.level == "smoke"]
         seen = {(place.scheme, place.call, place.combination) for place in smoke}
         return any(
-            (each.place.scheme, each.place.call, each.place.combination) not in seen
-            for each in self.results.values()
-            if each.verdict == Verdict.BLOCKED
+            (result.place.scheme, result.place.call, result.place.combination) not in seen
+            for result in self.results.values()
+            if result.verdict == Verdict.BLOCKED
         )
 
     def lines(self, *, detailed: bool, brief: bool) -> Iterator[str]:
-        """Yield the scorecard, and which calls took longest."""
+        """Yield the lines of the scorecard and of the slowest calls."""
         for model in self.plan.chosen_models if self.plan else ():
             yield from deployed_lines.lines(model, self.report)
         yield from scorecard.lines(self.report, detailed=detailed, brief=brief)
@@ -117,7 +117,7 @@ class Judgement:
 def show(
     judgement: Judgement, terminal: pytest.TerminalReporter, *, precision: bool, of: str = ""
 ) -> None:
-    """Show the scorecard of a judgement; ``of`` says where it was made, if in a test file."""
+    """Show the scorecard of a judgement; ``of`` is added to the title for one in a test file."""
     implementation = judgement.report["implementation"]
     title = document.title(implementation["name"], implementation["versions"])
     terminal.section(f"scorecard: {title}{of}")

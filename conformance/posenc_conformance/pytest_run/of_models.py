@@ -12,7 +12,7 @@ from posenc_conformance.models.file import Model
 
 @dataclass(frozen=True)
 class ModelChecks:
-    """How models are judged in a run."""
+    """The checks of models in a run, and the models that claims cover."""
 
     level: str
     claimed: Sequence[str]
@@ -26,10 +26,10 @@ class ModelChecks:
 def of_adapter(adapter: object, models: Mapping[Path, Model], memory: int) -> ModelChecks:
     """Return the checks that an adapter's claims about models call for.
 
-    Raises UserError for a claim of an unknown model, and for a method that cannot be called.
+    Raises UserError for a claim about an unknown model, and for a method that cannot be called.
     """
-    shipped = [each for path, each in models.items() if path.suffix == ".yaml"]
-    own = [each for path, each in models.items() if path.suffix != ".yaml"]
+    shipped = [entry for path, entry in models.items() if path.suffix == ".yaml"]
+    own = [entry for path, entry in models.items() if path.suffix != ".yaml"]
     subjects = model_adapter.subjects_of(adapter, shipped, memory, own=own)
     dtypes = {call: ["float32"] for call in ENGINE}
     for call, claims in model_adapter.engines(adapter).items():
@@ -37,8 +37,8 @@ def of_adapter(adapter: object, models: Mapping[Path, Model], memory: int) -> Mo
     return ModelChecks(
         model_adapter.LEVEL,
         [*subjects],
-        lambda asked: model_adapter.checks(asked, subjects.get(asked.id, [])),
-        lambda asked: model_adapter.ids_of(asked, dtypes),
+        lambda model: model_adapter.checks(model, subjects.get(model.id, [])),
+        lambda model: model_adapter.ids_of(model, dtypes),
     )
 
 
@@ -48,6 +48,6 @@ def of_deployed(engine: Deployed, dtype: str, length: int) -> ModelChecks:
     return ModelChecks(
         deployed.LEVEL,
         [engine.model.id],
-        lambda asked: checks,
-        lambda asked: [check.id for check in checks],
+        lambda model: checks,
+        lambda model: [check.id for check in checks],
     )

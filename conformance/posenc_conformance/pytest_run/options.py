@@ -81,14 +81,14 @@ def read_how(config: pytest.Config) -> How:
 
 
 def read_seconds_of_deployed(config: pytest.Config) -> float | None:
-    """Read the time limit of an endpoint's answer, in seconds; None if not given.
+    """Read the time limit for an endpoint's answer, in seconds; None if not given.
 
     Raises UserError for limits that cannot be enforced: code in pytest's own process cannot be
     ended, and an endpoint already runs elsewhere.
     """
     how, name = read_how(config), config.getoption("impl")
     timed = is_endpoint(name)
-    given = [
+    options = [
         option
         for option, is_given in (
             ("--posenc-timeout", how.seconds is not None and not timed),
@@ -98,17 +98,17 @@ def read_seconds_of_deployed(config: pytest.Config) -> float | None:
         )
         if is_given
     ]
-    if given:
+    if options:
         where = "elsewhere" if timed else "in pytest's own process, which cannot be limited"
         raise UserError(
-            f"{' and '.join(given)} cannot be held: what --impl names runs {where}",
+            f"{' and '.join(options)} cannot be held: what --impl names runs {where}",
             "leave it out; 'timeout 600 pytest …' of the shell ends a run that hangs",
         )
     return how.seconds
 
 
 def read_dtype(config: pytest.Config) -> str:
-    """Read the least precise dtype of a deployed engine.
+    """Read the shortest dtype in which a deployed engine computes or stores values.
 
     Raises UserError for an unknown dtype.
     """
@@ -130,7 +130,7 @@ def read_cache(config: pytest.Config) -> str:
 
 
 def read_shift(config: pytest.Config) -> int | None:
-    """Read the size of the context that a deployed engine shifts; None if not given.
+    """Read the context size beyond which an engine drops the first tokens; None if not given.
 
     Raises UserError if it is too short for any check.
     """

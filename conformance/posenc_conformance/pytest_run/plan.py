@@ -1,4 +1,4 @@
-"""What a run judges: an implementation, the schemes chosen, and the checks of its claims."""
+"""The plan of a run: an implementation, the chosen schemes, and the checks of its claims."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ from posenc_conformance.scheme_file.read import (
 
 @dataclass(eq=False)
 class Plan:
-    """What is judged, and by which checks."""
+    """The implementation, schemes and models that a run judges, and their checks."""
 
     implementation: Implementation
     request: Request
@@ -105,8 +105,8 @@ class Plan:
 
     def _ids_of_file(self, name: str) -> list[str]:
         """Return the ids of the claimed checks of a file, chosen or not."""
-        models = [each for each in self.models.values() if each.path.name == name]
-        schemes = [each for each in self.schemes if each.path.name == name]
+        models = [owner for owner in self.models.values() if owner.path.name == name]
+        schemes = [owner for owner in self.schemes if owner.path.name == name]
         return [*_by_id(schemes, self.checks), *self._by_id_of_models(models)]
 
     def _by_id_of_models(self, models: Sequence[Model]) -> dict[str, Check]:
@@ -124,19 +124,19 @@ class Plan:
     def frame(self, schemes: Sequence[KnownScheme]) -> Frame:
         """Return a report's frame for some schemes and all chosen models.
 
-        All checks of a scheme are those of the reference, which claims everything.
+        Its list of all checks is that of the reference, which claims everything.
         """
         models = self.chosen_models
-        claimed = {each.id: _ids([each], self.checks) for each in schemes}
-        claimed |= {each.id: [*self._by_id_of_models([each])] for each in models}
+        claimed = {owner.id: _ids([owner], self.checks) for owner in schemes}
+        claimed |= {owner.id: [*self._by_id_of_models([owner])] for owner in models}
         return Frame(
             self.implementation.name,
             self.implementation.versions,
-            [each.id for each in schemes],
-            [each.id for each in models],
+            [owner.id for owner in schemes],
+            [owner.id for owner in models],
             claimed if self._is_reference else self._everything(schemes),
             claimed,
-            {each.id: not_claimed_of(each, self.subjects) for each in schemes},
+            {owner.id: not_claimed_of(owner, self.subjects) for owner in schemes},
         )
 
     @property
@@ -145,17 +145,17 @@ class Plan:
 
     def _everything(self, schemes: Sequence[KnownScheme]) -> dict[str, list[str]]:
         """Return the ids of all checks of the schemes and of the chosen models."""
-        for each in schemes:
-            if each.id not in self._every and self.problem(each) is None:
-                every = subjects(reference_for([each])(), [each])
+        for scheme in schemes:
+            if scheme.id not in self._every and self.problem(scheme) is None:
+                every = subjects(reference_for([scheme])(), [scheme])
                 listed = partial(checks_of, subjects=every)
-                self._every[each.id] = _ids([each], listed)
-        found = {each.id: self._every[each.id] for each in schemes if each.id in self._every}
+                self._every[scheme.id] = _ids([scheme], listed)
+        full = {scheme.id: self._every[scheme.id] for scheme in schemes if scheme.id in self._every}
         level = self.model_checks.level
         for model in self.chosen_models:
             ids = self.model_checks.ids(model)
-            found[model.id] = [f"{model.path.name}::{level}::{id}" for id in ids]
-        return found
+            full[model.id] = [f"{model.path.name}::{level}::{id}" for id in ids]
+        return full
 
     def apply_known(self, id: str, found: Execution) -> Execution:
         """Adjust a check's verdict for known failures and --posenc-robust."""

@@ -1,4 +1,4 @@
-"""Plans of runs: made from the command line, a test file, or a deployed engine."""
+"""Make the plan of a run for the command line, a test file, or a deployed engine."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,9 +43,9 @@ from posenc_conformance.testing.conformance import Conformance
 def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
     """Make the plan of a run from the command line, and have pytest collect its files.
 
-    With ``beside_tests``, pytest's arguments may also name other tests, which are left alone.
+    With ``beside_tests``, pytest's arguments may also name other tests, which are kept unchanged.
 
-    Raises UserError if that cannot be done.
+    Raises UserError if no plan can be made.
     """
     if is_deployed(config.getoption("impl")):
         return _plan_deployed(config)
@@ -85,15 +85,15 @@ def plan_test(asked: Conformance, config: pytest.Config, folder: Path) -> Plan:
     implementation = _implementation_of_test(asked, config, folder, schemes)
     _register_markers(config, schemes)
     memory = request.memory_of_a_call
-    found = subjects(implementation.adapter, schemes, memory)
-    chosen = named or {subject.scheme.id for subject in found}
-    _demand_known(named or (), [each.id for each in schemes])
+    own_subjects = subjects(implementation.adapter, schemes, memory)
+    chosen = named or {subject.scheme.id for subject in own_subjects}
+    _demand_known(named or (), [scheme.id for scheme in schemes])
     return Plan(
         implementation,
         request,
         schemes,
-        [each for each in schemes if each.id in chosen],
-        found,
+        [scheme for scheme in schemes if scheme.id in chosen],
+        own_subjects,
         of_adapter(implementation.adapter, {}, memory),
     )
 
@@ -107,8 +107,8 @@ def _plan_deployed(config: pytest.Config) -> Plan:
     seconds = read_seconds_of_deployed(config)
     dtype, length, cache = read_dtype(config), read_context(config), read_cache(config)
     models = [read_model(path) for path in paths]
-    found = find_deployed(config.getoption("impl"), seconds, models, dtype, cache)
-    engine = replace(found, shifts=read_shift(config))
+    deployed = find_deployed(config.getoption("impl"), seconds, models, dtype, cache)
+    engine = replace(deployed, shifts=read_shift(config))
     path = engine.model.path.resolve()
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         config.args = [where_known(argument, [path]) for argument in config.args]
@@ -135,18 +135,18 @@ def _plan_deployed(config: pytest.Config) -> Plan:
 
 def _named_implementation(config: pytest.Config, schemes: Sequence[KnownScheme]) -> Implementation:
     """Load the implementation of --impl; the reference gets all schemes, installed or not."""
-    found = load(config.getoption("impl"), read_how(config), schemes)
-    if isinstance(found.adapter, FromReference):
-        return replace(found, adapter=reference_for(schemes)())
-    return found
+    implementation = load(config.getoption("impl"), read_how(config), schemes)
+    if isinstance(implementation.adapter, FromReference):
+        return replace(implementation, adapter=reference_for(schemes)())
+    return implementation
 
 
 def _models_of_run(
     config: pytest.Config, adapter: object, sources: Sources
 ) -> tuple[dict[Path, Model], list[Model]]:
-    """Return all models that a model adapter can be judged by, and the chosen ones.
+    """Return all models on which a model adapter can be judged, and the chosen ones.
 
-    If no files are named, pytest collects all of them.
+    If the command line names no files, pytest collects all of them.
 
     Raises UserError if models are named, but the adapter reads no configuration.
     """
@@ -189,7 +189,7 @@ def _register_level(config: pytest.Config, checks: ModelChecks, of: str) -> None
 def _implementation_of_test(
     asked: Conformance, config: pytest.Config, folder: Path, schemes: Sequence[KnownScheme]
 ) -> Implementation:
-    """Return the implementation that a ``conformance(...)`` names or holds.
+    """Return the implementation that a ``conformance(...)`` names or contains.
 
     The path of a file is relative to the folder of the test file.
     """

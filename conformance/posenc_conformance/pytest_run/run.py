@@ -1,4 +1,4 @@
-"""One run of the kit: the hooks that collect checks, keep their results and report them."""
+"""One run of the kit: the hooks that collect checks, record their results and report them."""
 
 import gc
 import math
@@ -99,17 +99,17 @@ class Run:
 
     @property
     def _judged(self) -> dict[str, Judgement]:
-        """The judgements that have results, and of which it is known what was judged."""
+        """The judgements that have results and a known frame."""
         return {
-            prefix: each
-            for prefix, each in self.judgements.items()
-            if each.results and each.is_told
+            prefix: judgement
+            for prefix, judgement in self.judgements.items()
+            if judgement.results and judgement.is_told
         }
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
         """Collect a folder of the spec, if the command line names no files."""
-        given = self.config.args_source is pytest.Config.ArgsSource.ARGS
-        if self._plan is None or given or self._spec not in (path, *path.parents):
+        named = self.config.args_source is pytest.Config.ArgsSource.ARGS
+        if self._plan is None or named or self._spec not in (path, *path.parents):
             return None
         return SpecFolder.from_parent(parent, path=path)
 
@@ -154,7 +154,7 @@ class Run:
         return [f"posenc: judging {name}", *limits]
 
     def pytest_sessionstart(self) -> None:
-        """Turn signals that end the run from outside into interruptions, so that it reports."""
+        """Turn signals that end the run from outside into interruptions, which are reported."""
         self._is_open = not self.config.option.collectonly
         if threading.current_thread() is not threading.main_thread():
             return
@@ -170,7 +170,7 @@ class Run:
         try:
             with preventing_exit() if self.alone else nullcontext():
                 result = yield
-        except session.Failed:  # the number of failures that --maxfail allows
+        except session.Failed:  # --maxfail is reached
             self._through = True
             raise
         self._through = True
@@ -178,7 +178,7 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Remember what interrupted the run."""
+        """Record what interrupted the run."""
         self._key.is_dealt_with = True
         self._interrupted = describe_exception(excinfo.value)
 
@@ -190,9 +190,9 @@ class Run:
         if self._is_open and not self.request.worker:
             self._through = False
             self._finish_reports()
-        for each in self.judgements.values():
-            if each.plan is not None:
-                each.plan.implementation.end()
+        for judgement in self.judgements.values():
+            if judgement.plan is not None:
+                judgement.plan.implementation.end()
         # The handlers were set only if this is the main thread.
         if signal.getsignal(signal.SIGINT) is self._key:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -202,14 +202,14 @@ class Run:
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Announce the number of checks, their time and the largest call."""
-        checks = [each.check for each in items if isinstance(each, CheckItem | CheckFunction)]
+        checks = [item.check for item in items if isinstance(item, CheckItem | CheckFunction)]
         self._watch.start(len(checks))
         return announcement.lines(checks)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Report the progress of a slow run now and then."""
-        done = sum(len(each.results) for each in self.judgements.values())
-        seconds = ChainMap(*(each.seconds for each in self.judgements.values()))
+        done = sum(len(judgement.results) for judgement in self.judgements.values())
+        seconds = ChainMap(*(judgement.seconds for judgement in self.judgements.values()))
         if line := self._watch.due(done, seconds):
             terminal = self.config.pluginmanager.get_plugin("terminalreporter")
             if terminal is not None:
@@ -234,7 +234,7 @@ class Run:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the result of a check; a check that broke off without one has failed."""
+        """Record the result of a check; one that broke off without a result has failed."""
         entry = causes.found_by(report)
         if entry is not None and (report.when == "call" or report.failed):
             prefix = report.nodeid.removesuffix(entry["id"])
@@ -243,9 +243,9 @@ class Run:
             judgement.expect(entry["id"], _is_expected(report))
             self._keep_report()
         elif report.failed:
-            for prefix, each in self.judgements.items():
+            for prefix, candidate in self.judgements.items():
                 if report.nodeid.startswith(prefix):
-                    each.note_broken(report.nodeid.removeprefix(prefix), report.longrepr)
+                    candidate.note_broken(report.nodeid.removeprefix(prefix), report.longrepr)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -257,7 +257,7 @@ class Run:
         self, report: pytest.TestReport | pytest.CollectReport
     ) -> tuple[str, str, Any] | None:
         """Return words and letters for verdicts that pytest has no word for."""
-        if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
+        if not isinstance(report, pytest.TestReport):  # a collection error
             return None
         entry = causes.found_by(report)
         if report.when != "call" or report.outcome != "skipped" or entry is None:
@@ -282,19 +282,19 @@ class Run:
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
-            unseen = any(each.blocked_unseen() for each in self.judgements.values())
-            self._overruled = sum(each.unexpected for each in self.judgements.values())
+            unseen = any(judged.blocked_unseen() for judged in self.judgements.values())
+            self._overruled = sum(judged.unexpected for judged in self.judgements.values())
             if self._report_problem or unseen or self._overruled:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            elif self.alone and not any(each.has_verdict for each in self.judgements.values()):
+            elif self.alone and not any(judged.has_verdict for judged in self.judgements.values()):
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _tell_frames(self) -> None:
-        """Send the frames of test files, which only workers read, to the process that reports."""
+        """Send the frames of test files, which only workers read, to the main process."""
         frames = {
-            prefix: vars(each.plan.frame(each.plan.chosen))
-            for prefix, each in self.judgements.items()
-            if prefix and each.plan is not None
+            prefix: vars(judgement.plan.frame(judgement.plan.chosen))
+            for prefix, judgement in self.judgements.items()
+            if prefix and judgement.plan is not None
         }
         output: dict[str, object] = self.config.workeroutput  # type: ignore[attr-defined]  # of xdist
         output[PROPERTY] = frames
@@ -303,8 +303,8 @@ class Run:
         """Write the reports; of all signals, only a third Ctrl-C can interrupt this."""
         if not self._through and not self._interrupted:
             self._interrupted = "the run broke off"
-        for each in self.judgements.values():
-            each.interrupted = self._interrupted
+        for ended in self.judgements.values():
+            ended.interrupted = self._interrupted
         self._key.is_dealt_with = True
         with _undisturbed():
             self._report_problem = self._write(lambda judgement: judgement.report)
@@ -327,19 +327,19 @@ class Run:
     def _write(self, report_of: Callable[[Judgement], Report]) -> str:
         """Write the report of each judgement, each to its own file if there are several.
 
-        Returns the problem; an empty text if there is none.
+        Returns the problem as text; empty if there is none.
         """
         path, problem = self.request.report_file, ""
         if path is None:
             return ""
-        told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
+        told = {prefix: judged for prefix, judged in self.judgements.items() if judged.is_told}
         chosen = self._judged or told
         places = {
-            path if len(chosen) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}"): each
-            for prefix, each in chosen.items()
+            path if len(chosen) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}"): judged
+            for prefix, judged in chosen.items()
         }
-        for own, each in places.items():
-            problem = document.write(report_of(each), own) or problem
+        for own, judged in places.items():
+            problem = document.write(report_of(judged), own) or problem
         for other in self._written - places.keys():  # written while there was only one judgement
             document.remove_old(str(other))
         self._written = {*places}
@@ -366,9 +366,9 @@ class Run:
         """Show the scorecard."""
         if self._failed is not None:
             terminalreporter.stats["failed"] = self._failed
-        for prefix, each in self._judged.items():
+        for prefix, judgement in self._judged.items():
             of = f" in {prefix.removesuffix('::')}" if prefix else ""
-            show(each, terminalreporter, precision=self.request.precision, of=of)
+            show(judgement, terminalreporter, precision=self.request.precision, of=of)
         plan = self._plan
         if plan is not None and self._collecting:
             results = self.judgements[""].results
@@ -456,8 +456,8 @@ def _undisturbed() -> Iterator[None]:
         yield
         return
     present = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
-    known = [each for each, now in present.items() if now and not isinstance(now, _Key)]
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in known}
+    numbers = [signum for signum, now in present.items() if now and not isinstance(now, _Key)]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
         yield
     finally:

@@ -30,9 +30,9 @@ class Sources:
     """Pytest's arguments: other tests, and files or ids of the spec."""
     known: tuple[Path, ...]
     schemes: tuple[Path, ...]
-    """Named scheme files."""
+    """Scheme files that the command line names."""
     models: tuple[Path, ...]
-    """Named model files and configurations."""
+    """Model files and configurations that the command line names."""
     are_given: bool
     """Whether the command line names files; if not, everything is judged."""
     are_models_asked: bool
@@ -51,32 +51,32 @@ class Schemes:
 def find_sources(config: pytest.Config, *, beside_tests: bool) -> Sources:
     """Find the files that pytest's arguments and --posenc-model name.
 
-    With ``beside_tests``, arguments may also name other tests, which are left alone.
+    With ``beside_tests``, arguments may also name other tests, which are kept unchanged.
 
-    Raises UserError for names of missing files, and if no file of the spec is among them.
+    Raises UserError for missing files, and if the arguments name no scheme or model file.
     """
-    given = config.args_source is pytest.Config.ArgsSource.ARGS
-    known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
-    asked = [model_file(name) for name in config.getoption("posenc_model")]
-    tests = [each for each in config.args if beside_tests and not is_yaml(each)]
-    places = [*known, *asked, *model_paths()] if given else []
-    if given:
-        mine = [where_known(each, places) for each in config.args if each not in tests]
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    files = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
+    model_files = [model_file(name) for name in config.getoption("posenc_model")]
+    tests = [entry for entry in config.args if beside_tests and not is_yaml(entry)]
+    places = [*files, *model_files, *model_paths()] if named else []
+    if named:
+        mine = [where_known(entry, places) for entry in config.args if entry not in tests]
         parts = {argument.partition("::")[0] for argument in mine}
-        mine += [str(path) for path in asked if str(path) not in parts]
+        mine += [str(path) for path in model_files if str(path) not in parts]
     else:
-        mine = [str(path) for path in asked or known]
+        mine = [str(path) for path in model_files or files]
     schemes = _files_named_by(mine, is_scheme_file)
-    models = [*_files_named_by(mine, is_model_file), *asked]
+    models = [*_files_named_by(mine, is_model_file), *model_files]
     arguments = (*tests, *mine)
-    if given and not schemes and not models:
+    if named and not schemes and not models:
         raise UserError(
             f"no scheme file is in {', '.join(arguments)}, so --impl would judge nothing",
             _meant_instead(mine, places)
             or "leave the paths out to check everything, or name schemes, such as rope.yaml; "
             "run your own tests without --impl",
         )
-    return Sources(arguments, tuple(known), tuple(schemes), tuple(models), given, bool(asked))
+    return Sources(arguments, tuple(files), tuple(schemes), tuple(models), named, bool(model_files))
 
 
 def read_schemes(sources: Sources) -> Schemes:
@@ -113,22 +113,22 @@ def read_model(path: Path) -> Model:
 def where_known(argument: str, known: Sequence[Path]) -> str:
     """Resolve an id such as rope.yaml::golden, in any folder, to the known file of that name.
 
-    Returns it unchanged if it names a folder, or an existing scheme or model file, or if no known
-    file has its name. Other existing files of its name are ignored.
+    Returns the id unchanged if it names a folder, or an existing scheme or model file, or if no
+    known file has its name. Other existing files of its name are ignored.
     """
-    name, colons, rest = argument.partition("::")
+    name, colons, inner = argument.partition("::")
     # Pytest shows ids relative to the current folder, such as ../../rope.yaml::golden.
-    meant = next((each for each in known if each.name == Path(name).name), None)
+    meant = next((path for path in known if path.name == Path(name).name), None)
     here = Path(name)
     # Path.is_dir raises for a name that is too long.
     own = os.path.isdir(name) or (
         os.path.isfile(name) and (is_scheme_file(here) or is_model_file(here))
     )
-    return argument if own or meant is None else f"{meant}{colons}{rest}"
+    return argument if own or meant is None else f"{meant}{colons}{inner}"
 
 
 def is_yaml(argument: str) -> bool:
-    """Return whether an argument of pytest names a YAML file, or something in one."""
+    """Return whether an argument of pytest names a YAML file, or a node in one."""
     return argument.partition("::")[0].endswith(".yaml")
 
 
@@ -136,9 +136,9 @@ def _meant_instead(arguments: Sequence[str], known: Sequence[Path]) -> str:
     """Return a hint at known files whose names are similar; empty if there are none."""
     names = [path.name for path in known]
     near = [
-        each
+        name
         for argument in arguments
-        for each in get_close_matches(argument.partition("::")[0], names, n=1)
+        for name in get_close_matches(argument.partition("::")[0], names, n=1)
     ]
     return f"did you mean {' and '.join(near)}?" if near else ""
 
@@ -149,9 +149,9 @@ def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> 
         path = Path(argument.partition("::")[0])
         candidates = sorted(path.rglob("*.yaml")) if os.path.isdir(path) else [path]
         files += [
-            each.resolve()
-            for each in candidates
-            if each.suffix == ".yaml" and os.path.isfile(each) and meant(each)
+            file.resolve()
+            for file in candidates
+            if file.suffix == ".yaml" and os.path.isfile(file) and meant(file)
         ]
     return list(dict.fromkeys(files))
 

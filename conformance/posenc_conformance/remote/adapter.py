@@ -25,18 +25,18 @@ from posenc_conformance.remote.wire import Malformed, Message, Received, value
 from posenc_conformance.scheme_file.scheme import Arguments
 
 RESULT = "the result"
-"""Name of the result among the arrays; the others are inputs, named by number or keyword."""
+"""Name of the result among arrays; the others are inputs, named by position or keyword."""
 
 
 class Adapter:
-    """An adapter made of methods by name."""
+    """An adapter whose attributes are the given methods."""
 
     def __init__(self, methods: Mapping[str, "Method"]) -> None:
         self.__dict__.update(methods)
 
 
 class Method:
-    """A call made in another process."""
+    """A method of an adapter that runs in another process."""
 
     def __init__(self, peer: Peer, name: str, claims: Sequence[Claim], place: str) -> None:
         self._peer = peer
@@ -57,7 +57,7 @@ class Method:
 
 
 class Program(Method):
-    """A call of a program, which gets all arguments by name."""
+    """A method that a program implements, and that gets all arguments by name."""
 
     is_python = False
 
@@ -73,15 +73,15 @@ class Program(Method):
         Raises Refusal if the program answers with an error, and Breakdown if the process is lost or
         its result is malformed.
         """
-        given = dict(zip(self._arguments, positional, strict=True)) | keywords
-        arguments = {name: _in_json(each) for name, each in given.items()}
+        named = dict(zip(self._arguments, positional, strict=True)) | keywords
+        arguments = {name: _in_json(argument) for name, argument in named.items()}
         request = {"request": "call", "call": self._name, "arguments": arguments}
         response = self._ask(request)
         answer = response.message
         if "error" in answer:
             error: ProgramError = answer["error"]
-            what = f"{in_line(error['type'])}: {indented(error['message'])}"
-            text = f"{self._name}() failed with {what}"
+            reason = f"{in_line(error['type'])}: {indented(error['message'])}"
+            text = f"{self._name}() failed with {reason}"
             declines = error["type"] == NotImplementedError.__name__
             raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
         try:
@@ -91,7 +91,7 @@ class Program(Method):
 
 
 class Worker(Method):
-    """A call of an adapter in Python; its arrays keep their memory layout."""
+    """A method of an adapter in Python; its arrays keep their memory layout."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Worker(Method):
     def __call__(self, *positional: object, **keywords: object) -> Any:
         """Make the call and return its result as an array; None if there is none.
 
-        Mirrors in-place changes to the inputs here.
+        Copies in-place changes of the inputs back to the arrays that were passed.
         """
         return self._result(positional, keywords)[0]
 
@@ -141,9 +141,9 @@ class Worker(Method):
         request: str = "call",
         keep: bool = False,
     ) -> tuple[Array | None, Message]:
-        named = {**{str(index): each for index, each in enumerate(positional)}, **keywords}
-        asked = {"request": request, "call": self._name, "keep": keep, **parted(named)}
-        answer = self._ask(asked).message
+        named = {**{str(index): argument for index, argument in enumerate(positional)}, **keywords}
+        message = {"request": request, "call": self._name, "keep": keep, **parted(named)}
+        answer = self._ask(message).message
         if "error" in answer:
             if answer["error"]["kind"] == "lost":
                 self._peer.end()  # the next call starts a new process
@@ -215,14 +215,14 @@ class _Kept(Held):
 
 
 def _in_json(given: Any) -> Any:
-    """Return an argument; a number that JSON lacks becomes an array without axes."""
+    """Return an argument for JSON; infinities and NaN become arrays without axes."""
     return np.asarray(given) if isinstance(given, float) and not np.isfinite(given) else given
 
 
 def parted(named: Arguments) -> PartedArguments:
-    """Split arguments into arrays and the rest, as a message has them."""
-    arrays = {name: each for name, each in named.items() if isinstance(each, np.ndarray)}
-    return {"arrays": arrays, "rest": {n: each for n, each in named.items() if n not in arrays}}
+    """Split arguments into arrays and all others, as a message to a worker contains them."""
+    arrays = {name: item for name, item in named.items() if isinstance(item, np.ndarray)}
+    return {"arrays": arrays, "rest": {n: item for n, item in named.items() if n not in arrays}}
 
 
 def _problem(name: str, error: WorkerError) -> Misbehaviour:
@@ -234,9 +234,9 @@ def _problem(name: str, error: WorkerError) -> Misbehaviour:
 
 
 def _change(changed: Mapping[str, Array], positional: Sequence[Any], keywords: Arguments) -> None:
-    """Mirror in-place changes made by the worker back to our arrays.
+    """Copy in-place changes that the worker made to inputs back to our arrays.
 
-    Raises Misbehaviour for another shape, and for an input that is read-only.
+    Raises Misbehaviour for a changed shape, and for an input that is read-only.
     """
     for name, values in changed.items():
         if name == RESULT:

@@ -30,7 +30,7 @@ LIMITS = ("seconds", "starting", "memory")
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a program is started, and its limits, None for the default."""
+    """How to start a program, and its limits, None for the default."""
 
     command: Command
     place: str
@@ -66,8 +66,8 @@ def amount_of(text: str, what: str) -> int:
 
     Raises UserError, whose message begins with ``what``, for any other text.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?", text.strip())
-    size = float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " ") if found else math.inf
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?", text.strip())
+    size = float(match[1]) * 1000.0 ** " kMGT".index(match[2] or " ") if match else math.inf
     if size > LARGEST_MEMORY:
         raise UserError(
             f"{what}: {in_line(text)!r} is not a memory size", "such as 4GB, or 0 for no limit"

@@ -55,15 +55,15 @@ class How:
     place: Isolation = Isolation.USUAL
     seconds: float | None = None
     memory: int | None = None
-    """In bytes; 0 for no limit."""
+    """In bytes; 0 for no limit, None for the default."""
     python: str = ""
     """The interpreter of the worker, if it is not this one."""
 
 
 def load(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
-    """Load the implementation of a registered name, adapter file, module's attribute or program.
+    """Load the implementation that ``name`` means: registered, in a file or module, or a program.
 
-    Raises UserError if there is none, or it cannot be started.
+    Raises UserError if there is no implementation, or it cannot be started.
     """
     manifest = manifest_of(name)
     if manifest is not None:
@@ -91,9 +91,9 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
     limits = _limits(how, manifest)
     first = {"request": "describe", "protocol": 1}
     peer = Peer(manifest.command, Lines, limits, first, _show)
-    said = _describe(name, peer)
+    description = _describe(name, peer)
     try:
-        _description()(said)
+        _description()(description)
     except fastjsonschema.JsonSchemaValueException as error:
         peer.end()
         raise UserError(
@@ -102,15 +102,15 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
             f"a description has {_fields(ProgramDescription)}, and each claim "
             f"{_fields(ProgramClaim)}; spec/protocol.schema.json says what they hold",
         ) from None
-    described = cast(ProgramDescription, said)
+    described = cast(ProgramDescription, description)
     calls = [call for scheme in schemes for call in scheme.calls.values()]
     arguments = {**ENGINE, **{call.name: tuple(call.arguments) for call in calls}}
     claims: dict[str, list[Claim]] = {}
     for claim in described["claims"]:
         claims.setdefault(claim["call"], []).append(_program_claim(claim))
     methods = {
-        call: Program(peer, call, some, manifest.place, arguments.get(call, ()))
-        for call, some in claims.items()
+        call: Program(peer, call, of_call, manifest.place, arguments.get(call, ()))
+        for call, of_call in claims.items()
     }
     version = f"{described['version']} in {described['language']}".strip()
     versions = {described["name"]: version}
@@ -130,25 +130,25 @@ def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
     }
     python = _interpreter(how.python) if how.python else sys.executable
     peer = Peer(Command([python, "-P", str(worker.__file__)]), Frames, limits, first, _show)
-    said = cast(WorkerDescription, _describe(name, peer))
+    data = cast(WorkerDescription, _describe(name, peer))
     methods = {
-        each["call"]: Worker(
+        call["call"]: Worker(
             peer,
-            each["call"],
-            [_worker_claim(peer, each["call"], n, said) for n, said in enumerate(each["claims"])],
-            each["place"],
-            signature_of(each["parameters"]),
+            call["call"],
+            [_worker_claim(peer, call["call"], n, data) for n, data in enumerate(call["claims"])],
+            call["place"],
+            signature_of(call["parameters"]),
         )
-        for each in said["calls"]
+        for call in data["calls"]
     }
-    adapter = type(said["type"], (Adapter,), {})(methods)
-    return Implementation(name, adapter, said["versions"], peer.end, _in_words(limits))
+    adapter = type(data["type"], (Adapter,), {})(methods)
+    return Implementation(name, adapter, data["versions"], peer.end, _in_words(limits))
 
 
 def _describe(name: str, peer: Peer) -> Message:
     """Return the description that a new process gives of itself.
 
-    Raises UserError if it is lost before it answers, or answers with an error.
+    Raises UserError if the process ends before it answers, or answers with an error.
     """
     try:
         answer = peer.describe()
@@ -172,7 +172,7 @@ def _describe(name: str, peer: Peer) -> Message:
 
 
 def _limits(how: How, manifest: Manifest | None = None) -> Limits:
-    """Return the limits of the command line, else of the manifest, else the defaults."""
+    """Return the limits from the command line, else from the manifest, else the defaults."""
     seconds, memory, starting = how.seconds, how.memory, None
     if manifest is not None:
         seconds = manifest.seconds if seconds is None else seconds
@@ -202,14 +202,14 @@ def _interpreter(path: str) -> str:
 
     Raises UserError if there is none that can be executed.
     """
-    given = Path(path).expanduser()
-    found = given / "bin" / "python" if given.is_dir() else given
-    if shutil.which(found) is None:
+    place = Path(path).expanduser()
+    program = place / "bin" / "python" if place.is_dir() else place
+    if shutil.which(program) is None:
         raise UserError(
             f"--posenc-python={path} is no program that can be executed",
             "give an interpreter or a virtual environment of Python that has numpy and ml-dtypes",
         )
-    return str(found) if os.sep in str(found) else path
+    return str(program) if os.sep in str(program) else path
 
 
 def _show(text: str) -> None:
@@ -221,7 +221,7 @@ def _show(text: str) -> None:
 def _description() -> Any:
     """Compile the validator of a program's description of itself.
 
-    It raises JsonSchemaValueException for an invalid description.
+    The validator raises JsonSchemaValueException for an invalid description.
     """
     schema = json.loads((spec_folder() / "protocol.schema.json").read_text(encoding="utf-8"))
     only = {"$ref": "#/definitions/description", "definitions": schema["definitions"]}
@@ -265,7 +265,7 @@ def _worker_claim(peer: Peer, call: str, number: int, said: WorkerClaim) -> Clai
 
 @dataclass(frozen=True)
 class _Strange:
-    """A value in a claim that is neither text nor number."""
+    """A value in a claim that JSON cannot represent."""
 
     looks: str
 

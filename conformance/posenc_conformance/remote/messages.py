@@ -1,7 +1,7 @@
 """The messages of the protocol, typed: descriptions of processes, and their answers.
 
-``spec/protocol.schema.json`` describes those of programs in any language; workers in Python send
-more.
+``spec/protocol.schema.json`` describes the messages of programs in any language; those of workers
+in Python have more fields.
 """
 
 from typing import Literal, NotRequired, TypedDict

@@ -10,7 +10,7 @@ from posenc_conformance.remote.process import Process, ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, Transport, shortened
 
 STARTING = 5
-"""The time limit for starting, as a multiple of a call's."""
+"""The time limit for starting, as a multiple of the time limit of a call."""
 LAST_LINES = 12
 """The number of last printed lines that are shown when a process is lost."""
 
@@ -78,7 +78,7 @@ class Peer:
         return self._lost(ProcessDied(_against(Malformed(why.why, said.text))))
 
     def end(self) -> None:
-        """Say goodbye to the process and end it, if there is one."""
+        """Send the process a goodbye and end it, if it is running."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -115,7 +115,7 @@ class Peer:
             raise self._lost(ProcessDied(_against(problem))) from None
         except ProcessDied as reason:
             raise self._lost(reason) from None
-        except BaseException:  # a late answer would be taken for the next one
+        except BaseException:  # else a late answer would be taken for the next one
             self._process = None
             process.end()
             raise
@@ -144,8 +144,8 @@ def _demand_answer(said: Received, number: int) -> None:
     """Raise Malformed unless a message is an answer to the request of this number."""
     message, text = said.message, said.text
     if message.get("id") != number or isinstance(message.get("id"), bool):
-        found = in_line(repr(message.get("id")))
-        raise Malformed(f"request {number} got an answer with the id {found}", text)
+        shown = in_line(repr(message.get("id")))
+        raise Malformed(f"request {number} got an answer with the id {shown}", text)
     if ("result" in message) == ("error" in message):
         both = "both a result and an error" if "result" in message else "no result and no error"
         raise Malformed(f"the answer has {both}", text)

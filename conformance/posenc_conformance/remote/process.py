@@ -58,11 +58,11 @@ class Process:
                 + (f", as seen from {folder}" if folder else ""),
             ) from None
         self._streams = [
-            each
-            for each in (self._process.stdin, self._process.stdout, self._process.stderr)
-            if each is not None
+            stream
+            for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
+            if stream is not None
         ]
-        self._in, self._out, self._err = (each.fileno() for each in self._streams)
+        self._in, self._out, self._err = (stream.fileno() for stream in self._streams)
         for number in (self._in, self._out, self._err):
             os.set_blocking(number, False)
         self._poll = select.poll()
@@ -86,13 +86,13 @@ class Process:
     ) -> T:
         """Write ``data``, and read until ``take`` returns an answer.
 
-        A memory of 0 is unlimited. Raises ProcessDied if no answer will come, or if it takes more
-        time or memory than allowed, and any error of ``take``.
+        ``memory`` is in bytes; 0 is no limit. Raises ProcessDied if no answer will come, or takes
+        more time or memory than allowed, and any error of ``take``.
         """
         now = time.monotonic()
         end, look = now + seconds, now + TICK
-        rest = self._write(memoryview(data))
-        if rest:
+        unsent = self._write(memoryview(data))
+        if unsent:
             self._poll.register(self._in, select.POLLOUT)
         try:
             while True:
@@ -106,20 +106,20 @@ class Process:
                         allowed = f"{amount(memory)} are allowed, see --posenc-memory"
                         raise ProcessDied(f"took {amount(used)} of memory; {allowed}")
                     if self._process.poll() is not None and not self._has_said_more():
-                        raise self._over()  # its child may still hold its streams
+                        raise self._over()  # its child may keep its streams open
                 if now > end:
                     raise GaveNoAnswer(f"gave no answer within {seconds:g} s, see --posenc-timeout")
                 for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
                     if descriptor == self._out:
                         self._read()
                     elif descriptor == self._in:
-                        rest = self._write(rest)
-                        if not rest:
+                        unsent = self._write(unsent)
+                        if not unsent:
                             self._poll.unregister(self._in)
                     elif not self._hear():
                         self._poll.unregister(self._err)
         finally:
-            if rest:
+            if unsent:
                 self._poll.unregister(self._in)
 
     def stray(self) -> bytes:
@@ -164,7 +164,7 @@ class Process:
                 stream.close()
 
     def _write(self, data: memoryview) -> memoryview:
-        """Write as much as fits, and return the rest."""
+        """Write as much of ``data`` as the pipe accepts, and return the rest."""
         try:
             return data[os.write(self._in, data[:PIECE]) :]
         except BlockingIOError:
@@ -186,7 +186,7 @@ class Process:
         return bool(piece)
 
     def _over(self) -> ProcessDied:
-        """Return the reason why the process has closed a stream, which usually is its end."""
+        """Return why the process has closed a stream, usually because it has ended."""
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -206,8 +206,8 @@ def spare() -> int:
 
     In a container, it is at most nine tenths of the memory left to the container.
     """
-    found = [_available(), _left_of_container()]
-    return min((9 * each // 10 for each in found if each), default=0)
+    sizes = [_available(), _left_of_container()]
+    return min((9 * size // 10 for size in sizes if size), default=0)
 
 
 def _available() -> int:

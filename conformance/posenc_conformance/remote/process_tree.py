@@ -1,6 +1,6 @@
 """The descendants of a process: they are counted in its memory, and ended with it.
 
-On Linux, ``/proc`` lists the children of a process, and all processes with its mark in their
+On Linux, ``/proc`` shows the children of a process, and which processes have its mark in their
 environment: descendants inherit the mark, even if they detach. Elsewhere only the group of the
 process is known.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NAME = "POSENC_PROCESS"
-"""The environment variable that holds the mark."""
+"""The environment variable that contains the mark."""
 ROUNDS = 5
 """Rounds of looking for survivors, which may start others while they are ended."""
 
@@ -27,8 +27,8 @@ def new_mark() -> str:
 def family(pid: int) -> list[int]:
     """List a process and its descendants, except those below an ended parent."""
     members = [pid]
-    for each in members:  # grows during the loop
-        members += [child for child in _children(each) if child not in members]
+    for member in members:  # grows during the loop
+        members += [child for child in _children(member) if child not in members]
     return members
 
 
@@ -47,7 +47,7 @@ def memory_of(pid: int, most: int = 0) -> int:
     members = family(pid)
     used = sum(map(_resident, members))
     if len(members) > 1 and used > most:
-        return sum(_share(each) or _resident(each) for each in members)  # some may have ended
+        return sum(_share(member) or _resident(member) for member in members)  # some may have ended
     return used
 
 
@@ -76,9 +76,9 @@ def end_family(pid: int, mark: str) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     for _ in range(ROUNDS):
-        for each in members:
+        for member in members:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(each, signal.SIGKILL)
+                os.kill(member, signal.SIGKILL)
         members = list(_marked(mark))
         if not members:
             return
@@ -86,10 +86,10 @@ def end_family(pid: int, mark: str) -> None:
 
 def _marked(mark: str) -> Iterator[int]:
     """Find the processes that have a mark in their environment."""
-    wanted = f"{NAME}={mark}".encode()
+    entry = f"{NAME}={mark}".encode()
     with contextlib.suppress(OSError):
-        for each in Path("/proc").iterdir():
-            if each.name.isdigit():
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
                 with contextlib.suppress(OSError):  # another user's, or it has just ended
-                    if wanted in (each / "environ").read_bytes().split(b"\0"):
-                        yield int(each.name)
+                    if entry in (folder / "environ").read_bytes().split(b"\0"):
+                        yield int(folder.name)

@@ -1,8 +1,8 @@
-"""The encoding of messages: one JSON object each, with arrays in it.
+"""The encoding of messages: one JSON object per message, with arrays.
 
-There are two transports. A line holds arrays in base64, which programs in any language can read. A
-frame has the bytes of its arrays after the JSON text, which spares both sides the encoding. Neither
-runs code of the sender, as unpickling would.
+There are two transports. A line encodes arrays in base64, which programs in any language can read.
+A frame contains the bytes of its arrays after the JSON text, without encoding. Neither runs code of
+the sender, as unpickling would.
 
 The worker imports this module too, in an interpreter that may have only NumPy and ml_dtypes.
 """
@@ -40,7 +40,7 @@ LONGEST = 2**28
 """The largest length of a line, in bytes."""
 MOST_AXES = 32
 LARGEST = 2**62
-"""More elements than any array has."""
+"""A number of elements that no array reaches."""
 SHOWN = 160
 """The number of characters of a line that are shown."""
 ALIGNED = 16
@@ -49,7 +49,7 @@ HEAD = struct.Struct("<QQ")
 
 
 class Malformed(Exception):
-    """A message that breaks the protocol: says why, and shows the line."""
+    """A message that breaks the protocol, with the reason and the line."""
 
     def __init__(self, why: str, said: str = "") -> None:
         super().__init__(why)
@@ -124,9 +124,9 @@ class Frames:
     def encode(self, message: Message) -> bytes:
         """Return the frame of a message."""
         arrays = message.get("arrays", {})
-        head = {**message, "arrays": [_laid_out(name, each) for name, each in arrays.items()]}
+        head = {**message, "arrays": [_laid_out(name, array) for name, array in arrays.items()]}
         text = _pad(_ENCODER.encode(head).encode(), b" ")
-        parts = [_pad(_bytes(each)) for each in arrays.values()]
+        parts = [_pad(_bytes(array)) for array in arrays.values()]
         return b"".join([HEAD.pack(len(text), sum(map(len, parts))), text, *parts])
 
     def take(self, buffer: bytearray) -> Received | None:
@@ -152,7 +152,7 @@ class Frames:
 
 
 def value(node: Any) -> Any:
-    """Decode the arrays and numbers of a result that came as JSON.
+    """Decode the arrays and numbers of a result that was received as JSON.
 
     Raises Malformed for anything else, and for lists nested more deeply than an array.
     """
@@ -163,7 +163,7 @@ def _value(node: Any, depth: int) -> Any:
     if isinstance(node, list):
         if depth == MOST_AXES:
             raise Malformed("lists are nested more deeply than an array has axes")
-        return [_value(each, depth + 1) for each in node]
+        return [_value(item, depth + 1) for item in node]
     if isinstance(node, bool | int | float) or node is None:
         return node
     if not isinstance(node, dict):
@@ -175,8 +175,8 @@ def _value(node: Any, depth: int) -> Any:
         )
     dtype, shape = WIRE_DTYPES.get(str(node["dtype"])), node["shape"]
     if dtype is None:
-        said = in_line(repr(node["dtype"]))
-        raise Malformed(f"{said} is no dtype; there are {', '.join(WIRE_DTYPES)}")
+        shown = in_line(repr(node["dtype"]))
+        raise Malformed(f"{shown} is no dtype; there are {', '.join(WIRE_DTYPES)}")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise Malformed(f"{in_line(json.dumps(shape))} is no shape")
     if len(shape) > MOST_AXES or math.prod(filter(None, shape)) >= LARGEST:
@@ -200,7 +200,7 @@ def shortened(said: bytes | str) -> str:
     """
     start = said[: 4 * SHOWN]
     text = start.decode("utf-8", "backslashreplace") if isinstance(start, bytes) else start
-    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
     if len(text) <= SHOWN and len(start) == len(said):
         return text
     return f"{text[:SHOWN]}… ({len(said):,} {'bytes' if isinstance(said, bytes) else 'characters'})"

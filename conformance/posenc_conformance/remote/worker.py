@@ -72,12 +72,12 @@ def _is_hidden(name: str) -> bool:
     package, _, module = name.partition(".")
     if package != KIT:
         return package == "posenc"
-    shown = module in ROOMS or any(f"{module}.".startswith(f"{each}.") for each in VISIBLE_ROOMS)
+    shown = module in ROOMS or any(f"{module}.".startswith(f"{room}.") for room in VISIBLE_ROOMS)
     return not shown or module == "implementations.reference"
 
 
 class Answering:
-    """An adapter with its kept results, answering requests."""
+    """An adapter that answers requests, with the results that it keeps."""
 
     def __init__(self, made: object) -> None:
         from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
@@ -118,8 +118,8 @@ class Answering:
         try:
             array = self.to_numpy(result)
         except BaseException as error:
-            what = f"returned a {type(result).__name__}, which cannot be made an array"
-            return self._failed("form", f"{what}: {self.told(error)}")
+            reason = f"returned a {type(result).__name__}, which cannot be made an array"
+            return self._failed("form", f"{reason}: {self.told(error)}")
         if not self.known(array):
             return _error("form", f"returned {array.dtype}, a dtype that the kit does not know")
         if array.nbytes > LARGEST_MESSAGE:
@@ -162,7 +162,7 @@ class Answering:
     def write(self, request: Request) -> Answer:
         """Write into a kept result, and answer whether that was possible."""
         array, inputs = self.kept[request["held"]]
-        before = {name: each.tobytes() for name, each in inputs.items()}
+        before = {name: values.tobytes() for name, values in inputs.items()}
         written = bool(array.flags.writeable)
         if written:
             array[...] = request["arrays"][RESULT]
@@ -191,7 +191,7 @@ def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
         method = method_of(adapter, name)
         if callable(method):  # a subclass withdraws a claim: rope = None
             entries = [
-                {each: _to_json(part) for each, part in vars(claim).items()} for claim in claims
+                {field: _to_json(part) for field, part in vars(claim).items()} for claim in claims
             ]
             for entry, claim in zip(entries, claims, strict=True):
                 if callable(claim.when):
@@ -205,9 +205,9 @@ def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
 def _to_json(value: Any) -> Any:
     """Return part of a claim as JSON; values that JSON lacks are replaced by their repr."""
     if isinstance(value, Mapping):
-        return {name: _to_json(each) for name, each in value.items()}
+        return {name: _to_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_json(each) for each in value]
+        return [_to_json(part) for part in value]
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else {"looks": repr(value)}
 
@@ -217,7 +217,7 @@ def _parameters(method: Callable[..., Any]) -> list[tuple[str, str, bool]] | Non
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):  # compiled code may have no signature
         return None
-    return [(each.name, each.kind.name, each.default is not each.empty) for each in parameters]
+    return [(p.name, p.kind.name, p.default is not p.empty) for p in parameters]
 
 
 def make_adapter(request: Request) -> tuple[object, Mapping[str, str]]:
@@ -236,7 +236,7 @@ def make_adapter(request: Request) -> tuple[object, Mapping[str, str]]:
 
 
 def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> Answer:
-    return {name: each for name, each in inputs.items() if each.tobytes() != before[name]}
+    return {name: array for name, array in inputs.items() if array.tobytes() != before[name]}
 
 
 def _flatten(array: Any) -> Any:
@@ -271,7 +271,7 @@ def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answ
 def _end_with_the_judge() -> None:
     """Have Linux kill this process, even during a call, if the judge is killed.
 
-    Elsewhere it ends when it reads the next request.
+    On other systems, the process ends when it reads the next request.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -282,7 +282,7 @@ def _no_breakpoint(*arguments: Any, **keywords: Any) -> None:
 
 
 def main() -> None:
-    """Answer requests until the kit says goodbye or ends."""
+    """Answer requests until the kit sends a goodbye or ends."""
     incoming, outgoing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -312,9 +312,9 @@ def main() -> None:
                 stream.flush()
             except Exception:  # an adapter may have closed or replaced it
                 continue
-        rest = memoryview(wire.encode({"id": request["id"], **answer}))
-        while rest:
-            rest = rest[os.write(outgoing, rest) :]
+        unsent = memoryview(wire.encode({"id": request["id"], **answer}))
+        while unsent:
+            unsent = unsent[os.write(outgoing, unsent) :]
         if leaving:
             return
 

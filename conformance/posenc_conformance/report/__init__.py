@@ -1,1 +1,1 @@
-"""Reporting a run: the card, the report, known failures, differences."""
+"""Report a run: scorecard, JSON report, known failures, differences between reports."""

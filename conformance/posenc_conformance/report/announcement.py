@@ -23,22 +23,22 @@ def lines(checks: Sequence[Check]) -> list[str]:
         return []
     schemes = len({check.subject.home for check in checks if not check.subject.engine})
     models = len({check.subject.home for check in checks if check.subject.engine})
-    counted = [f"{n} {what}{'s' * (n > 1)}" for n, what in ((schemes, "scheme"), (models, "model"))]
-    what = " and ".join(each for each in counted if not each.startswith("0 "))
+    counted = [f"{n} {noun}{'s' * (n > 1)}" for n, noun in ((schemes, "scheme"), (models, "model"))]
+    noun = " and ".join(item for item in counted if not item.startswith("0 "))
     if all(check.level == LEVEL for check in checks):
         longest = max(check.extent.largest_position for check in checks if check.extent)
-        return [f"posenc: {len(checks):,} checks of {what}, with texts of up to {longest:,} tokens"]
+        return [f"posenc: {len(checks):,} checks of {noun}, with texts of up to {longest:,} tokens"]
     about = _time(max(1, len(checks) * SECONDS_A_CHECK))
     many = f"{len(checks):,} check{'s' * (len(checks) != 1)}"
-    found = [f"posenc: {many} of {what}; about {about} with code as fast as NumPy"]
-    if known := [(check.extent, check) for check in checks if check.extent is not None]:
-        extent, check = max(known, key=lambda each: prod(each[0].shape))
+    announced = [f"posenc: {many} of {noun}; about {about} with code as fast as NumPy"]
+    if sized := [(check.extent, check) for check in checks if check.extent is not None]:
+        extent, check = max(sized, key=lambda item: prod(item[0].shape))
         shape = " x ".join(map(str, extent.shape))
-        found.append(
+        announced.append(
             f"posenc: the largest call of a golden or sweep is {check.subject.name}(), "
             f"for {shape} values at positions up to {extent.largest_position:,}"
         )
-    return found
+    return announced
 
 
 class Watch:

@@ -12,11 +12,11 @@ from posenc_conformance.report.layout import CheckEntry
 
 Cause = tuple[str, ...]
 PROPERTY = "posenc"
-"""The property of a pytest report that holds a check's result as JSON."""
+"""The property of a pytest report that contains a check's result as JSON."""
 
 
 def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
-    """Return one report per cause, with the number of further ones; other tests' as they are.
+    """Return one report per cause, with the number of further ones; keep those of other tests.
 
     Reports of the kit's checks carry their result as a property. Failures of different judgements
     never share a cause.
@@ -33,7 +33,7 @@ def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport
         each = entries[report.nodeid]
         judged = _judged(report.nodeid, each)
         cause: Cause = (report.nodeid,)
-        if each is not None and each["verdict"] == "failed":  # else a strict xfail was missed
+        if each is not None and each["verdict"] == "failed":  # else a strict xfail passed
             cause = (judged, *_cause(each, ranked[judged]))
         grouped.setdefault(cause, []).append(report)
     shown = []
@@ -45,8 +45,8 @@ def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport
 
 def found_by(report: pytest.TestReport) -> CheckEntry | None:
     """Return the result of a check of the kit; None for any other test."""
-    found = dict(report.user_properties).get(PROPERTY)
-    return cast(CheckEntry, json.loads(found)) if isinstance(found, str) else None
+    text = dict(report.user_properties).get(PROPERTY)
+    return cast(CheckEntry, json.loads(text)) if isinstance(text, str) else None
 
 
 def _judged(id: str, found: CheckEntry | None) -> str:
@@ -57,9 +57,9 @@ def _judged(id: str, found: CheckEntry | None) -> str:
 def _ranked(found: Sequence[CheckEntry]) -> dict[Cause, list[str]]:
     """Rank the mistakes that explain failures, for each scheme and call, as the scorecard does."""
     explanations: dict[Cause, list[Sequence[Sequence[str]]]] = {}
-    for each in found:
-        explanations.setdefault((each["scheme"], each["call"]), []).append(each["explanations"])
-    return {place: [id for id, _, _ in explained(some)] for place, some in explanations.items()}
+    for entry in found:
+        explanations.setdefault((entry["scheme"], entry["call"]), []).append(entry["explanations"])
+    return {place: [id for id, _, _ in explained(lists)] for place, lists in explanations.items()}
 
 
 def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
@@ -70,9 +70,9 @@ def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
     return the same are one cause too.
     """
     place = found["scheme"], found["call"]
-    known = {id for id, _ in found["explanations"]}
+    ids = {id for id, _ in found["explanations"]}
     for id in ranked[place]:
-        if id in known:
+        if id in ids:
             return *place, id
     if found["worst"] is not None:
         return *place, found["combination"], found["level"]
@@ -81,11 +81,11 @@ def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
 
 def _names(found: CheckEntry | None, id: str) -> bool:
     """Return whether this mistake is the first explanation of a failure."""
-    return found is not None and [each[0] for each in found["explanations"][:1]] == [id]
+    return found is not None and [pair[0] for pair in found["explanations"][:1]] == [id]
 
 
 def _with_count(report: pytest.TestReport, more: int) -> pytest.TestReport:
-    """Return a copy of a report that ends with the number of further ones with its cause."""
+    """Return a copy of a report that ends with the number of further reports with its cause."""
     shown = copy(report)
     if more:
         shown.longrepr = (

@@ -28,16 +28,16 @@ def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Itera
     layers = f"layer{'s' * (len(group.layers) > 1)} {written(group.layers)}"
     if not group.layers:
         layers = "before the first layer"
-    what = f"{group.call} {group.combination}" if group.call else "not turned"
+    title = f"{group.call} {group.combination}" if group.call else "not turned"
     passed = [check for check in checks if check["verdict"] == "passed"]
     points = [point for check in passed for point in check["curve"]]
     failed = [check for check in checks if check["verdict"] == "failed"]
     if points:
         error, farthest = max(point[1] for point in points), max(point[0] for point in points)
-        found = _right(group, error, f"{int(farthest):,}")
+        finding = _right(group, error, f"{int(farthest):,}")
     else:
-        found = "wrong at every distance" if failed else "nothing was found out"
-    yield f"{layers}: {what}, {found}"
+        finding = "wrong at every distance" if failed else "nothing was found out"
+    yield f"{layers}: {title}, {finding}"
     if failed:
         names = Counter((id, words) for check in failed for id, words in check["explanations"][:1])
         for (id, words), count in names.most_common():
@@ -46,7 +46,7 @@ def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Itera
 
 
 def _right(group: Group, error: float, farthest: str) -> str:
-    """Return how accurate a group is, in the unit of its call, and up to which distance."""
+    """Describe the accuracy of a group, in the unit of its call, and the distance reached."""
     if group.call == "learned":
         return f"right rows up to position {farthest}"
     if group.call == "t5_bucket":

@@ -1,4 +1,4 @@
-"""What got better and what got worse between two reports."""
+"""Compare two reports: which checks got better, and which got worse."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from posenc_conformance.report.layout import CheckEntry, Report
 HINT = "write one with --posenc-report"
 BAD = ("failed", "blocked", "silent")
 MUCH = 2.0
-"""Smaller changes of the worst error, as a factor, are noise from drawn sizes or libraries."""
+"""Factor of change in the worst error; smaller ones are noise from drawn sizes or libraries."""
 
 Checks = Mapping[str, CheckEntry]
 
@@ -35,15 +35,15 @@ class Difference:
     other: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines under headings, the worst first."""
-        for title, some in (
+        """Yield the lines under headings, changes for the worse first."""
+        for title, changes in (
             ("worse", self.worse),
             ("better", self.better),
             ("changed", self.other),
         ):
-            if some:
-                yield f"{title}: {len(some)}"
-                yield from (f"  {line}" for line in some)
+            if changes:
+                yield f"{title}: {len(changes)}"
+                yield from (f"  {line}" for line in changes)
         if not (self.better or self.worse or self.other):
             yield "no difference"
 
@@ -66,9 +66,9 @@ def _shown(part: Any) -> Any:
     if isinstance(part, str):
         return printable(part, len(part))
     if isinstance(part, dict):
-        return {printable(name, len(name)): _shown(each) for name, each in part.items()}
+        return {printable(name, len(name)): _shown(value) for name, value in part.items()}
     if isinstance(part, list):
-        return [_shown(each) for each in part]
+        return [_shown(value) for value in part]
     return part
 
 
@@ -98,18 +98,18 @@ def difference(before: Report, after: Report) -> Difference:
     reverse is worse, and so is a passed check that is no longer claimed or selected. A later run
     that did not finish is worse.
     """
-    found: dict[str, list[str]] = {"better": [], "worse": [], "other": []}
+    changes: dict[str, list[str]] = {"better": [], "worse": [], "other": []}
     for kind, which, report in (("other", "earlier", before), ("worse", "later", after)):
         if reason := report.get("interrupted"):
-            found[kind].append(f"the {which} run did not finish: {in_line(reason)}")
+            changes[kind].append(f"the {which} run did not finish: {in_line(reason)}")
     old, new = _by_id(before), _by_id(after)
     for id in dict.fromkeys([*old, *new]):
         kind, line = _check(id, old.get(id), new.get(id))
         if kind:
-            found[kind].append(line)
+            changes[kind].append(line)
     for kind, line in _horizons(before, after):
-        found[kind].append(line)
-    return Difference(tuple(found["better"]), tuple(found["worse"]), tuple(found["other"]))
+        changes[kind].append(line)
+    return Difference(tuple(changes["better"]), tuple(changes["worse"]), tuple(changes["other"]))
 
 
 def _by_id(report: Report) -> Checks:
@@ -117,12 +117,12 @@ def _by_id(report: Report) -> Checks:
 
 
 def _check(id: str, old: CheckEntry | None, new: CheckEntry | None) -> tuple[str, str]:
-    was, now = (found["verdict"] if found else "absent" for found in (old, new))
+    was, now = (entry["verdict"] if entry else "absent" for entry in (old, new))
     if was != now:
         return _change(was, now), f"{in_line(id)}: {was}, now {now}{_why(new)}"
     if old is None or new is None or was != "passed":
         return "", ""
-    before, after = (_worst(found) for found in (old, new))
+    before, after = (_worst(entry) for entry in (old, new))
     ratio = after / before if before and before != after else 1
     if ratio > MUCH or (0 < ratio < 1 / MUCH):
         kind = "worse" if ratio > 1 else "better"

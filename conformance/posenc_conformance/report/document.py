@@ -19,18 +19,18 @@ from posenc_conformance.report.result import Result
 from posenc_conformance.scheme_file.scheme import Scheme
 
 FORMAT = 1
-VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIMED)
+VERDICTS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.NOT_CLAIMED)
 
 
 def title(name: str, versions: Mapping[str, str]) -> str:
     """Return the name of an implementation with its versions."""
-    found = ", ".join(f"{package} {number}" for package, number in versions.items())
-    return f"{name} ({found})" if found else name
+    listed = ", ".join(f"{package} {number}" for package, number in versions.items())
+    return f"{name} ({listed})" if listed else name
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The part of a report without results: what is judged, and all checks that there are.
+    """The part of a report without results: implementation, schemes, models and all checks.
 
     It is plain data, which can pass between processes.
     """
@@ -48,11 +48,11 @@ class Frame:
 
     def of_schemes(self, chosen: Collection[str]) -> "Frame":
         """Return the frame of some of the schemes, and of all models."""
-        return replace(self, schemes=[each for each in self.schemes if each in chosen])
+        return replace(self, schemes=[scheme for scheme in self.schemes if scheme in chosen])
 
     def ids(self, by_file: Mapping[str, Sequence[str]]) -> list[str]:
         """List the check ids of this frame's schemes and models."""
-        return [id for each in (*self.schemes, *self.models) for id in by_file.get(each, ())]
+        return [id for name in (*self.schemes, *self.models) for id in by_file.get(name, ())]
 
 
 def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> Report:
@@ -60,7 +60,7 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
 
     ``interrupted`` says what ended the run early, if anything.
     """
-    uncovered = {each.id: each.message for each in results if each.verdict == "not_claimed"}
+    uncovered = {check.id: check.message for check in results if check.verdict == "not_claimed"}
     everything, planned = frame.ids(frame.everything), frame.ids(frame.claimed)
     claimed = set(planned)
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
@@ -89,7 +89,7 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
         "not_claimed": not_claimed,
         "not_asked": {id: uncovered[id] for id in not_claimed if id in uncovered},
         "combinations_not_claimed": {
-            scheme: [*some] for scheme in frame.schemes if (some := frame.missing.get(scheme))
+            scheme: [*missing] for scheme in frame.schemes if (missing := frame.missing.get(scheme))
         },
         **({"models_not_claimed": _unasked(frame.models, results)} if frame.models else {}),
     }
@@ -98,8 +98,8 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
 
 def _unasked(models: Sequence[str], results: Sequence[Result]) -> list[str]:
     """List the models without results: no claim names them, or every check was declined."""
-    asked = {result.place.scheme for result in results}
-    return [model for model in models if model not in asked]
+    judged = {result.place.scheme for result in results}
+    return [model for model in models if model not in judged]
 
 
 def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
@@ -115,7 +115,7 @@ def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
 
 
 def place(name: str) -> Path:
-    """Return where ``--posenc-report`` puts the report.
+    """Return the path of the report that ``--posenc-report`` names.
 
     Raises UserError for a folder that does not exist or cannot be written to, and for an existing
     file that is not a report: it would be lost.
@@ -163,7 +163,7 @@ WRITER = Writer(
 
 
 def write(report: Mapping[str, object], path: Path) -> str:
-    """Write a report, whole or not at all, and return the problem; an empty text if none."""
+    """Write a report atomically; return the problem as text, empty if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
         WRITER.write({path: json.dumps(report, indent=1, allow_nan=False) + "\n"})
@@ -187,16 +187,16 @@ def _rows(results: Sequence[Result]) -> list[RowEntry]:
         key = (place.scheme, place.call, place.combination, place.dtype)
         grouped.setdefault(key, []).append(result)
     rows: list[RowEntry] = []
-    for (scheme, call, combination, dtype), some in grouped.items():
-        worst = [each.outcome.worst for each in some if each.outcome.worst is not None]
-        sweeps = (each.outcome for each in some if each.outcome.horizon is not None)
+    for (scheme, call, combination, dtype), group in grouped.items():
+        worst = [check.outcome.worst for check in group if check.outcome.worst is not None]
+        sweeps = (check.outcome for check in group if check.outcome.horizon is not None)
         sweep = next(sweeps, None)
         row: RowEntry = {
             "scheme": scheme,
             "call": call,
             "combination": combination,
             "dtype": dtype,
-            **_counts(some),
+            **_counts(group),
             "worst": max(worst, default=None),
             "exact_angles": sweep.exact_angles if sweep else None,
             "horizon": sweep.horizon if sweep else None,
@@ -219,34 +219,34 @@ def _diagnoses(results: Sequence[Result]) -> list[DiagnosisEntry]:
             "scheme": scheme,
             "call": call,
             "combination": combination,
-            "failed": len(some),
+            "failed": len(group),
             "explained_by": [
                 {"deviation": deviation, "explanation": words, "failures": count}
-                for deviation, words, count in _explained(some)
+                for deviation, words, count in _explained(group)
             ],
-            "recovered": next((e for each in some if (e := each.outcome.recovered)), ""),
+            "recovered": next((e for check in group if (e := check.outcome.recovered)), ""),
         }
-        for (scheme, call, combination), some in grouped.items()
+        for (scheme, call, combination), group in grouped.items()
     ]
 
 
 def _explained(results: Sequence[Result]) -> list[tuple[str, str, int]]:
-    return explained([each.outcome.explanations for each in results])
+    return explained([result.outcome.explanations for result in results])
 
 
 def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, str, int]]:
-    """Rank deviations: the one that explains most failures first, then those for the rest.
+    """Rank deviations: the one that explains most failures first, then most of the rest.
 
     Takes the explanations of each failure. Returns id, words and the number of failures explained.
     """
     ranking = []
-    rest = [{pair[0]: pair[1] for pair in each} for each in failures if each]
-    while rest:
-        ids = [id for each in rest for id in each]
+    remaining = [{pair[0]: pair[1] for pair in failure} for failure in failures if failure]
+    while remaining:
+        ids = [id for failure in remaining for id in failure]
         best = max(dict.fromkeys(ids), key=ids.count)
-        words = next(each[best] for each in rest if best in each)
+        words = next(failure[best] for failure in remaining if best in failure)
         ranking.append((best, words, ids.count(best)))
-        rest = [each for each in rest if best not in each]
+        remaining = [failure for failure in remaining if best not in failure]
     return ranking
 
 

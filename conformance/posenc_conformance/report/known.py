@@ -50,12 +50,12 @@ class Entry:
 
 
 def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, KnownFailure]:
-    """Read the known failures that apply on this machine, by the id of their check.
+    """Read the known failures that apply on this machine, by check id.
 
     ``ids_of`` returns the ids of a scheme file's claimed checks. Raises UserError for a file that
     cannot be read, an entry without a reason, an id given twice, and an id that no claim calls for.
     """
-    known: dict[str, KnownFailure] = {}
+    failures: dict[str, KnownFailure] = {}
     seen: set[str] = set()
     all_ids = cache(lambda name: dict.fromkeys(ids_of(name)))
     for place, raw in enumerate(_entries(path)):
@@ -74,8 +74,8 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
                     f"{where}: {in_line(min(twice))} is given twice", "drop one of them"
                 )
             seen |= {*ids}
-            known |= dict.fromkeys(ids, entry.known) if entry.applies else {}
-    return known
+            failures |= dict.fromkeys(ids, entry.known) if entry.applies else {}
+    return failures
 
 
 def _entries(path: Path) -> list[object]:
@@ -124,13 +124,13 @@ def _entry(where: str, entry: object) -> Entry:
         raise UserError(
             f"{where} has no reason yet: {in_line(repr(reason))}", "say why this is accepted"
         )
-    known = KnownFailure(printable(" ".join(reason.split())), in_line(link))
-    return Entry(tuple(patterns), known, applies(where, entry.get("when", {})))
+    failure = KnownFailure(printable(" ".join(reason.split())), in_line(link))
+    return Entry(tuple(patterns), failure, applies(where, entry.get("when", {})))
 
 
 @dataclass(frozen=True)
 class Written:
-    """The counts of a written file of known failures."""
+    """The counts for a file of known failures that was written."""
 
     failures: int
     entries: int
@@ -152,8 +152,8 @@ def write(report: Path, path: Path, *, force: bool = False) -> Written:
         if check["verdict"] == "failed":
             ids.setdefault(_reason(check), []).append(check["id"])
     entries: list[dict[str, Any]] = [
-        {"id": some[0], "reason": reason} if len(some) == 1 else {"ids": some, "reason": reason}
-        for reason, some in ids.items()
+        {"id": group[0], "reason": reason} if len(group) == 1 else {"ids": group, "reason": reason}
+        for reason, group in ids.items()
     ]
     text = yaml.safe_dump(
         {MARK: FORMAT, "failures": entries}, sort_keys=False, width=100, allow_unicode=True

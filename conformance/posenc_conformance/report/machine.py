@@ -1,4 +1,4 @@
-"""The machines on which an entry of known failures applies."""
+"""Conditions on the machine under which an entry of known failures applies."""
 
 import platform
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def applies(where: str, conditions: object) -> bool:
 
 def _holds(where: str, name: object, value: object) -> bool:
     if name == "versions" and isinstance(value, Mapping):
-        fitting = [_has_version(where, package, wanted) for package, wanted in value.items()]
+        fitting = [_has_version(where, package, versions) for package, versions in value.items()]
         return all(fitting)
     if not isinstance(value, str):
         raise UserError(f"{where}: when.{in_line(name)} is no text", HINT)
@@ -59,7 +59,7 @@ def _has_version(where: str, package: object, wanted: object) -> bool:
 
 @lru_cache(maxsize=1)
 def cpu_features() -> frozenset[str]:
-    """Return the processor's features by Linux's names; empty where they cannot be read."""
+    """Return the CPU's features under their Linux names; empty where they cannot be read."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

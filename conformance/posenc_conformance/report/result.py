@@ -75,4 +75,4 @@ class Result:
 
 def _listed(value: object) -> object:
     """Replace tuples by lists, as JSON does."""
-    return [_listed(each) for each in value] if isinstance(value, tuple | list) else value
+    return [_listed(item) for item in value] if isinstance(value, tuple | list) else value

@@ -29,16 +29,16 @@ Row = dict[str, str]
 
 
 def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Iterator[str]:
-    """Yield the table, diagnoses, known failures, what is not claimed, and the counts.
+    """Yield the table, diagnoses, known failures, unclaimed conventions, and the counts.
 
     ``detailed`` gives a row for each convention and dtype, and every reason in full. ``brief``
-    leaves out the legend and what is not claimed.
+    leaves out the legend and the unclaimed conventions and models.
     """
     rows = list(_each(report) if detailed else _together(report))
     yield from _table(rows)
     if not brief:
         yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
-    for heading, found in (
+    for heading, entries in (
         ("diagnosis", list(_diagnoses(report))),
         ("known failures", _reasons(report, "known", lambda check: check["scheme"])),
         (
@@ -48,13 +48,13 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
         ("robustness", _silent(report)),
         ("not asked", _not_asked(report)),
     ):
-        if found and (detailed or heading == "diagnosis"):
-            yield from ("", heading, *(f"  {line}" for line in found))
-        elif found:
-            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in found[:FEW]]
+        if entries and (detailed or heading == "diagnosis"):
+            yield from ("", heading, *(f"  {line}" for line in entries))
+        elif entries:
+            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in entries[:FEW]]
             yield from ("", heading, *(f"  {line}" for line in shown))
-            if len(found) > FEW:
-                yield f"  and {len(found) - FEW} more: -v shows them"
+            if len(entries) > FEW:
+                yield f"  and {len(entries) - FEW} more: -v shows them"
     if not brief and report["combinations_not_claimed"]:
         yield from ("", *_not_claimed(report, detailed=detailed))
     if not brief and report.get("models_not_claimed"):
@@ -149,8 +149,8 @@ def _several(names: Sequence[str], word: str) -> str:
 
 def _numbers(rows: Sequence[RowEntry]) -> Row:
     worst = [_worst(row["worst"]) for row in rows if row["worst"] is not None]
-    each = [cast(Mapping[str, int], row) for row in rows]
-    counts = {name: str(sum(row[name] for row in each)) for name in VERDICTS}
+    entries = [cast(Mapping[str, int], row) for row in rows]
+    counts = {name: str(sum(row[name] for row in entries)) for name in VERDICTS}
     return {**counts, "worst": f"{max(worst):.2g}" if worst else ""}
 
 
@@ -163,12 +163,12 @@ def _horizon(rows: Sequence[RowEntry]) -> str:
 
     The plus means that the claim ends there in every row with that horizon.
     """
-    found = [
+    horizons = [
         (row["horizon"], row["horizon_is_claim"]) for row in rows if row["horizon"] is not None
     ]
-    if not found:
+    if not horizons:
         return ""
-    horizon, is_claim = min(found)
+    horizon, is_claim = min(horizons)
     end = "+" if is_claim else ""
     return f"2^{horizon.bit_length() - 1}{end}" if horizon else "0"
 
@@ -227,7 +227,7 @@ def _reasons(report: Report, verdict: str, place: Callable[[CheckEntry], str]) -
         for check in report["checks"]
         if check["verdict"] == verdict
     ]
-    return [f"{_checks(reasons.count(each))} of {each}" for each in dict.fromkeys(reasons)]
+    return [f"{_checks(reasons.count(reason))} of {reason}" for reason in dict.fromkeys(reasons)]
 
 
 def _not_asked(report: Report) -> list[str]:
@@ -235,13 +235,13 @@ def _not_asked(report: Report) -> list[str]:
     large = [*report["not_asked"].values()].count(TOO_LARGE)
     fewer = sum(check["left_out"].endswith(TOO_LARGE) for check in report["checks"])
     told = [f"--posenc-largest left out {_checks(large)}, and calls of {_checks(fewer)} more"]
-    found = [f"{id.partition('::')[0]}: {why}" for id, why in report["not_asked"].items()]
-    found += [
+    reasons = [f"{id.partition('::')[0]}: {why}" for id, why in report["not_asked"].items()]
+    reasons += [
         f"{check['call']} {check['combination']}: {check['left_out']}"
         for check in report["checks"]
         if check["left_out"]
     ]
-    lines = [f"{_checks(found.count(each))} of {each}" for each in dict.fromkeys(found)]
+    lines = [f"{_checks(reasons.count(reason))} of {reason}" for reason in dict.fromkeys(reasons)]
     return [*told * bool(large or fewer), *lines]
 
 
@@ -251,24 +251,24 @@ def _checks(count: int) -> str:
 
 def _silent(report: Report) -> list[str]:
     """List bad inputs that got an answer and empty ones that got none, with their combinations."""
-    found: dict[tuple[str, str], list[str]] = {}
+    grouped: dict[tuple[str, str], list[str]] = {}
     for check in report["checks"]:
         if check["verdict"] == "silent":
-            found.setdefault((check["scheme"], check["message"]), []).append(check["combination"])
-    return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in found.items()]
+            grouped.setdefault((check["scheme"], check["message"]), []).append(check["combination"])
+    return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in grouped.items()]
 
 
 def _diagnoses(report: Report) -> Iterator[str]:
     """Yield the explanations of failures, with the number of failures that each explains."""
-    for found in report["diagnoses"]:
-        failed = found["failed"]
+    for diagnosis in report["diagnoses"]:
+        failed = diagnosis["failed"]
         explained = [
-            f"{each['explanation']} [{each['deviation']}], {each['failures']} of {failed} failures"
-            for each in found["explained_by"]
+            f"{item['explanation']} [{item['deviation']}], {item['failures']} of {failed} failures"
+            for item in diagnosis["explained_by"]
         ]
-        left = failed - sum(each["failures"] for each in found["explained_by"])
+        left = failed - sum(item["failures"] for item in diagnosis["explained_by"])
         if left:
-            said = f"no known deviation: {found['recovered']}" * bool(found["recovered"])
-            explained.append(f"{said or 'no known deviation'}, {left} of {failed} failures")
+            words = f"no known deviation: {diagnosis['recovered']}" * bool(diagnosis["recovered"])
+            explained.append(f"{words or 'no known deviation'}, {left} of {failed} failures")
         for line in explained:
-            yield f"{found['scheme']} {found['combination']}: {line}"
+            yield f"{diagnosis['scheme']} {diagnosis['combination']}: {line}"

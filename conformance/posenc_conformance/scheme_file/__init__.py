@@ -1,1 +1,1 @@
-"""The scheme files: reading them, validating them, and their content as plain data."""
+"""Read and validate scheme files, and represent their content as plain data."""

@@ -1,4 +1,4 @@
-"""The names of arrays' axes in scheme files, such as ``[..., n, head_dim]``."""
+"""Axis names of arrays in scheme files, such as ``[..., n, head_dim]``."""
 
 import re
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 ANY = "..."
 """The name for any number of leading axes."""
 ROWS = ("n", "q_len", "k_len", "length", "total", "height * width")
-"""Names of the axis that has a row for each token."""
+"""Names of axes with one row per token."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """The names of an array's axes, and whether others may come before them."""
+    """The names of an array's axes, and whether other axes may precede them."""
 
     axes: tuple[str, ...]
-    """Without the leading axes."""
+    """Names of the axes, except the leading ones."""
     leading: bool
 
     @property
@@ -28,15 +28,15 @@ class Form:
 
 
 def form_of(description: str) -> Form | None:
-    """Read the form of an array from its description; None if that has no brackets."""
-    found = IN_BRACKETS.search(description)
-    if found is None:
+    """Parse the axis names in an array's description; return None if it has no brackets."""
+    match = IN_BRACKETS.search(description)
+    if match is None:
         return None
-    axes = tuple(part.strip() for part in found[1].split(","))
+    axes = tuple(part.strip() for part in match[1].split(","))
     return Form(axes[1:], True) if axes[0] == ANY else Form(axes, False)
 
 
 def forms_of(call: Call) -> dict[str, Form]:
-    """Read the form of each argument of a call whose description has one."""
-    found = {name: form_of(text) for name, text in call.arguments.items()}
-    return {name: form for name, form in found.items() if form is not None}
+    """Parse the axis names of each argument of a call whose description lists them."""
+    forms = {name: form_of(text) for name, text in call.arguments.items()}
+    return {name: form for name, form in forms.items() if form is not None}

@@ -1,4 +1,4 @@
-"""A scheme, made from the content of its file."""
+"""Build a scheme from the content of its file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,9 +103,9 @@ def _golden(raw: Raw) -> Golden:
 
 
 def _deviation(raw: Raw) -> Deviation:
-    rest = {key: raw[key] for key in ("id", "description", "effect")}
+    fields = {key: raw[key] for key in ("id", "description", "effect")}
     calls = tuple(raw.get("calls", ())) or (raw["call"],)
-    return Deviation(calls=calls, kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
+    return Deviation(calls=calls, kind=raw["class"], links=tuple(raw.get("links", ())), **fields)
 
 
 def _desideratum(name: str, raw: Raw) -> Desideratum:

@@ -1,8 +1,8 @@
 """A cache of valid scheme files as JSON, which reads 30 times faster.
 
 The key is the hash of a file's text and of the schema. The folder may be deleted; if it cannot be
-written, every run reads the YAML again. An entry carries the hash of its own content, so that a
-foreign file in the folder is not taken for one.
+written, every run reads the YAML again. An entry contains the hash of its own content, so that
+foreign files in the folder are ignored.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from typing import Any
 from posenc_conformance.files import write_whole
 
 MOST = 300
-"""The most entries that are kept: a few versions of every scheme."""
+"""Most entries in the cache: a few versions of every scheme."""
 NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def key(*texts: str) -> str:
-    """Return the hash of texts: that of a scheme file and its schema is the name of the entry."""
+    """Return the hash of texts; that of a scheme file and its schema names the cache entry."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def recall(name: str) -> Any:
-    """Return the content kept under a name; None if it is missing or has been changed."""
+    """Return the content cached under ``name``; None if it is missing or has been changed."""
     try:
         digest, _, text = (_folder() / name).read_text(encoding="utf-8").partition("\n")
         return json.loads(text) if digest == key(name, text) else None
@@ -34,14 +34,14 @@ def recall(name: str) -> Any:
 
 
 def keep(name: str, raw: object) -> None:
-    """Keep the content of a scheme file, whole or not at all, and drop the oldest beyond MOST."""
+    """Cache the content of a scheme file atomically, and drop the oldest entries beyond MOST."""
     try:
         folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(raw)
         write_whole(folder / name, f"{key(name, text)}\n{text}")
-        kept = [each for each in folder.iterdir() if NAME.fullmatch(each.name)]
-        for old in sorted(kept, key=_age, reverse=True)[MOST:]:
+        entries = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
+        for old in sorted(entries, key=_age, reverse=True)[MOST:]:
             old.unlink(missing_ok=True)
     except (OSError, RuntimeError):
         return

@@ -10,7 +10,7 @@ Problem = tuple[Sequence[str | int], str]
 
 
 def inconsistencies(scheme: Scheme) -> Iterator[Problem]:
-    """Yield dangling names, repeated ids and the like: the place, and the problem there."""
+    """Yield the field and the problem for each dangling name, repeated id and the like."""
     if scheme.path.stem != scheme.id:
         yield ("id",), f"is {scheme.id!r}, but the file is called {scheme.path.name!r}"
     for name, axis in scheme.conventions.items():
@@ -41,7 +41,7 @@ def inconsistencies(scheme: Scheme) -> Iterator[Problem]:
 
 
 def _unproved(scheme: Scheme) -> Iterator[Problem]:
-    """Find desiderata whose invariant or witness refers to nothing."""
+    """Yield problems of desiderata whose invariant or witness names something unknown."""
     for wish in scheme.desiderata:
         where = ("desiderata", wish.name)
         if wish.invariant is not None and wish.invariant not in {i.id for i in scheme.invariants}:
@@ -60,20 +60,20 @@ def _dangling(scheme: Scheme, where: tuple[str | int, ...], item: Any) -> Iterat
     if call is None:
         yield (*where, "call"), f"{item.call!r} is not among the calls"
         return
-    known = ", ".join(call.combinations)
+    names = ", ".join(call.combinations)
     if hasattr(item, "combination") and item.combination not in call.combinations:
-        yield (*where, "combination"), f"{item.combination!r} is not one of {known}"
+        yield (*where, "combination"), f"{item.combination!r} is not one of {names}"
     for name in getattr(item, "combinations", ()):
         if name not in call.combinations:
-            yield (*where, "combinations"), f"{name!r} is not one of {known}"
+            yield (*where, "combinations"), f"{name!r} is not one of {names}"
     if hasattr(item, "source") and item.source not in scheme.sources:
         yield (*where, "source"), f"{item.source!r} is not among the sources"
     yield from _bad_point(scheme, (*where, "options"), getattr(item, "options", {}))
     for name in getattr(item, "options", {}):
         if name not in call.options:
             yield (*where, "options"), f"{item.call} has no option {name!r}"
-    given = getattr(item, "arguments", {})
-    for name in chain.from_iterable(given) if isinstance(given, tuple) else given:
+    arguments = getattr(item, "arguments", {})
+    for name in chain.from_iterable(arguments) if isinstance(arguments, tuple) else arguments:
         if name not in call.arguments and name not in call.parameters:
             yield (*where, "arguments", name), f"{item.call} has no such argument"
 

@@ -1,4 +1,4 @@
-"""Reading scheme files: finding them, checking them against their schema, building schemes."""
+"""Find scheme files, validate them against their schema, and build schemes from them."""
 
 import io
 import json
@@ -46,18 +46,18 @@ GROUP = "posenc.schemes"
 
 def scheme_paths() -> list[Path]:
     """List the scheme files of the installed spec, sorted by name, then those of other packages."""
-    own = (each for home in _homes() for each in scheme_files(home))
+    own = (path for home in _homes() for path in scheme_files(home))
     return [*paths_by_name().values(), *own]
 
 
 @lru_cache(maxsize=1)
 def paths_by_name() -> Mapping[str, Path]:
-    """Return the scheme files of the installed spec by scheme name, sorted by name.
+    """Map scheme names to the scheme files of the installed spec, sorted by name.
 
-    Each is in the folder of its family.
+    Each file is in the folder of its family.
     """
-    found = (path for path in spec_folder().glob("*/*.yaml") if path.parent.name != "models")
-    return {path.stem: path for path in sorted(found, key=lambda path: path.name)}
+    paths = (path for path in spec_folder().glob("*/*.yaml") if path.parent.name != "models")
+    return {path.stem: path for path in sorted(paths, key=lambda path: path.name)}
 
 
 def is_shipped(path: Path) -> bool:
@@ -67,7 +67,7 @@ def is_shipped(path: Path) -> bool:
 
 def scheme_files(place: Path) -> list[Path]:
     """List the scheme files in a folder, sorted by name."""
-    return sorted(each for each in place.glob("*.yaml") if is_scheme_file(each))
+    return sorted(path for path in place.glob("*.yaml") if is_scheme_file(path))
 
 
 def scheme_files_in(folders: Sequence[str]) -> list[Path]:
@@ -75,7 +75,7 @@ def scheme_files_in(folders: Sequence[str]) -> list[Path]:
 
     Raises UserError for a folder without any.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for name in folders:
         # Path.is_dir raises for a name that is too long.
         files = scheme_files(Path(name)) if os.path.isdir(name) else []
@@ -84,14 +84,14 @@ def scheme_files_in(folders: Sequence[str]) -> list[Path]:
                 f"--posenc-schemes={in_line(name)}: there is no scheme file in this folder",
                 f"a scheme file ends in .yaml and begins with {MARK} {FORMAT}",
             )
-        found += [each.resolve() for each in files]
-    return found
+        paths += [file.resolve() for file in files]
+    return paths
 
 
 @lru_cache(maxsize=1)
 def _homes() -> tuple[Path, ...]:
     """Find the folders of the packages that contain schemes."""
-    found = []
+    folders = []
     for point in sorted(entry_points(group=GROUP)):
         spec = find_spec(point.value)
         if spec is None or not spec.submodule_search_locations:
@@ -99,8 +99,8 @@ def _homes() -> tuple[Path, ...]:
                 f"the entry point {point.name!r} of {GROUP} names {point.value!r}, not a package",
                 "name the package in whose folder the scheme files are",
             )
-        found.append(Path(spec.submodule_search_locations[0]))
-    return tuple(found)
+        folders.append(Path(spec.submodule_search_locations[0]))
+    return tuple(folders)
 
 
 def is_scheme_file(path: Path) -> bool:
@@ -109,9 +109,9 @@ def is_scheme_file(path: Path) -> bool:
 
 
 def begins_with(path: Path, mark: str) -> bool:
-    """Return whether a file's first line that is no comment begins with a mark.
+    """Return whether the first line that is neither empty nor a comment begins with ``mark``.
 
-    Empty lines are skipped too. Returns False for a file that cannot be read.
+    Returns False for a file that cannot be read.
     """
     try:
         with opened(path, "give a scheme or model file") as stream:
@@ -142,7 +142,7 @@ def read_scheme(path: Path) -> Scheme:
 
 
 def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
-    """Read the content of a file, and validate it against a schema of the spec.
+    """Parse the text of a file, and validate its content against a schema of the spec.
 
     Raises UserError naming file, line and field if it is invalid.
     """
@@ -176,7 +176,7 @@ def _validator(name: str = SCHEMA_NAME) -> Callable[[object], object]:
 def located_error(
     path: Path, text: str, where: Sequence[str | int], problem: str, schema: str = SCHEMA_NAME
 ) -> UserError:
-    """Make the error for a field of a file, with its line."""
+    """Make the error for a field, with its file and line."""
     field = ".".join(map(str, where)) or "the file"
     line = find_line(text, where)
     return UserError(f"{path}:{line}: {field}: {problem}", f"the format is described in {schema}")

@@ -8,7 +8,7 @@ from typing import Any
 Value = str | int
 Point = Mapping[str, Value]
 RawArguments = Mapping[str, Any]
-"""Arguments as a scheme file writes them, see ``judge.case.materialise``."""
+"""Arguments as a scheme file writes them, see ``judge.invocation.materialise``."""
 Arguments = Mapping[str, Any]
 """Arguments of a call, by their names."""
 ArgumentDict = dict[str, Any]
@@ -27,7 +27,7 @@ class Convention:
 
     @property
     def optional(self) -> bool:
-        """Whether nothing is claimed on this axis unless a claim names it."""
+        """Whether a claim covers values of this axis only if it names them."""
         return self.default is None
 
 
@@ -51,7 +51,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Combination:
-    """A named point on the axes of conventions."""
+    """A named choice of a value for each convention."""
 
     name: str
     conventions: Point
@@ -60,7 +60,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Call:
-    """What an adapter's method of this name takes and returns."""
+    """The arguments, conventions and result of an adapter's method of this name."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class Golden:
 
 @dataclass(frozen=True)
 class Published:
-    """A number as its source prints it."""
+    """Numbers as their source prints them."""
 
     id: str
     call: str
@@ -131,7 +131,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Desideratum:
-    """A desirable property of an encoding, and whether this one has it."""
+    """A desirable property of an encoding, and whether this scheme has it."""
 
     name: str
     holds: bool
@@ -202,5 +202,5 @@ class Scheme:
 
     @property
     def package_name(self) -> str:
-        """Name of the packages that hold the modules of the scheme's family."""
+        """Name of the packages that contain the modules of the scheme's family."""
         return self.family.replace("-", "_")

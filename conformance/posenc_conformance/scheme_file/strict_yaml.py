@@ -13,7 +13,7 @@ from posenc_conformance.door import named
 from posenc_conformance.errors import UserError, in_line
 
 MOST_VALUES = 1_000_000
-"""The most values of a file with its aliases expanded."""
+"""Most values in a file with its aliases expanded."""
 LONGEST_NUMBER = 1000
 _TAG = "tag:yaml.org,2002:"
 MERGE, TEXT = f"{_TAG}merge", f"{_TAG}str"
@@ -24,19 +24,19 @@ SCALARS: Mapping[str, str] = {
     f"{_TAG}bool": "true or false",
     f"{_TAG}null": "null",
 }
-"""The types of a single value, in words."""
+"""Names of the scalar types in messages."""
 COUNTED = (f"{_TAG}int", f"{_TAG}float")
 KINDS: Mapping[str, type[yaml.Node]] = {
     **dict.fromkeys(SCALARS, yaml.ScalarNode),
     f"{_TAG}seq": yaml.SequenceNode,
     f"{_TAG}map": yaml.MappingNode,
 }
-"""The tags that are read, each with the kind of node that it may mark."""
+"""The accepted tags, each with the kind of node that it may mark."""
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_yaml(path: object, text: str, hint: str = "correct the YAML there") -> Any:
-    """Read the plain data of a file.
+    """Parse the text of a YAML file into plain data.
 
     Raises UserError, naming file and line, for invalid YAML, for anything but plain data, and for
     data that is nested too deeply or has too many values once its aliases are expanded.
@@ -62,14 +62,14 @@ def find_line(text: str, where: Sequence[str | int]) -> int:
         node = yaml.compose(text, Loader=_SafeLoader)
     for step in where:
         if isinstance(node, yaml.MappingNode):
-            found = [value for key, value in node.value if key.value == str(step)]
+            nodes = [value for key, value in node.value if key.value == str(step)]
         elif isinstance(node, yaml.SequenceNode) and str(step).isdigit():
-            found = node.value[int(step) : int(step) + 1]
+            nodes = node.value[int(step) : int(step) + 1]
         else:
-            found = []
-        if not found:
+            nodes = []
+        if not nodes:
             break
-        node = found[0]
+        node = nodes[0]
     return node.start_mark.line + 1 if node else 1
 
 
@@ -92,16 +92,15 @@ def _size(raw: object) -> int:
 
 
 class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
-    """A safe loader that refuses what YAML lets pass, or rejects without naming a line.
+    """A safe YAML loader that accepts only plain data, and names the line of anything else.
 
     It refuses a repeated key, of which YAML would silently keep the last, a key that is no text, a
     tag of anything but plain data, such as a date, and a tag that does not fit its node. It also
-    refuses ``<<``: mappings merged from others ten times over are short to write and take forever
-    to build.
+    refuses ``<<``: a short file of nested merges can take forever to build.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-        """Make a mapping; refuse keys that are no texts or not distinct."""
+        """Make a mapping; refuse keys that are not text, and repeated keys."""
         seen = set()
         for key, _ in node.value:
             if key.tag == MERGE:

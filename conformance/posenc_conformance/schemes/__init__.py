@@ -1,5 +1,5 @@
-"""The kit's knowledge about each scheme: one module per scheme, named as its file in the spec.
+"""The kit's knowledge about each scheme: one module per scheme, named like its file in the spec.
 
 Each module is in the package of the scheme's family and defines ``KNOWLEDGE``, which maps the name
-of each call of the scheme to a ``judge.knowledge.CallKnowledge``; its fields are documented there.
+of each call of the scheme to a ``judge.knowledge.CallKnowledge``, which documents its fields.
 """

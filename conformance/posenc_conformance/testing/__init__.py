@@ -1,1 +1,1 @@
-"""Assertions for existing tests: one result, judged as a golden is."""
+"""Assertions that judge a single result in an existing test."""

@@ -1,4 +1,4 @@
-"""Judging one result in an existing test, and computing the right one."""
+"""Judge one result in an existing test, or compute the expected result."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from posenc_conformance.testing.signatures import Misuse
 
 @dataclass(frozen=True)
 class Agreement:
-    """The findings of a check about a right result."""
+    """The errors of a result that :func:`check` found right."""
 
     worst: float
-    """Largest error in units of its bound: at most 1."""
+    """Largest ratio of an error to its bound: at most 1."""
     error: float
-    """The error of that value."""
+    """The absolute error of the value with that ratio."""
     bound: float
-    """The largest error of that value in an honest implementation."""
+    """The error bound of that value."""
     index: tuple[int, ...]
     """Index of that value in its sequence, in the specification's order of axes."""
     sequence: int
     """Number of that sequence in the batch; 0 if there is no batch."""
     compared: int
-    """The number of values compared with the truth."""
+    """The number of values that were compared with the truth."""
 
 
 def check(
@@ -56,23 +56,23 @@ def check(
         The result of an implementation: a NumPy or JAX array, a PyTorch tensor on any device, or
         anything else that NumPy or DLPack converts.
     call : str
-        A call of the specification, such as ``"rope"``; ``posenc schemes`` lists them.
+        The name of a call in the specification, such as ``"rope"``; ``posenc schemes`` lists them.
     shape : str, optional
-        The order of axes of arrays with a row for each token, one letter each: ``s`` for the
+        The axis order of arrays with one row per token, one letter per axis: ``s`` for the
         sequence, ``d`` for the channels, any others for batch and heads, as in ``"bshd"``. If left
-        out, sequence and channels are the last two.
+        out, sequence and channels are the last two axes.
     broadcast : bool
         Whether the result may leave out axes along which it repeats, or have them with length 1.
     **arguments
-        The arguments, parameters and conventions of the call by their names in the specification.
+        The call's arguments, parameters and conventions, under their names in the specification.
         A convention that is left out has its default; ``combination="whisper"`` sets all of them.
-        Arrays may be of any framework. If one has an axis more than in the specification, such as
-        positions of shape ``[batch, n]``, its first axis is the batch.
+        Arrays may come from any framework. If one has an axis more than in the specification, such
+        as positions of shape ``[batch, n]``, its first axis is the batch.
 
     Returns
     -------
     Agreement
-        The largest error in units of its bound, and where it is.
+        The largest error relative to its bound, and its index.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def check(
         If the result is wrong.
     Misuse
         If the result cannot be judged: an unknown call, a missing argument, a shape that does not
-        fit, or arguments for which right cannot be told from wrong.
+        fit, or arguments for which a right result cannot be told from a wrong one.
     """
     __tracebackhide__ = True
     if isinstance(result, str) and not isinstance(call, str):
@@ -99,7 +99,7 @@ def check(
 
 
 def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreement:
-    """Raise AssertionError unless ``output`` is right; return its largest error."""
+    """Return the errors of ``output``; raise AssertionError if it is wrong."""
     __tracebackhide__ = True
     dtype = question.dtype_of(output)
     question.require_held(dtype)
@@ -114,7 +114,7 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
             "much as the values themselves",
             "check smaller positions, or a longer dtype",
         )
-    if not judged:  # a batch of no sequences
+    if not judged:  # the batch is empty
         return Agreement(0.0, np.nan, np.nan, (), 0, 0)
     number = max(range(len(judged)), key=lambda each: judged[each].comparison.worst)
     if not judged[number].comparison.passes:
@@ -127,12 +127,12 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
 def expected(
     call: str, /, *, shape: str | None = None, dtype: str | None = None, **arguments: Any
 ) -> Array:
-    """Compute the right result of a call: the exact values, rounded once.
+    """Compute the expected result of a call: the exact values, rounded once.
 
     Parameters
     ----------
     call, shape, **arguments
-        As :func:`check` takes them.
+        The same as for :func:`check`.
     dtype : str, optional
         float64, float32, bfloat16 or float16; float64 if left out. Integers and booleans keep
         their type.
@@ -140,12 +140,12 @@ def expected(
     Returns
     -------
     array
-        In the order of axes of ``shape``, with the batch of the arguments.
+        The result, with the axis order of ``shape`` and the batch of the arguments.
 
     Raises
     ------
     Misuse
-        As :func:`check` does.
+        As for :func:`check`, and for an unknown ``dtype`` or an empty batch.
     """
     question = Question.of(call, shape, arguments)
     exact = question.signature.call.dtype
@@ -168,7 +168,7 @@ def expected(
 def _parts(
     question: Question, output: Array, dtype: str, broadcast: bool
 ) -> Iterator[tuple[Case, Array]]:
-    """Yield the call of each sequence with its part of the result."""
+    """Yield the case of each sequence with its slice of the result."""
     cases = list(question.cases(dtype, None if broadcast else output))
     if question.batch is not None:
         if output.ndim == 0 or len(output) != len(cases):
@@ -183,8 +183,8 @@ def _parts(
         yield case, broadcast_result(output, case.shape)
         return
     more = output.ndim - len(case.shape)
-    if more > 0 and output.shape[more:] == case.shape:  # the same for each sequence of a batch
-        yield from ((case, each) for each in output.reshape(-1, *case.shape))
+    if more > 0 and output.shape[more:] == case.shape:  # a batch that shares one case
+        yield from ((case, result) for result in output.reshape(-1, *case.shape))
     else:
         yield case, output
 
@@ -192,7 +192,7 @@ def _parts(
 def _judge(case: Case, output: Array) -> Judged:
     """Compare a result with the truth.
 
-    Raises AssertionError if it does not have the form of the call.
+    Raises AssertionError if its shape or dtype is wrong, or a value is not finite.
     """
     __tracebackhide__ = True
     try:

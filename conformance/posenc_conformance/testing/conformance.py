@@ -11,28 +11,28 @@ from posenc_conformance.errors import UserError, in_line
 
 @dataclass(frozen=True, eq=False)
 class Conformance:
-    """The request of a test file to judge an adapter; pytest makes tests of it."""
+    """A test file's request to judge an adapter, from which pytest makes tests."""
 
     adapter: object
     """An adapter's class, the adapter itself, or a name that ``--impl`` takes."""
     given_schemes: object = None
-    """The argument ``schemes``, not validated yet; likewise ``known``."""
+    """The argument ``schemes`` before validation; likewise ``given_known``."""
     given_known: object = ""
 
     @property
     def schemes(self) -> tuple[str, ...] | None:
         """Ids of the schemes to judge; None for all that are claimed.
 
-        Raises UserError for invalid ids: here and not in the constructor, so that pytest shows the
-        error without lines of the kit.
+        Raises UserError for invalid ids: here and not in the constructor, so that pytest shows no
+        traceback through the kit.
         """
-        given = self.given_schemes
-        if given is None:
+        value = self.given_schemes
+        if value is None:
             return None
-        ids = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else (*given,)
-        if not ids or not all(isinstance(each, str) for each in ids):
+        ids = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else (*value,)
+        if not ids or not all(isinstance(scheme, str) for scheme in ids):
             raise UserError(
-                f"conformance() is asked for schemes={in_line(repr(given))}",
+                f"conformance() is asked for schemes={in_line(repr(value))}",
                 'give ids of schemes, schemes=["rope"], or leave it out for all that are claimed',
             )
         return ids
@@ -43,11 +43,11 @@ class Conformance:
 
         Raises UserError for an invalid path.
         """
-        given = self.given_known
-        path = given.__fspath__() if isinstance(given, PathLike) else given
+        file = self.given_known
+        path = file.__fspath__() if isinstance(file, PathLike) else file
         if not isinstance(path, str) or "\0" in path:
             raise UserError(
-                f"conformance() is given known={in_line(repr(given))}",
+                f"conformance() is given known={in_line(repr(file))}",
                 'give the path of a file of known failures, known="known.yaml"',
             )
         return path
@@ -59,11 +59,11 @@ def conformance(
     schemes: str | Sequence[str] | None = None,
     known: str | PathLike[str] = "",
 ) -> Conformance:
-    """Make tests of all checks that an adapter's claims call for.
+    """Make one test per check that an adapter's claims call for.
 
-    Assign the result to a name that pytest takes for a test: ``test_rope = conformance(Adapter)``.
-    Plain ``pytest`` then collects each check as a test of its own. Raises UserError within a test,
-    where nothing would collect them.
+    Assign the result to a name that pytest collects: ``test_rope = conformance(Adapter)``. Plain
+    ``pytest`` then collects each check as a test of its own. Raises UserError if called within a
+    test, where pytest could not collect the checks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The message of an assertion about a wrong result."""
+"""The assertion message for a wrong result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from posenc_conformance.judge.error_model import Comparison
 from posenc_conformance.testing.naming import name_mistake
 
 BEYOND = "not seen   what earlier calls have left: conformance(adapter) makes such calls"
-"""The line that is added if no mistake explains a result."""
+"""Line that is added if no known mistake explains a result."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A result with its call, and its comparison with the truth."""
+    """A result with its case, and its comparison with the truth."""
 
     case: Case
     output: Floats
@@ -25,7 +25,7 @@ class Judged:
 
 
 def explanation(judged: Sequence[Judged], number: int) -> str:
-    """Explain the wrong result ``number`` of a batch.
+    """Return the message for the wrong result ``number`` of a batch.
 
     The text names the mistake, the place and size of the largest error, and a page to read.
     """
@@ -33,7 +33,7 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
     comparison = judged[number].comparison
     try:
         diagnosis = name_mistake(case, output, comparison.index)
-    except MemoryError:  # a model of a mistake may take more than the call
+    except MemoryError:  # simulating a mistake may take more memory than the call
         diagnosis = to_diagnosis([])
     lines = [
         *diagnosis_lines(case, output, diagnosis),
@@ -44,6 +44,6 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
     if not diagnosis.explanations:
         lines.append(BEYOND)
     if len(judged) > 1:
-        wrong = sum(not each.comparison.passes for each in judged)
+        wrong = sum(not result.comparison.passes for result in judged)
         lines.insert(1, f"sequence   {number}, one of {wrong} that are wrong among {len(judged)}")
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""The known mistake that explains one wrong result, as large as results are in practice.
+"""Find the known mistake that explains one wrong result, which may be large.
 
-Every model of a mistake costs as much as the call itself, and there are many, so they are tried on
-a few rows of a large result. A single mistake is named only if it explains the whole result.
+Every model of a mistake costs as much as the call itself, and there are many models, so they are
+tried on a few rows of a large result. A single mistake is named only if it explains all of it.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ ROWS = 32
 ROWS_OF_PAIRS = 4
 """Rows of one head on which pairs of mistakes are tried, since there are many pairs."""
 ROWS_OF_ALL = 512
-"""Rows that a pair which explains those few must explain too; a single mistake must explain the
+"""Rows that a pair of mistakes must explain besides those few; a single mistake must explain the
 whole result."""
 
 
 def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosis:
     """Find the mistake that explains a wrong result, whose largest error is at ``index``.
 
-    The traces of earlier calls are not considered: one result cannot show them.
+    Mistakes that come from state left by earlier calls are ignored: one result cannot show them.
     """
     few, part = sample(case, output, index, ROWS)
     fits = _of_call(find_fits(few, part))
@@ -59,5 +59,5 @@ def _explains(fit: Fit, whole: Answer, many: Answer) -> bool:
     ids = fit.deviation.split("+")
     if len(ids) == 1:
         return first_fit(*whole, fit.deviation) is not None
-    found = find_fits(*many, only=ids)
-    return any(each.deviation == fit.deviation for each in found)
+    fits = find_fits(*many, only=ids)
+    return any(other.deviation == fit.deviation for other in fits)

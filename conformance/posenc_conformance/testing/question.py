@@ -1,4 +1,4 @@
-"""A question to the specification: a call with a user's arrays, in the user's order of axes."""
+"""A call of the specification with a user's arrays, in the user's order of axes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,20 +23,20 @@ from posenc_conformance.testing.signatures import Misuse, Signature, find_signat
 COMBINATION = "combination"
 """The keyword that names a combination of conventions."""
 ROW, CHANNEL = "s", "d"
-"""Letters of a shape: the axis of the sequence, and that of the channels."""
+"""Letters in ``shape=`` for the sequence axis and the channel axis."""
 WHOLE = "biu"
 """NumPy's kinds of booleans and whole numbers."""
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)
 LARGEST = float(np.finfo(np.float64).max)
 SMALL = 2**20
-"""Size up to which a right result is computed even if the shape shows that the given one is wrong,
-so that errors in the arguments are reported first."""
+"""Size up to which an expected result is computed even if the shape of the given one is wrong, so
+that errors in the arguments are reported first."""
 COPIES = 4
-"""Arrays of the result's size in float64 that judging takes: truth, bound, result, error."""
+"""Number of float64 arrays of the result's size in judging: truth, bound, result, error."""
 WIDEST = 2**24
-"""The largest ``dim``: the reference computes every channel, even those that no result has."""
+"""The largest ``dim``: the reference computes every channel, even those the result lacks."""
 LONGEST_SHOWN = 80
-"""The most characters of a user's value that are shown."""
+"""Most characters of a user's value that a message shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,17 @@ class Question:
 
     signature: Signature
     arguments: Arguments
-    """Arrays of floats in float64, of whole numbers in int64."""
+    """Arrays are float64 for floats, int64 for whole numbers."""
     conventions: Point
     dtypes: Mapping[str, str]
-    """The original dtype of each float array that came with one."""
+    """The original dtype of each float array that was passed with a dtype."""
     order: tuple[int, ...]
-    """For each axis of the specification, the axis of the user's arrays of rows; empty if they are
-    the same."""
+    """For each axis in the specification, its index in the user's arrays of rows; empty without
+    ``shape=``."""
 
     @classmethod
     def of(cls, name: object, shape: object, given: Mapping[str, Any]) -> "Question":
-        """Read a question from keyword arguments.
+        """Build a question from a call's name, its ``shape=`` and its keyword arguments.
 
         Raises Misuse for arguments that are missing, unknown or of the wrong form.
         """
@@ -80,8 +80,8 @@ class Question:
     def batch(self) -> int | None:
         """The number of sequences in a batch; None if one call covers everything.
 
-        There is a batch if an array has one axis more than in the specification. Its first axis is
-        then that of the sequences.
+        An array with one axis more than in the specification has a batch; its first axis is then
+        that of the sequences.
         """
         sizes = {
             name: len(self.arguments[name])
@@ -96,7 +96,7 @@ class Question:
                 continue
             value = self.arguments[name]
             if value.ndim <= len(form.axes) or len(value) not in (1, size):
-                others = ", ".join(each for each in sizes if each != name)
+                others = ", ".join(other for other in sizes if other != name)
                 raise self.signature.misuse(
                     f"{name} has the shape {value.shape}, but {others} a batch of {size}"
                 )
@@ -106,21 +106,21 @@ class Question:
         return not form.leading and self.arguments[name].ndim == len(form.axes) + 1
 
     def cases(self, dtype: str, result: Array | None = None) -> Iterator[Case]:
-        """Yield the call, or one call for each sequence.
+        """Yield the case, or one case for each sequence of the batch.
 
-        Raises Misuse for a call that cannot be computed. Raises AssertionError for a ``result``
-        that is too small for a large call, before this is computed.
+        Raises Misuse for a call that cannot be computed. Raises AssertionError if ``result`` is
+        smaller than a large expected result, before this is computed.
         """
         if self.batch is None:
             yield self._case(self.arguments, dtype, result)
             return
         for number in range(self.batch):
-            given = dict(self.arguments)
+            arguments = dict(self.arguments)
             for name, form in self.signature.forms.items():
-                if name in given and (form.leading or self._is_batched(name, form)):
-                    value = given[name]
-                    given[name] = value[number if len(value) > 1 else 0]
-            yield self._case(given, dtype, result)
+                if name in arguments and (form.leading or self._is_batched(name, form)):
+                    value = arguments[name]
+                    arguments[name] = value[number if len(value) > 1 else 0]
+            yield self._case(arguments, dtype, result)
 
     def _case(self, arguments: Arguments, dtype: str, result: Array | None) -> Case:
         signature = self.signature
@@ -150,7 +150,7 @@ class Question:
         return result.transpose(self.order) if self._is_reordered(result) else result
 
     def given_order(self, result: Array) -> Array:
-        """Return a result of the specification with its axes in the user's order."""
+        """Return an expected result with its axes in the user's order."""
         return result.transpose(np.argsort(self.order)) if self._is_reordered(result) else result
 
     def _is_reordered(self, result: Array) -> bool:
@@ -173,9 +173,9 @@ class Question:
         return self.dtypes.get(self._leader, dtype) if call.dtype == "inputs" else dtype
 
     def require_held(self, dtype: str) -> None:
-        """Raise Misuse for a float array whose values ``dtype`` does not hold.
+        """Raise Misuse for a float array with values that ``dtype`` cannot represent.
 
-        The truth would be that of other values than those that the implementation got.
+        The truth would be computed from other values than the implementation received.
         """
         if self.signature.call.dtype != "inputs":
             return
@@ -189,14 +189,14 @@ class Question:
 
     @property
     def _leader(self) -> str:
-        """The array whose dtype the result has: the first float array."""
+        """Name of the array whose dtype the result has: the first float array."""
         return next(iter(self.dtypes), "")
 
 
 def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Value]:
     """Return the conventions of the call: those given, else the defaults.
 
-    A convention without a default takes any value that the others leave open.
+    A convention without a default has its value in the first combination that fits the others.
 
     Raises Misuse for values that are unknown, or that the specification does not combine.
     """
@@ -212,41 +212,41 @@ def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Va
 def _convention(signature: Signature, axis: str, given: object) -> Value:
     """Return the value of a convention as the specification writes it; raise Misuse if unknown."""
     values = list(signature.scheme.conventions[axis].values)
-    wanted: object = given if isinstance(given, str) else None
+    choice: object = given if isinstance(given, str) else None
     if not isinstance(given, str | bool | np.bool_):
         with suppress(Exception):  # NumPy's and PyTorch's whole numbers count too
-            wanted = index(given)  # type: ignore[arg-type]  # it says itself whether it can be one
+            choice = index(given)  # type: ignore[arg-type]  # index() raises for other values
     for value in values:
-        if isinstance(wanted, type(value)) and value == wanted:
+        if isinstance(choice, type(value)) and value == choice:
             return value
     raise signature.misuse(f"{axis}={shown(given)} is not known", f"{axis} is one of {values}")
 
 
 def _combination(signature: Signature, given: Mapping[str, Any], said: Point) -> Point:
-    """Return the conventions of the combination that is named, or follows from the arguments."""
-    known = signature.call.combinations
+    """Return the conventions of the combination that the arguments name or imply."""
+    points = signature.call.combinations
     name = given.get(COMBINATION)
     if name is not None:
-        if not isinstance(name, str) or name not in known:
+        if not isinstance(name, str) or name not in points:
             raise signature.misuse(
-                f"{COMBINATION}={shown(name)} is not known", f"it has {', '.join(known)}"
+                f"{COMBINATION}={shown(name)} is not known", f"it has {', '.join(points)}"
             )
-        return known[name].conventions
-    wanted = {
+        return points[name].conventions
+    required = {
         axis: said.get(axis, value)
         for axis, value in signature.defaults.items()
         if axis in said or value is not None
     }
     for name, parameter in signature.parameters.items():
         if name in given:
-            wanted |= {axis: value for axis, value in parameter.when.items() if axis in wanted}
-    for each in known.values():
-        whole = {**signature.defaults, **each.conventions}
-        if all(whole[axis] == value for axis, value in wanted.items()):
-            return each.conventions
+            required |= {axis: value for axis, value in parameter.when.items() if axis in required}
+    for combination in points.values():
+        whole = {**signature.defaults, **combination.conventions}
+        if all(whole[axis] == value for axis, value in required.items()):
+            return combination.conventions
     raise signature.misuse(
-        f"the specification does not have {wanted} together",
-        f"it has the combinations {', '.join(known)}; 'posenc schemes {signature.scheme.id}' says "
+        f"the specification does not have {required} together",
+        f"it has the combinations {', '.join(points)}; 'posenc schemes {signature.scheme.id}' says "
         f"what they are, and {COMBINATION}= takes one of them",
     )
 
@@ -259,9 +259,9 @@ def _arguments(
     Raises Misuse for missing and unknown arguments, and for values that are no number or array.
     """
     call = signature.call
-    needed = [*call.arguments, *(n for n, each in signature.parameters.items() if not each.when)]
-    known = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
-    if unknown := [name for name in given if name not in known]:
+    needed = [*call.arguments, *(n for n, param in signature.parameters.items() if not param.when)]
+    accepted = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
+    if unknown := [name for name in given if name not in accepted]:
         raise signature.misuse(f"it takes no {' and no '.join(map(in_line, unknown))}")
     if missing := [name for name in needed if name not in given]:
         raise signature.misuse(f"{' and '.join(missing)} {_is_or_are(missing)} missing")
@@ -279,15 +279,15 @@ def _arguments(
             dtypes[name] = dtype_name(value)
         form = signature.forms.get(name)
         if form is not None and value.ndim < len(form.axes):
-            wanted = ", ".join([*[ANY] * form.leading, *form.axes])
-            raise signature.misuse(f"{name} has the shape {value.shape}; it must be [{wanted}]")
+            expected = ", ".join([*[ANY] * form.leading, *form.axes])
+            raise signature.misuse(f"{name} has the shape {value.shape}; it must be [{expected}]")
         exact = value.astype(np.int64 if is_whole else np.float64)
         arguments[name] = exact if exact.ndim else exact.item()
     return arguments, dtypes
 
 
 def _drop_batches_of_one(forms: Mapping[str, Form], arguments: ArgumentDict) -> None:
-    """Drop the first axis of positions and the like that form a batch of one."""
+    """Drop the batch axis of length 1 from positions and other arrays without leading axes."""
     for name, form in forms.items():
         value = arguments.get(name)
         if form.leading or not isinstance(value, np.ndarray):
@@ -297,9 +297,9 @@ def _drop_batches_of_one(forms: Mapping[str, Form], arguments: ArgumentDict) -> 
 
 
 def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
-    """Return which arrays disagree in the number of tokens; empty if none do.
+    """Describe two arrays that disagree in the number of tokens; return empty text if none do.
 
-    NumPy would repeat an array of length 1, but a single position is not meant to be repeated.
+    NumPy would broadcast an array of length 1, but a single position must not be repeated.
     """
     sizes: dict[str, tuple[str, int]] = {}
     for name, form in forms.items():
@@ -307,9 +307,9 @@ def _disagreement(forms: Mapping[str, Form], arguments: Arguments) -> str:
             continue
         shape = arguments[name].shape
         for axis, size in zip(form.axes, shape[len(shape) - len(form.axes) :], strict=True):
-            first, known = sizes.setdefault(axis, (name, size))
-            if axis in ROWS and size != known:
-                return f"{first} has the length {known} along {axis}, and {name} has {size}"
+            first, length = sizes.setdefault(axis, (name, size))
+            if axis in ROWS and size != length:
+                return f"{first} has the length {length} along {axis}, and {name} has {size}"
     return ""
 
 
@@ -326,8 +326,8 @@ def _array(signature: Signature, name: str, given: object) -> Array:
         value = to_numpy(given)
     except Exception as error:
         raise signature.misuse(f"{name} is no array: {describe_exception(error)}") from None
-    known = dtype_name(value) in DTYPES
-    if value.dtype.kind not in WHOLE and not known:
+    is_known = dtype_name(value) in DTYPES
+    if value.dtype.kind not in WHOLE and not is_known:
         kind = in_line(value.dtype)
         raise signature.misuse(
             f"{name} holds {kind}, not numbers"
@@ -347,7 +347,7 @@ def _number(signature: Signature, parameter: Parameter, given: object) -> int | 
     """
     whole = parameter.type == "integer"
     largest = WIDEST if whole and parameter.name.endswith("dim") else LARGEST_WHOLE
-    wanted = f"a whole number up to {largest}" if whole else "a finite number"
+    expected = f"a whole number up to {largest}" if whole else "a finite number"
     with suppress(Exception):
         value = to_numpy(given)
         kind = "f" if dtype_name(value) in DTYPES else value.dtype.kind
@@ -358,14 +358,14 @@ def _number(signature: Signature, parameter: Parameter, given: object) -> int | 
                 )
             if abs(number) <= (largest if kind in "iu" else LARGEST):
                 return number
-    raise signature.misuse(f"{parameter.name} is {shown(given)}; it must be {wanted}")
+    raise signature.misuse(f"{parameter.name} is {shown(given)}; it must be {expected}")
 
 
 def _require_size(signature: Signature, shape: Sequence[int], result: Array | None) -> None:
-    """Raise Misuse for a right result that does not fit into memory.
+    """Raise Misuse for an expected result that does not fit into memory.
 
-    Raises AssertionError if ``result`` is smaller than a large right result, which then need not be
-    computed.
+    Raises AssertionError if ``result`` is smaller than a large expected result, which then need not
+    be computed.
     """
     _require_room(signature, "its result", shape)
     if result is not None and prod(shape) > max(SMALL, result.size):
@@ -389,9 +389,9 @@ def _is_or_are(names: Sequence[str]) -> str:
 
 
 def _order(signature: Signature, shape: object) -> tuple[int, ...]:
-    """Return, for each axis of the specification, the axis of the user's arrays of rows.
+    """Return, for each axis in the specification, its index in the user's arrays of rows.
 
-    Raises Misuse for an invalid ``shape``, and for a call without such arrays.
+    Raises Misuse for an invalid ``shape``, and for a call without arrays of rows.
     """
     if shape is None:
         return ()

@@ -12,7 +12,7 @@ from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
 
 
 class Misuse(UserError):
-    """A call of ``check`` or ``expected`` that cannot be answered: the reason, and a hint."""
+    """The error for a call of ``check`` or ``expected`` that cannot be answered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Signature:
 
     @cached_property
     def forms(self) -> dict[str, Form]:
-        """The form of each argument whose description has one."""
+        """The axis names of each argument whose description lists them."""
         return forms_of(self.call)
 
     @property
@@ -34,7 +34,7 @@ class Signature:
 
     @cached_property
     def returned(self) -> Form | None:
-        """The form of the result; None if its description has none."""
+        """The axis names of the result; None if its description lists none."""
         like = self.call.returns.removeprefix("like ")
         if self.call.kind == "in-place":
             like = "x"
@@ -42,25 +42,25 @@ class Signature:
 
     @cached_property
     def defaults(self) -> dict[str, Value | None]:
-        """The conventions of the call with their defaults; None for one without a default."""
-        some = (axis for each in self.call.combinations.values() for axis in each.conventions)
-        return {axis: self.scheme.conventions[axis].default for axis in dict.fromkeys(some)}
+        """The default of each convention of the call; None for a convention without one."""
+        axes = (axis for point in self.call.combinations.values() for axis in point.conventions)
+        return {axis: self.scheme.conventions[axis].default for axis in dict.fromkeys(axes)}
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """The parameters that are passed by keyword."""
-        return {name: each for name, each in self.call.parameters.items() if each.passed}
+        return {name: keyword for name, keyword in self.call.parameters.items() if keyword.passed}
 
     @property
     def text(self) -> str:
         """The call as a test writes it, with optional arguments in brackets."""
-        given = [f"{name}=…" for name in self.call.arguments]
-        given += [f"{name}=…" for name, each in self.parameters.items() if not each.when]
-        given += [f"{axis}={value!r}" for axis, value in self.defaults.items() if value is not None]
-        free = [name for name, each in self.parameters.items() if each.when]
+        parts = [f"{name}=…" for name in self.call.arguments]
+        parts += [f"{name}=…" for name, keyword in self.parameters.items() if not keyword.when]
+        parts += [f"{axis}={value!r}" for axis, value in self.defaults.items() if value is not None]
+        free = [name for name, keyword in self.parameters.items() if keyword.when]
         free += [name for name in self.call.options if self.scheme.conventions[name].passed]
-        given += [f"[{name}=…]" for name in free]
-        return f"check(result, {', '.join([repr(self.call.name), *given])})"
+        parts += [f"[{name}=…]" for name in free]
+        return f"check(result, {', '.join([repr(self.call.name), *parts])})"
 
     def misuse(self, what: str, hint: str = "") -> Misuse:
         """Make the error for arguments that do not fit, with the call's signature as a hint."""
@@ -70,7 +70,7 @@ class Signature:
 
 @lru_cache(maxsize=512)
 def find_signature(name: str) -> Signature:
-    """Find a call of the specification by its name, or by that of a scheme with only one.
+    """Find a call of the specification by its name, or by that of a scheme with a single call.
 
     Raises Misuse for an unknown name, and for a scheme with several calls.
     """

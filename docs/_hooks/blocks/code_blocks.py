@@ -25,13 +25,13 @@ def tabs(scheme: str) -> str:
 
 def _tab(scheme: str, library: str) -> str:
     text = judging.path(scheme, library).read_text(encoding="utf-8")
-    said = judging.recorded().get(scheme, {}).get(library)
-    if said is None or said["code"] != judging.digest(scheme, library):
+    verdict = judging.recorded().get(scheme, {}).get(library)
+    if verdict is None or verdict["code"] != judging.digest(scheme, library):
         raise PluginError(
             f"the code of {scheme} in {library} has changed since it was judged: "
             f"run python -m posenc_lab.code --library {library} {scheme}"
         )
-    content = fenced(text, "python") + _verdict(scheme, said)
+    content = fenced(text, "python") + _verdict(scheme, verdict)
     return f'=== "{TITLES[library]}"\n\n{indent(content, "    ")}\n'
 
 

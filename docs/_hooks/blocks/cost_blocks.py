@@ -12,11 +12,11 @@ FLOAT32, BFLOAT16 = 4, 2
 BIAS_LENGTH = 8192
 HEADS = ("num_attention_heads", "n_head", "num_heads")
 UNLIKE = ("qk_rope_head_dim", "global_head_dim")
-"""Fields of models whose cache size depends on more than the number of key heads."""
+"""Fields of configurations whose KV cache depends on more than the number of key heads."""
 
 
 def rotary() -> str:
-    """Tabulate the sizes of frequencies, tables and caches of models with rotary embedding."""
+    """Tabulate the sizes of frequencies, cos/sin tables and KV caches for models with RoPE."""
     rows = []
     for model in load_all():
         length = model.meaning.context.extended
@@ -49,9 +49,9 @@ def table_bytes(width: int, length: int) -> int:
 
 
 def cache_bytes(model: Model, length: int) -> int | None:
-    """Count the bytes of the keys and values of a text in bfloat16.
+    """Count the bytes of the KV cache for a text of ``length`` tokens in bfloat16.
 
-    Returns None if the configuration does not determine them.
+    Returns None if the configuration does not determine their number.
     """
     config = model.config
     heads = _heads(model)
@@ -62,14 +62,14 @@ def cache_bytes(model: Model, length: int) -> int | None:
     for group in model.meaning.groups:
         if not group.turns or group.attention == "two-sided":
             return None
-        kept = min(length, group.window or length)
+        cached = min(length, group.window or length)
         head_dim = int(group.parameters["head_dim"])
-        total += 2 * len(group.layers) * key_heads * head_dim * kept * BFLOAT16
+        total += 2 * len(group.layers) * key_heads * head_dim * cached * BFLOAT16
     return total
 
 
 def biases() -> str:
-    """Tabulate the sizes of biases: written out for one layer, and as stored."""
+    """Tabulate the sizes of a layer's bias: written out, by distance, and as stored."""
     rows = []
     for model, group in _groups("alibi", "t5-bias"):
         heads = int(group.parameters["heads"])

@@ -43,12 +43,12 @@ def summary() -> str:
 
 def board_table() -> str:
     """Make the board itself: a row for each model, a column for each engine."""
-    found = board()
-    models = sorted({model for _, results in found.values() for model, _ in results.cells})
-    head = "".join(f'<th scope="col">{_titled(*each)}</th>' for each in found.values())
+    columns = board()
+    models = sorted({model for _, results in columns.values() for model, _ in results.cells})
+    head = "".join(f'<th scope="col">{_titled(*pair)}</th>' for pair in columns.values())
     rows = "".join(
         f'<tr data-model="{model}"><th scope="row">{html.escape(model_named(model).title)}</th>'
-        f"{''.join(_cells(*each, model) for each in found.values())}</tr>\n"
+        f"{''.join(_cells(*pair, model) for pair in columns.values())}</tr>\n"
         for model in models
     )
     return (
@@ -81,22 +81,22 @@ def not_judged() -> str:
 
 def words() -> str:
     """Tabulate the messages of engines and of the kit where there is no verdict on numbers."""
-    said: dict[tuple[str, str, str], list[str]] = {}
+    models_of: dict[tuple[str, str, str], list[str]] = {}
     for engine, results in board().values():
         for cell in results.cells.values():
             if cell.says:
                 model = f"{model_named(cell.model).title}, {TITLES[cell.spelling]}"
-                said.setdefault((engine.title, cell.verdict, cell.says), []).append(model)
+                models_of.setdefault((engine.title, cell.verdict, cell.says), []).append(model)
     rows = [
         [html.escape(title), verdict, "<br>".join(map(html.escape, models)), code(words)]
-        for (title, verdict, words), models in said.items()
+        for (title, verdict, words), models in models_of.items()
     ]
     return table(["engine", "", "models", "words"], rows) if rows else ""
 
 
 def unnamed() -> str:
     """Tabulate mistakes that no finding explains, and the kit's measurements."""
-    known = findings()
+    board_findings = findings()
     rows = [
         [
             html.escape(engine.title),
@@ -106,14 +106,14 @@ def unnamed() -> str:
         ]
         for engine, results in board().values()
         for cell in results.cells.values()
-        for mistake in unexplained(engine.name, cell, known)
+        for mistake in unexplained(engine.name, cell, board_findings)
     ]
     return table(["engine", "model", "mistake", "what was measured"], rows) if rows else ""
 
 
 def listed() -> str:
     """List the findings."""
-    return "".join(_finding(found) for found in findings())
+    return "".join(_finding(finding) for finding in findings())
 
 
 def _titled(engine: Engine, results: Results) -> str:
@@ -123,16 +123,16 @@ def _titled(engine: Engine, results: Results) -> str:
 
 def _cells(engine: Engine, results: Results, model: str) -> str:
     """Make the cell of a model: one line if all spellings have the same result."""
-    found = {
+    cells = {
         spelling: cell
         for spelling in engine.spellings
         if (cell := results.cells.get((model, spelling))) is not None
     }
-    if not found:
+    if not cells:
         return "<td></td>"
-    state = min((_state(engine.name, cell) for cell in found.values()), key=STATES.index)
-    lines = {spelling: _line(engine.name, cell) for spelling, cell in found.items()}
-    if len(found) == len(engine.spellings) and len(set(lines.values())) == 1:
+    state = min((_state(engine.name, cell) for cell in cells.values()), key=STATES.index)
+    lines = {spelling: _line(engine.name, cell) for spelling, cell in cells.items()}
+    if len(cells) == len(engine.spellings) and len(set(lines.values())) == 1:
         shown = next(iter(lines.values()))
     else:
         shown = "<br>".join(f"{TITLES[spelling]}: {line}" for spelling, line in lines.items())
@@ -177,7 +177,7 @@ def _state(engine: str, cell: Cell) -> str:
 
 def _line(engine: str, cell: Cell) -> str:
     if cell.verdict in (REFUSED, UNJUDGED):
-        about = [each for each in findings() if each.shown_by(engine, cell)]
+        about = [finding for finding in findings() if finding.shown_by(engine, cell)]
         return _linked(about, cell.verdict)
     if cell.verdict == PASSED:
         return f"passes to {cell.reach:,}" if cell.reach else "passes"
@@ -188,7 +188,7 @@ def _mistakes(engine: str, cell: Cell) -> Iterator[str]:
     """Yield the names of the mistakes of a cell, each with a link to its finding."""
     for mistake in cell.mistakes:
         name = "no known mistake" if mistake.id == UNNAMED else code(mistake.id)
-        about = [each for each in findings() if each.explains(engine, cell, mistake)]
+        about = [finding for finding in findings() if finding.explains(engine, cell, mistake)]
         yield _linked(about, name)
 
 
@@ -205,7 +205,7 @@ def _finding(found: Finding) -> str:
         ("releases", prose(found.since)),
         ("expected", code(found.expected)),
         ("got", code(found.got)),
-        ("seen with", ", ".join(code(each) for each in found.cells)),
+        ("seen with", ", ".join(code(pattern) for pattern in found.cells)),
     ]
     items = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
     command = fenced(f"posenc probe {found.probe} --out probe --dtype float32", "console")

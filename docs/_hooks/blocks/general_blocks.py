@@ -62,7 +62,7 @@ class Story:
 
     @property
     def impl(self) -> str:
-        """The file with the adapter."""
+        """Name of the adapter's file."""
         return list(self.files)[-1]
 
 
@@ -82,9 +82,9 @@ STORIES = {
 def scheme_list() -> str:
     """List all schemes by family, each with a link to its page."""
     text = ""
-    for family, some in by_family().items():
-        text += f"\n## {FAMILIES[family]}\n\n" if some else ""
-        for scheme in some:
+    for family, members in by_family().items():
+        text += f"\n## {FAMILIES[family]}\n\n" if members else ""
+        for scheme in members:
             calls = ", ".join(f"`{name}`" for name in scheme.calls)
             text += f"\n### [{scheme.title}]({scheme.id}.md)\n\n{prose(scheme.summary)}\n\n"
             text += (
@@ -100,9 +100,9 @@ def desiderata() -> str:
     names = list(DESIDERATA)
     rows = []
     for scheme in schemes().values():
-        said = {wish.name: wish.holds for wish in scheme.desiderata}
-        if said:
-            cells = [{True: "yes", False: "no", None: ""}[said.get(name)] for name in names]
+        holds = {wish.name: wish.holds for wish in scheme.desiderata}
+        if holds:
+            cells = [{True: "yes", False: "no", None: ""}[holds.get(name)] for name in names]
             where = f"../../schemes/{scheme.id}/#desiderata"
             rows.append([f'<a href="{where}">{scheme.title}</a>', *cells])
     return table(["scheme", *names], rows)
@@ -120,7 +120,9 @@ def check_count() -> str:
     rows = []
     for scheme in schemes().values():
         levels = [id.split("::")[1] for id in check_ids()[scheme.id]]
-        rows.append([scheme.title, *(str(levels.count(each)) for each in LEVELS), str(len(levels))])
+        rows.append(
+            [scheme.title, *(str(levels.count(level)) for level in LEVELS), str(len(levels))]
+        )
     return table(["scheme", *LEVELS, "all"], rows)
 
 
@@ -148,11 +150,11 @@ def roundoff() -> str:
 
 def rooms() -> str:
     """Tabulate the purpose of each room of the kit, and the rooms that it imports."""
-    known = architecture.arrows()
-    order = [room for row in architecture.rows(known) for room in row]
+    imports = architecture.arrows()
+    order = [room for row in architecture.rows(imports) for room in row]
     rows = []
     for room in order:
-        below = [other for other in order if (room, other) in known]
+        below = [other for other in order if (room, other) in imports]
         rows.append([code(room), prose(architecture.purpose(room)), ", ".join(map(code, below))])
     return table(["room", "what it is for", "knows"], rows)
 
@@ -317,13 +319,13 @@ def _kind(node: Mapping[str, Any]) -> str:
         return str(node["$ref"].rpartition("/")[2])
     for several in ("anyOf", "oneOf"):
         if several in node:
-            return " or ".join(_kind(each) for each in node[several])
+            return " or ".join(_kind(alternative) for alternative in node[several])
     kind = node.get("type", "")
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 def example(name: str, shown: str) -> str:
-    """Show an example file, under the name that a reader would give it."""
+    """Show an example file under the file name ``shown``."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     return fenced(text, LANGUAGES[Path(name).suffix], title=shown)
 
@@ -355,7 +357,7 @@ def golden_to_write(name: str) -> str:
 
 
 def failure(story: str) -> str:
-    """Show the first failure of a story, as the terminal shows it."""
+    """Show the first failure in the run of a story, as the terminal shows it."""
     output = _run(story)[0]
     first = output.partition(" FAILURES ")[2].partition("\n")[2]
     lines = first.splitlines()
@@ -376,7 +378,7 @@ def assertion() -> str:
 
 
 def scorecard(story: str) -> str:
-    """Show the scorecard of a run."""
+    """Show the scorecard of a story's run."""
     card = _run(story)[0].partition(" scorecard: ")[2].partition("\n")[2]
     body = card.partition("\nreport: ")[0]
     if "checks:" not in body:
@@ -390,7 +392,7 @@ def picture() -> str:
     """Draw the input and the outcomes of the kit, from the two runs that the page shows."""
     wrong, right = _run("wrong")[1], _run("right")[1]
     failed = next(check for check in wrong["checks"] if check["verdict"] == "failed")
-    name, said = failed["explanations"][0]
+    name, explanation = failed["explanations"][0]
     where = (
         next(line for line in failed["message"].splitlines() if line.startswith("where "))
         .removeprefix("where")
@@ -405,7 +407,7 @@ def picture() -> str:
         f"<div><strong>posenc</strong>compares it with {_known_mistakes()}</div>\n"
         '<div class="arrow" aria-hidden="true"></div>\n'
         f'<div class="outcome"><strong>The mistake, by name</strong><code>{name}</code>'
-        f"{said[0].upper()}{said[1:]}. First seen at {where}.</div>\n"
+        f"{explanation[0].upper()}{explanation[1:]}. First seen at {where}.</div>\n"
         '<div class="outcome right"><strong>Or how far it holds</strong>'
         f"<code>float32</code>Precise enough up to position {holds:,}.</div>\n"
         "<figcaption>Both answers come from real runs, made whenever this site is built."
@@ -426,9 +428,9 @@ def properties(story: str) -> str:
     for check in _run(story)[1]["checks"]:
         if check["level"] == "invariant":
             name = check["id"].split("::")[2].partition("[")[0]
-            known = {each.id: each for each in schemes()[check["scheme"]].invariants}
-            said = known[name].statement if name in known else "the definition itself"
-            rows.append([code(name), prose(said), check["verdict"]])
+            stated = {item.id: item for item in schemes()[check["scheme"]].invariants}
+            statement = stated[name].statement if name in stated else "the definition itself"
+            rows.append([code(name), prose(statement), check["verdict"]])
     return table(["property", "what it says", "outcome"], rows)
 
 
@@ -445,7 +447,7 @@ def sample_report() -> str:
 
 @lru_cache(maxsize=len(STORIES))
 def _run(story: str) -> tuple[str, dict[str, Any]]:
-    """Return the output and the report of a run of the kit, started as by a user."""
+    """Run a story as a user would; return the run's output and report."""
     told = STORIES[story]
     options = [f"--impl={told.impl}", *told.options, "--posenc-report=report.json"]
     with tempfile.TemporaryDirectory() as folder:

@@ -24,15 +24,15 @@ def read_results() -> dict[str, Any]:
 
 def schemes(task: str) -> dict[str, Entry]:
     """Return the summary of all seeds for each scheme of a task, in the order of the experiment."""
-    return {each["scheme"]: each for each in read_results()["summary"] if each["task"] == task}
+    return {entry["scheme"]: entry for entry in read_results()["summary"] if entry["task"] == task}
 
 
 def seeds(task: str, scheme: str) -> list[Entry]:
     """Return the results of all seeds of a scheme in a task."""
     entries = [
-        each
-        for each in read_results()["results"]
-        if (each["task"], each["scheme"]) == (task, scheme)
+        entry
+        for entry in read_results()["results"]
+        if (entry["task"], entry["scheme"]) == (task, scheme)
     ]
     assert entries, f"docs/data/length.json has nothing of {scheme} in {task}"
     return entries
@@ -59,7 +59,7 @@ def accuracies(task: str) -> str:
     """Tabulate the accuracies of a task, best beyond the trained length first, unlearned last."""
     entries = sorted(
         schemes(task).values(),
-        key=lambda each: (learned(task, each["scheme"]), each["accuracy"]["beyond"]["mean"]),
+        key=lambda row: (learned(task, row["scheme"]), row["accuracy"]["beyond"]["mean"]),
         reverse=True,
     )
     return table(
@@ -105,10 +105,10 @@ def _setting(*names: str) -> Callable[[], str]:
     """Make a fact: a recorded setting of the experiment."""
 
     def setting() -> str:
-        found: Any = read_results()["settings"]
+        value: Any = read_results()["settings"]
         for name in names:
-            found = found[name]
-        return f"{found:g}"
+            value = value[name]
+        return f"{value:g}"
 
     return setting
 

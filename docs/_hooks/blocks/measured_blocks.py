@@ -45,8 +45,8 @@ def matrix() -> str:
 
 def classes() -> str:
     """Tabulate the wrong miniatures like ``matrix``, by class of mistake."""
-    found = read_results("matrix")["classes"]
-    rows = [[prose(name), *_counts(each)] for name, each in found.items()]
+    counts = read_results("matrix")["classes"]
+    rows = [[prose(name), *_counts(count)] for name, count in counts.items()]
     return table(["class", *COUNTED.values(), *LEVELS], rows)
 
 
@@ -70,8 +70,8 @@ BENCHES = {"people": "modules in PyTorch", "kernels": "kernels as they are calle
 
 def benches() -> str:
     """Tabulate the kit's verdicts on third-party code, by bench."""
-    found = [said.figures(list(read_bench(name).values())) for name in BENCHES]
-    rows = [[words, *(each[words] for each in found)] for words in found[0]]
+    figures = [said.figures(list(read_bench(name).values())) for name in BENCHES]
+    rows = [[words, *(column[words] for column in figures)] for words in figures[0]]
     return table(["", *BENCHES.values()], rows)
 
 
@@ -97,24 +97,24 @@ def practices() -> str:
 
 
 def _share(some: Mapping[str, Any], way: str) -> str:
-    rejected, asked = totals(some, way)
-    return f"{rejected:,} of {asked:,} ({100 * rejected / asked:.0f} %)" if asked else "not asked"
+    rejected, tried = totals(some, way)
+    return f"{rejected:,} of {tried:,} ({100 * rejected / tried:.0f} %)" if tried else "not asked"
 
 
 def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
     """Count the miniatures that a way of checking rejects, and those that it can judge."""
-    counts = [each[way] for each in some.values() if way in each]
-    return sum(each["rejected"] for each in counts), sum(each["asked"] for each in counts)
+    counts = [count[way] for count in some.values() if way in count]
+    return sum(count["rejected"] for count in counts), sum(count["asked"] for count in counts)
 
 
 def sensitivity() -> str:
     """Tabulate the smallest changes that each call's checks detect."""
     rows = []
-    for each in read_results("sensitivity")["smallest power of two detected"]:
-        found = each["smallest"]
-        cells = [_power(found[name]) for name in CHANGES]
+    for row in read_results("sensitivity")["smallest power of two detected"]:
+        smallest = row["smallest"]
+        cells = [_power(smallest[name]) for name in CHANGES]
         if any(cells):
-            rows.append([code(each["call"]), code(each["dtype"]), *cells])
+            rows.append([code(row["call"]), code(row["dtype"]), *cells])
     return table(["call", "dtype", *CHANGES.values()], rows)
 
 
@@ -129,11 +129,11 @@ def _power(exponent: int | None) -> str:
 def calibration() -> str:
     """Tabulate how close right implementations come to the bound."""
     worst: dict[tuple[str, str], dict[str, float]] = {}
-    for each in read_results("calibrate")["right miniatures"]:
-        worst.setdefault((each["scheme"], each["call"]), {})[each["dtype"]] = each["worst"]
+    for row in read_results("calibrate")["right miniatures"]:
+        worst.setdefault((row["scheme"], row["call"]), {})[row["dtype"]] = row["worst"]
     rows = [
-        [code(call), *(f"{found[dtype]:.2g}" if dtype in found else "" for dtype in DTYPES)]
-        for (_, call), found in worst.items()
+        [code(call), *(f"{errors[dtype]:.2g}" if dtype in errors else "" for dtype in DTYPES)]
+        for (_, call), errors in worst.items()
     ]
     return table(["call", *DTYPES], rows)
 

@@ -50,23 +50,23 @@ def _name(model: Model) -> str:
 
 
 def _numbers(group: Group) -> list[str]:
-    given = group.parameters
+    parameters = group.parameters
     if not group.turns:
-        heads = f"{given['heads']} heads" if "heads" in given else ""
+        heads = f"{parameters['heads']} heads" if "heads" in parameters else ""
         return ["", "", "", heads]
     width = rotated(group)
-    if "proportion" in given:
-        width = int(width * given["proportion"])
-    return [str(given["head_dim"]), str(width), f"{given['base']:,}", _scaling(group)]
+    if "proportion" in parameters:
+        width = int(width * parameters["proportion"])
+    return [str(parameters["head_dim"]), str(width), f"{parameters['base']:,}", _scaling(group)]
 
 
 def _scaling(group: Group) -> str:
     factor = group.parameters.get("factor")
-    found = [f"× {factor:g}"] if factor is not None else []
-    found += [f"pairs × {longer(group):.4g}"] if longer(group) != 1 else []
-    found += [f"logits × {group.score_factor:.4g}"] if group.score_factor is not None else []
-    found += ["queries by position"] if group.temperature is not None else []
-    return ", ".join(found)
+    parts = [f"× {factor:g}"] if factor is not None else []
+    parts += [f"pairs × {longer(group):.4g}"] if longer(group) != 1 else []
+    parts += [f"logits × {group.score_factor:.4g}"] if group.score_factor is not None else []
+    parts += ["queries by position"] if group.temperature is not None else []
+    return ", ".join(parts)
 
 
 def _context(model: Model) -> str:
@@ -86,11 +86,11 @@ def layouts() -> str:
     """Tabulate the released models by layout."""
     rows = []
     for layout in ("half", "interleaved"):
-        some = [model for model in load_all() if model.meaning.layout == layout]
+        listed = [model for model in load_all() if model.meaning.layout == layout]
         names = [
-            f'<a href="../../models/#{each.id}">{html.escape(each.title)}</a>' for each in some
+            f'<a href="../../models/#{entry.id}">{html.escape(entry.title)}</a>' for entry in listed
         ]
-        rows.append([f"<strong>{layout}</strong>", str(len(some)), ", ".join(names)])
+        rows.append([f"<strong>{layout}</strong>", str(len(listed)), ", ".join(names)])
     return table(["layout", "models", "which"], rows)
 
 
@@ -115,14 +115,14 @@ def mistakes() -> str:
     """Tabulate the misreadings of models, with the threads about them."""
     rows = []
     for mistake in MISTAKES:
-        known = {
+        threads = {
             url: None
             for model in load_all()
-            for each in model.mistakes
-            if each.id == mistake.id
-            for url in each.links
+            for misreading in model.mistakes
+            if misreading.id == mistake.id
+            for url in misreading.links
         }
-        rows.append([code(mistake.id), prose(mistake.what), ", ".join(map(thread, known))])
+        rows.append([code(mistake.id), prose(mistake.what), ", ".join(map(thread, threads))])
     return table(["mistake", "what is done", "threads"], rows)
 
 
@@ -130,9 +130,9 @@ def probes() -> str:
     """Tabulate the types of models for which a probe can be made."""
     rows = []
     for type in FAMILIES:
-        some = [each for each in load_all() if each.configuration.type == type]
-        known = [each.id for each in some if has_probe(each)]
-        rows.append([code(type), ", ".join(map(code, known)) or "none is in the spec"])
+        listed = [model for model in load_all() if model.configuration.type == type]
+        with_probe = [model.id for model in listed if has_probe(model)]
+        rows.append([code(type), ", ".join(map(code, with_probe)) or "none is in the spec"])
     return table(["model_type", "models"], rows)
 
 

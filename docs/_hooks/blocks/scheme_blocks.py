@@ -47,7 +47,7 @@ DESIDERATA: dict[str, str] = {
 
 @lru_cache(maxsize=1)
 def check_ids() -> dict[str, frozenset[str]]:
-    """Return the ids of all checks of each scheme that apply to the reference."""
+    """Return the ids of the checks that apply to the reference, by scheme."""
     everything = subjects(Reference(), list(schemes().values()))
     return {
         scheme.id: frozenset(
@@ -71,25 +71,25 @@ def calls(scheme: Scheme) -> str:
 
 def _meanings(scheme: Scheme, call: Call) -> dict[str, str]:
     """Return the meaning of each argument of a call, by name."""
-    found = {name: prose(text) for name, text in call.arguments.items()}
-    found |= {p.name: prose(p.description) + _when(p) for p in call.parameters.values() if p.passed}
+    texts = {name: prose(text) for name, text in call.arguments.items()}
+    texts |= {p.name: prose(p.description) + _when(p) for p in call.parameters.values() if p.passed}
     axes = _axes(scheme, call, passed=True)
-    found |= {name: f"The convention {code(name)}." for name in axes}
+    texts |= {name: f"The convention {code(name)}." for name in axes}
     if call.dtype == "keyword":
-        found["dtype"] = "Name of the dtype that the result must have."
-    return found
+        texts["dtype"] = "Name of the dtype that the result must have."
+    return texts
 
 
 def rows_of(meanings: Mapping[str, str], told: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Make a row for each argument, and one for all that mean the same as in an earlier call."""
+    """Make a row per argument, and one for those repeated from the most similar earlier call."""
     same = {name: {n for n in meanings if old.get(n) == meanings[n]} for name, old in told.items()}
     before = max(same, key=lambda name: len(same[name]), default="")
-    known = same.get(before, set())
-    if len(known) < 2:
-        known = set()
-    rows = [[code(name), text] for name, text in meanings.items() if name not in known]
-    if known:
-        shown = ", ".join(code(name) for name in meanings if name in known)
+    repeated = same.get(before, set())
+    if len(repeated) < 2:
+        repeated = set()
+    rows = [[code(name), text] for name, text in meanings.items() if name not in repeated]
+    if repeated:
+        shown = ", ".join(code(name) for name in meanings if name in repeated)
         rows.append([shown, f"as in {code(before)}"])
     return rows
 
@@ -120,9 +120,9 @@ def _call(scheme: Scheme, call: Call, told: Mapping[str, Mapping[str, str]]) -> 
 
 def _axes(scheme: Scheme, call: Call, *, passed: bool) -> list[str]:
     """Return the conventions of a call: all, or only those passed by keyword."""
-    used = [name for each in call.combinations.values() for name in each.conventions]
-    known = dict.fromkeys([*used, *call.options])
-    return [name for name in known if scheme.conventions[name].passed or not passed]
+    used = [name for combination in call.combinations.values() for name in combination.conventions]
+    names = dict.fromkeys([*used, *call.options])
+    return [name for name in names if scheme.conventions[name].passed or not passed]
 
 
 def _when(parameter: Parameter) -> str:
@@ -154,14 +154,14 @@ def combinations(scheme: Scheme) -> str:
     """Tabulate every combination that may be claimed, and who uses it."""
     text = ""
     for call in scheme.calls.values():
-        used = dict.fromkeys(n for each in call.combinations.values() for n in each.conventions)
+        used = dict.fromkeys(n for claim in call.combinations.values() for n in claim.conventions)
         rows = [
             [
-                f'<span id="{_combination_id(call, each.name)}">{code(each.name)}</span>',
-                prose(each.used_by),
-                *(code(each.conventions[n]) if n in each.conventions else "" for n in used),
+                f'<span id="{_combination_id(call, claim.name)}">{code(claim.name)}</span>',
+                prose(claim.used_by),
+                *(code(claim.conventions[n]) if n in claim.conventions else "" for n in used),
             ]
-            for each in call.combinations.values()
+            for claim in call.combinations.values()
         ]
         if len(scheme.calls) > 1:
             text += paragraph(f"Of {code(call.name)}:")
@@ -179,11 +179,11 @@ def goldens(scheme: Scheme) -> str:
     several = len(scheme.calls) > 1
     for call in scheme.calls.values():
         for name in call.combinations:
-            some = [g for g in scheme.goldens if (g.call, g.combination) == (call.name, name)]
-            if some:
+            chosen = [g for g in scheme.goldens if (g.call, g.combination) == (call.name, name)]
+            if chosen:
                 shown = f"`{call.name}` `{name}`" if several else f"`{name}`"
                 text += heading(3, shown, f"goldens-{call.name.replace('_', '-')}-{name}")
-                text += _of_combination(scheme, call, some)
+                text += _of_combination(scheme, call, chosen)
     return text
 
 
@@ -200,12 +200,12 @@ def _golden(scheme: Scheme, call: Call, golden: Golden) -> str:
     node = f"{scheme.path.name}::golden::{golden.id}"
     if not any(id.startswith(f"{node}[") for id in check_ids()[scheme.id]):
         raise PluginError(f"{node} is a golden that no check asks for")
-    given = [f"{name}={_argument(value)}" for name, value in golden.arguments.items()]
-    given += [f"{name}={value!r}" for name, value in golden.options.items()]
+    arguments = [f"{name}={_argument(value)}" for name, value in golden.arguments.items()]
+    arguments += [f"{name}={value!r}" for name, value in golden.options.items()]
     return (
         f'\n<details class="golden" id="golden-{golden.id}">\n'
         f"<summary>{code(golden.id)} catches {prose(golden.kills)}</summary>\n"
-        + paragraph(code(f"{call.name}({', '.join(given)})"))
+        + paragraph(code(f"{call.name}({', '.join(arguments)})"))
         + _expectation(call, golden)
         + "</details>\n\n"
     )
@@ -252,14 +252,14 @@ def published(scheme: Scheme) -> str:
         return paragraph("No source prints numbers of this scheme to compare with.")
     rows = []
     for item in scheme.published:
-        shown = [_printed(item.quantity, one) for one in item.printed]
-        given = ", ".join(f"{name}={_argument(value)}" for name, value in item.arguments.items())
+        shown = [_printed(item.quantity, number) for number in item.printed]
+        passed = ", ".join(f"{name}={_argument(value)}" for name, value in item.arguments.items())
         note = f" {prose(item.note)}" if item.note else ""
         rows.append(
             [
                 f'<span id="published-{item.id}">{code(item.id)}</span>',
                 html.escape(scheme.sources[item.source]["title"]),
-                code(f"{item.call}({given})"),
+                code(f"{item.call}({passed})"),
                 ", ".join(shown),
                 f"{item.rounding}.{note}",
             ]
@@ -283,8 +283,8 @@ def invariants(scheme: Scheme) -> str:
 
 def _invariant(scheme: Scheme, invariant: Invariant) -> str:
     node = f"{scheme.path.name}::invariant::{invariant.id}"
-    found = sorted(id for id in check_ids()[scheme.id] if id.startswith(f"{node}["))
-    if not found:
+    ids = sorted(id for id in check_ids()[scheme.id] if id.startswith(f"{node}["))
+    if not ids:
         raise PluginError(f"{node} is an invariant that no check executes")
     call = scheme.calls[invariant.call]
     covered = invariant.combinations or tuple(call.combinations)
@@ -305,10 +305,10 @@ def _invariant(scheme: Scheme, invariant: Invariant) -> str:
 
 def accuracy(scheme: Scheme) -> str:
     """Tabulate the constants of the error model, with their derivation."""
-    found = scheme.accuracy
-    rows = [[f"<em>A</em> = {found.rounding}", f"<em>B</em> = {found.angle}", prose(found.scale)]]
+    model = scheme.accuracy
+    rows = [[f"<em>A</em> = {model.rounding}", f"<em>B</em> = {model.angle}", prose(model.scale)]]
     return table(["rounding", "angle", "scale <em>s</em>"], rows) + paragraph(
-        prose(found.derivation)
+        prose(model.derivation)
     )
 
 
@@ -348,27 +348,27 @@ def _show_desideratum(scheme: Scheme, wish: Desideratum) -> str:
         return f"See {link(place, wish.invariant)}." if wish.invariant else ""
     rows = wish.witness.rows or ((), ())
     first, second = (
-        f"({', '.join(f'{name}={_argument(value)}' for name, value in given.items())})"
-        + (f"[{', '.join(map(str, some))}]" if some else "")
-        for given, some in zip(wish.witness.arguments, rows, strict=True)
+        f"({', '.join(f'{name}={_argument(value)}' for name, value in arguments.items())})"
+        + (f"[{', '.join(map(str, part))}]" if part else "")
+        for arguments, part in zip(wish.witness.arguments, rows, strict=True)
     )
-    what = {"equal": "are equal", "different": "differ"}.get(wish.witness.shows, "")
+    words = {"equal": "are equal", "different": "differ"}.get(wish.witness.shows, "")
     if wish.witness.shows == "dot-products":
-        what = "have the dot products {:g} and {:g}".format(*wish.witness.printed)
-    return f"Executed: {code(f'{wish.witness.call}{first}')} and {code(second)} {what}."
+        words = "have the dot products {:g} and {:g}".format(*wish.witness.printed)
+    return f"Executed: {code(f'{wish.witness.call}{first}')} and {code(second)} {words}."
 
 
 def bad_inputs(scheme: Scheme) -> str:
     """Tabulate input that must be refused."""
     rows = []
     for bad in scheme.bad_inputs:
-        given = ", ".join(f"{name}={_argument(value)}" for name, value in bad.arguments.items())
+        arguments = ", ".join(f"{name}={_argument(value)}" for name, value in bad.arguments.items())
         only = f" Only of {', '.join(bad.combinations)}." if bad.combinations else ""
         only += f" Only where {_point(bad.options)} is claimed." if bad.options else ""
         rows.append(
             [
                 f'<span id="bad-input-{bad.id}">{code(bad.id)}</span>',
-                code(f"{bad.call}({given})"),
+                code(f"{bad.call}({arguments})"),
                 f"{prose(bad.why)}.{only}",
             ]
         )

@@ -28,8 +28,8 @@ def board() -> tuple[list[Kept], dict[str, str]]:
 def by_library() -> dict[str, list[Kept]]:
     """Return the kept reports by library, programs of the kit itself last."""
     reports: dict[str, list[Kept]] = {}
-    for each in sorted(board()[0], key=lambda kept: (_is_example(kept), _sorted_by(kept))):
-        reports.setdefault(each.library.name, []).append(each)
+    for report in sorted(board()[0], key=lambda key: (_is_example(key), _sorted_by(key))):
+        reports.setdefault(report.library.name, []).append(report)
     return reports
 
 
@@ -46,11 +46,11 @@ def judged_schemes() -> frozenset[str]:
     """Return the schemes that some library was judged on, even in a report now out of date."""
     return frozenset(
         scheme
-        for each in board()[0]
-        if not _is_example(each)
+        for report in board()[0]
+        if not _is_example(report)
         for scheme in (
-            *(call.partition(".")[0] for call in each.without),
-            *(row["scheme"] for row in each.report["rows"]),
+            *(call.partition(".")[0] for call in report.without),
+            *(row["scheme"] for row in report.report["rows"]),
         )
     )
 
@@ -58,9 +58,10 @@ def judged_schemes() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def counted() -> dict[str, dict[str, dict[str, Counts]]]:
     """Count by library, scheme and dtype, adding up the adapters of a library."""
-    known = findings()
+    entries = findings()
     return {
-        name: _added(cells(each, known) for each in some) for name, some in by_library().items()
+        name: _added(cells(report, entries) for report in reports)
+        for name, reports in by_library().items()
     }
 
 
@@ -75,21 +76,21 @@ def _added(parts: Iterable[Mapping[str, Mapping[str, Counts]]]) -> dict[str, dic
 
 
 def _sum(a: Counts, b: Counts) -> Counts:
-    reaches = [each.horizon for each in (a, b) if each.horizon is not None]
+    reaches = [counts.horizon for counts in (a, b) if counts.horizon is not None]
     return Counts(
         a.passed + b.passed, a.failed + b.failed, a.known + b.known, min(reaches, default=None)
     )
 
 
 def state(counts: Counts) -> str:
-    """Return the worst verdict."""
+    """Return the worst verdict that was counted."""
     return FAILED if counts.failed else KNOWN if counts.known else PASSED
 
 
 def words(counts: Counts) -> str:
     """Write the counts of a cell, leaving out zeros."""
-    said = [f"{getattr(counts, word)} {word}" for word in (FAILED, KNOWN, PASSED)]
-    shown = [each for each in said if not each.startswith("0 ")]
+    parts = [f"{getattr(counts, word)} {word}" for word in (FAILED, KNOWN, PASSED)]
+    shown = [part for part in parts if not part.startswith("0 ")]
     if counts.horizon:
         shown.append(f"to 2<sup>{counts.horizon.bit_length() - 1}</sup>")
     return ", ".join(shown)
@@ -97,11 +98,11 @@ def words(counts: Counts) -> str:
 
 def summary() -> str:
     """Say how many libraries there are, in which languages, and when they were judged."""
-    shown = [each for each in board()[0] if not _is_example(each)]
-    languages = sorted({each.library.language for each in shown})
-    days = sorted(each.content["measured"]["date"][:10] for each in shown)
+    shown = [report for report in board()[0] if not _is_example(report)]
+    languages = sorted({report.library.language for report in shown})
+    days = sorted(report.content["measured"]["date"][:10] for report in shown)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    count = len({each.library.name for each in shown})
+    count = len({report.library.name for report in shown})
     return paragraph(
         f"{count} libraries, used from {', '.join(languages)}; judged {when}. "
         '<a href="../maintainers/">Is one of them yours?</a>'
@@ -110,7 +111,7 @@ def summary() -> str:
 
 def table() -> str:
     """Make the board itself, which a script filters in browsers with JavaScript."""
-    rows = "".join(_row(some[0], some) for some in by_library().values())
+    rows = "".join(_row(reports[0], reports) for reports in by_library().values())
     return (
         f"\n{legend()}"
         '<div id="scoreboard-controls" role="group" aria-label="Filters" hidden></div>\n'
@@ -129,23 +130,23 @@ def _row(first: Kept, some: list[Kept]) -> str:
         for scheme, it in sorted(counted()[library.name].items())
     ]
     name = f'<a href="{library.name}/">{html.escape(library.title)}</a>'
-    said = f"{html.escape(first.version)}, {measured['date'][:10]}"
+    text = f"{html.escape(first.version)}, {measured['date'][:10]}"
     return (
         f'<tr id="{library.name}" data-name="{library.name}" '
         f'data-language="{html.escape(library.language)}"><th scope="row">{name}<br>'
-        f"<small>{said}</small></th><td>{strip(pieces)}</td></tr>\n"
+        f"<small>{text}</small></th><td>{strip(pieces)}</td></tr>\n"
     )
 
 
 def _data(found: Mapping[str, Counts]) -> str:
     data = {
-        dtype: [each.failed, each.known, each.passed, each.horizon] for dtype, each in found.items()
+        dtype: [cell.failed, cell.known, cell.passed, cell.horizon] for dtype, cell in found.items()
     }
     return f" data-counts='{json.dumps(data)}'"
 
 
 def missing() -> str:
-    """List adapters without a report that may be shown, or without one of some calls, and why."""
+    """List adapters of which no report, or none for some calls, may be shown, with the reasons."""
     _, refused = board()
     if not refused:
         return paragraph("Every adapter of the table has been judged.")
@@ -158,11 +159,11 @@ def listed() -> str:
     text = ""
     for severity, title in SEVERITIES.items():
         items = "".join(
-            f'<li id="finding-{found.id}"><a href="{library.name}/#finding-{found.id}">'
-            f"{html.escape(library.title)}</a>: {prose(found.title)}</li>"
-            for found in findings()
-            if found.severity == severity
-            for library in libraries_of(found)[:1]
+            f'<li id="finding-{finding.id}"><a href="{library.name}/#finding-{finding.id}">'
+            f"{html.escape(library.title)}</a>: {prose(finding.title)}</li>"
+            for finding in findings()
+            if finding.severity == severity
+            for library in libraries_of(finding)[:1]
         )
         if items:
             text += f"<p><strong>{title.capitalize()}</strong></p><ul>{items}</ul>\n"
@@ -183,12 +184,12 @@ def who_is_right(scheme: str) -> str:
     pieces = [
         Piece(
             by_library()[name][0].library.title,
-            state(found[scheme][ALL]),
+            state(counts[scheme][ALL]),
             f"../../scoreboard/{name}/#{scheme}",
-            words(found[scheme][ALL]),
+            words(counts[scheme][ALL]),
         )
-        for name, found in counted().items()
-        if scheme in found and not name.startswith(EXAMPLE)
+        for name, counts in counted().items()
+        if scheme in counts and not name.startswith(EXAMPLE)
     ]
     return strip(pieces, "quiet") if pieces else ""
 

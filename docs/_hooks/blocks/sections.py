@@ -66,12 +66,12 @@ def completed(markdown: str, scheme: Scheme) -> str:
         names = [part.partition("\n")[0] for part in told]
         behind = names.index("## Definition") + 1 if "## Definition" in names else len(names)
         told.insert(behind, CODE)
-    rest = sorted((part for part in parts if _place(part) >= 0), key=_place)
-    kept = [left for part in rest if (left := _without_moved(part, scheme))]
+    ordered = sorted((part for part in parts if _place(part) >= 0), key=_place)
+    remaining = [left for part in ordered if (left := _without_moved(part, scheme))]
     if scheme.id in judged_schemes():
         told.append(WHO)
     begins = BEGINS.format(id=scheme.id, end=REFERENCE)
-    return "\n\n".join(part.strip() for part in (head, *told, begins, *kept)) + "\n"
+    return "\n\n".join(part.strip() for part in (head, *told, begins, *remaining)) + "\n"
 
 
 def _without_moved(part: str, scheme: Scheme) -> str:
@@ -82,8 +82,8 @@ def _without_moved(part: str, scheme: Scheme) -> str:
     own = PLACEHOLDER.sub("", part).partition("\n")[2].strip()
     for name in moved:
         link = f"[{MOVED[name]}]({scheme.id}{REFERENCE}.md#{anchor(name)})"
-        there = link if _has(scheme, name) else ""
-        part = part.replace(f"<!-- spec:{name} -->", there)
+        pointer = link if _has(scheme, name) else ""
+        part = part.replace(f"<!-- spec:{name} -->", pointer)
     return part if own else ""
 
 
@@ -121,8 +121,8 @@ def _parts(markdown: str) -> list[str]:
 
 def _place(part: str) -> int:
     """Return the index of a section in SECTIONS; -1 if it explains the scheme."""
-    found = [list(SECTIONS).index(name) for name in PLACEHOLDER.findall(part) if name in SECTIONS]
-    return min(found, default=-1)
+    indices = [list(SECTIONS).index(name) for name in PLACEHOLDER.findall(part) if name in SECTIONS]
+    return min(indices, default=-1)
 
 
 def folded(name: str, text: str) -> str:

@@ -31,14 +31,14 @@ def issues() -> str:
 
 def cite() -> str:
     """Write CITATION.cff as a BibTeX entry."""
-    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    authors = " and ".join(f"{{{each['name']}}}" for each in said["authors"])
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = " and ".join(f"{{{author['name']}}}" for author in citation["authors"])
     address = os.environ.get(REPOSITORY, "")
     fields = {
-        "title": f"{{{said['title']}}}",
+        "title": f"{{{citation['title']}}}",
         "author": f"{{{authors}}}",
-        "version": f"{{{said['version']}}}",
-        "license": f"{{{said['license']}}}",
+        "version": f"{{{citation['version']}}}",
+        "license": f"{{{citation['license']}}}",
         **({"url": f"{{{address}}}"} if address else {}),
     }
     body = "".join(f"  {name:8}= {value},\n" for name, value in fields.items())

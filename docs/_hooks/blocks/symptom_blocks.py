@@ -16,9 +16,9 @@ from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 
 FILE = DOCS / "symptoms.yaml"
 SURE = 4
-"""Candidates for a symptom that a group of schemes shows even if nobody has reported them."""
+"""Number of candidates that a group of schemes shows even if nobody has reported them."""
 SHOWN = 5
-"""Candidates that a group shows if people have reported them; others are on the schemes' pages."""
+"""Largest number of candidates that a group shows; others are on the schemes' pages."""
 
 BEGINNINGS = {
     "long": "In a long text",
@@ -40,7 +40,7 @@ GROUPS = {
 ASIDE = re.compile(r"[;:] |, (?:as|whatever|although|because|so that)\b")
 """Start of the details in a description of a mistake, which are left to the scheme's page."""
 SHORTEST = 20
-"""Least characters of a shortened description."""
+"""Least number of characters in a shortened description."""
 
 Pattern = Mapping[str, list[str]]
 
@@ -64,14 +64,14 @@ class Symptom:
 
     def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
         """Return whether a mistake may show this symptom."""
-        return any(_fits(each, scheme, deviation) for each in self.patterns)
+        return any(_fits(pattern, scheme, deviation) for pattern in self.patterns)
 
 
 def _fits(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
     return scheme.family in pattern.get("families", [scheme.family]) and (
         deviation.kind in pattern.get("classes", ())
         or scheme.id in pattern.get("schemes", ())
-        or any(re.fullmatch(each, deviation.id) for each in pattern.get("ids", ()))
+        or any(re.fullmatch(regex, deviation.id) for regex in pattern.get("ids", ()))
     )
 
 
@@ -84,8 +84,8 @@ class Candidate:
 
     @property
     def threads(self) -> tuple[str, ...]:
-        """Public threads about it."""
-        return tuple(dict.fromkeys(url for _, each in self.where for url in each.links))
+        """Public threads about the mistake."""
+        return tuple(dict.fromkeys(url for _, deviation in self.where for url in deviation.links))
 
     @property
     def rank(self) -> tuple[int, int, str]:
@@ -96,29 +96,29 @@ class Candidate:
 @lru_cache(maxsize=1)
 def symptoms() -> tuple[Symptom, ...]:
     """Return all symptoms in the order of the file; raises PluginError if the file is wrong."""
-    found = []
+    items = []
     for id, raw in yaml.safe_load(FILE.read_text(encoding="utf-8")).items():
         try:
-            found.append(Symptom(id, **raw))
+            items.append(Symptom(id, **raw))
         except TypeError as error:
             raise PluginError(f"{FILE.name}: {id}: {error}") from error
-        if found[-1].begins not in BEGINNINGS:
+        if items[-1].begins not in BEGINNINGS:
             raise PluginError(
-                f"{FILE.name}: {id}.begins: {found[-1].begins!r} is none of {', '.join(BEGINNINGS)}"
+                f"{FILE.name}: {id}.begins: {items[-1].begins!r} is none of {', '.join(BEGINNINGS)}"
             )
-    left = [f"{s.id} {d.id}" for s, d in mistakes() if not any(x.fits(s, d) for x in found)]
+    left = [f"{s.id} {d.id}" for s, d in mistakes() if not any(x.fits(s, d) for x in items)]
     if left:
         raise PluginError(f"{FILE.name}: no symptom fits {', '.join(left)}")
     idle = [
-        f"{each.id}: {pattern}"
-        for each in found
-        for some in each.patterns
-        for pattern in some.get("ids", ())
-        if not any(_fits({**some, "classes": [], "ids": [pattern]}, *one) for one in mistakes())
+        f"{symptom.id}: {pattern}"
+        for symptom in items
+        for fields in symptom.patterns
+        for pattern in fields.get("ids", ())
+        if not any(_fits({**fields, "classes": [], "ids": [pattern]}, *pair) for pair in mistakes())
     ]
     if idle:
         raise PluginError(f"{FILE.name}: no mistake fits {', '.join(idle)}")
-    return tuple(found)
+    return tuple(items)
 
 
 def mistakes() -> Iterator[tuple[Scheme, Deviation]]:
@@ -131,14 +131,14 @@ def mistakes() -> Iterator[tuple[Scheme, Deviation]]:
 def candidates(symptom: Symptom, families: Sequence[str]) -> list[Candidate]:
     """Find the mistakes that may cause a symptom in these families, likeliest first."""
     return _ranked(
-        each for each in mistakes() if each[0].family in families and symptom.fits(*each)
+        pair for pair in mistakes() if pair[0].family in families and symptom.fits(*pair)
     )
 
 
 def _ranked(some: Iterable[tuple[Scheme, Deviation]]) -> list[Candidate]:
     """Group mistakes by id, those with the most threads first."""
-    ordered = sorted(some, key=lambda each: each[1].id)
-    grouped = groupby(ordered, key=lambda each: each[1].id)
+    ordered = sorted(some, key=lambda pair: pair[1].id)
+    grouped = groupby(ordered, key=lambda pair: pair[1].id)
     return sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
 
 
@@ -146,9 +146,9 @@ def chooser() -> str:
     """List all symptoms as links, by where they first appear."""
     text = "\n"
     for beginning, words in BEGINNINGS.items():
-        some = [each for each in symptoms() if each.begins == beginning]
+        listed = [symptom for symptom in symptoms() if symptom.begins == beginning]
         text += f"**{words}**\n\n"
-        text += "".join(f"- [{each.seen}](#{each.id})\n" for each in some) + "\n"
+        text += "".join(f"- [{symptom.seen}](#{symptom.id})\n" for symptom in listed) + "\n"
     return text
 
 
@@ -156,7 +156,7 @@ def index() -> str:
     """Describe every symptom with its candidates, in the order of the chooser."""
     return "".join(
         heading(2, words, f"begins-{beginning}")
-        + "".join(_section(each) for each in symptoms() if each.begins == beginning)
+        + "".join(_section(symptom) for symptom in symptoms() if symptom.begins == beginning)
         for beginning, words in BEGINNINGS.items()
     )
 
@@ -165,27 +165,27 @@ def _section(symptom: Symptom) -> str:
     text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
     text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
     groups = {name: candidates(symptom, families) for name, families in GROUPS.items()}
-    for name, found in groups.items():
-        if found:
+    for name, grouped in groups.items():
+        if grouped:
             text += (
                 f'\n<details class="golden" markdown="0"><summary>{name}</summary>\n'
-                f"{_listed(symptom, found)}</details>\n\n"
+                f"{_listed(symptom, grouped)}</details>\n\n"
             )
     return text
 
 
 def shown(found: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the candidates that a group names, given all of them, likeliest first."""
-    reported = [each for each in found[:SHOWN] if each.threads]
+    reported = [candidate for candidate in found[:SHOWN] if candidate.threads]
     return reported if len(reported) > SURE else found[:SURE]
 
 
 def _listed(symptom: Symptom, found: Sequence[Candidate]) -> str:
     """List the likeliest candidates, and links to the schemes with rarer ones."""
     named = shown(found)
-    items = "".join(f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in named)
+    items = "".join(f'<li id="{place(symptom, item)}">{_describe(item)}</li>\n' for item in named)
     text = f'<ol class="candidates">\n{items}</ol>\n'
-    rarer = dict.fromkeys(scheme.id for each in found[len(named) :] for scheme, _ in each.where)
+    rarer = dict.fromkeys(scheme.id for item in found[len(named) :] for scheme, _ in item.where)
     if rarer:
         links = ", ".join(f'<a href="../schemes/{id}/#deviations">{id}</a>' for id in rarer)
         text += f"<p>Rarer ones: {links}.</p>\n"
@@ -199,7 +199,7 @@ def place(symptom: Symptom, candidate: Candidate) -> str:
 
 def _describe(candidate: Candidate) -> str:
     """Describe a candidate in one sentence; the page of its scheme has the details."""
-    scheme, first = max(candidate.where, key=lambda each: len(each[1].links))
+    scheme, first = max(candidate.where, key=lambda pair: len(pair[1].links))
     return (
         f'<a href="../schemes/{scheme.id}/#{first.id}"><code>{candidate.id}</code></a>: '
         f"{prose(main_clause(first.description))}"
@@ -218,7 +218,7 @@ def main_clause(text: str) -> str:
 def count_mistakes() -> str:
     """Say how many mistakes are known, and how many of them people have reported."""
     everything = list(mistakes())
-    met = sum(bool(each.links) for _, each in everything)
+    met = sum(bool(deviation.links) for _, deviation in everything)
     return paragraph(
         f"{len(everything)} mistakes are known, in {len(schemes())} schemes; {met} of them are "
         "discussed in public threads, which are linked."

@@ -21,15 +21,15 @@ WHAT: Mapping[str, Iterable[str]] = {
 def counted() -> str:
     """Tabulate the outcomes of reading the configurations of all supported types."""
     rows = []
-    for what, types in WHAT.items():
-        found = tally(types)
+    for words, types in WHAT.items():
+        counts = tally(types)
         rows.append(
             [
-                what,
+                words,
                 str(len([*types])),
-                *(f"{each:,}" for each in (found.read, found.refused, found.same)),
-                f"{found.unsaid:,}",
-                f"{found.different:,}",
+                *(f"{count:,}" for count in (counts.read, counts.refused, counts.same)),
+                f"{counts.unsaid:,}",
+                f"{counts.different:,}",
             ]
         )
     head = [
@@ -41,7 +41,7 @@ def counted() -> str:
 
 def known() -> str:
     """List the types that are read."""
-    rows = [[what, ", ".join(map(code, sorted(types)))] for what, types in WHAT.items()]
+    rows = [[words, ", ".join(map(code, sorted(types)))] for words, types in WHAT.items()]
     return table(["what it does", "model_type"], rows)
 
 
@@ -49,7 +49,7 @@ def unspecified() -> str:
     """List the types that are refused, by reason."""
     reasons = dict.fromkeys(NOT_SPECIFIED.values())
     rows = [
-        [reason, ", ".join(code(type) for type, each in NOT_SPECIFIED.items() if each == reason)]
+        [reason, ", ".join(code(type) for type, cause in NOT_SPECIFIED.items() if cause == reason)]
         for reason in reasons
     ]
     return table(["what is not specified", "model_type"], rows)
@@ -59,7 +59,7 @@ def elsewhere() -> str:
     """List the types that are not run in transformers, by reason."""
     reasons = dict.fromkeys(ELSEWHERE.values())
     rows = [
-        [reason, ", ".join(code(type) for type, each in ELSEWHERE.items() if each == reason)]
+        [reason, ", ".join(code(type) for type, cause in ELSEWHERE.items() if cause == reason)]
         for reason in reasons
     ]
     return table(["why", "model_type"], rows)
@@ -69,8 +69,8 @@ def files() -> str:
     """List the architectures of GGUF files that are read."""
     rows = []
     for layout in ("half", "interleaved"):
-        some = [name for name, each in ARCHITECTURES.items() if each.layout == layout]
-        rows.append([layout, ", ".join(map(code, some))])
+        names = [name for name, form in ARCHITECTURES.items() if form.layout == layout]
+        rows.append([layout, ", ".join(map(code, names))])
     return table(["stored as", "general.architecture"], rows)
 
 

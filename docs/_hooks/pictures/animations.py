@@ -2,8 +2,8 @@
 
 A function under ``docs/figures`` that returns a Moving is shown like any other figure. Its content
 is computed twice: here, by the reference, for the initial values of the sliders, and in the browser
-by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two for all values
-of the sliders. Without JavaScript the first picture stays, without sliders.
+by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two at every value
+of each slider. Without JavaScript the first picture stays, without sliders.
 """
 
 import html
@@ -83,14 +83,14 @@ class Moving:
     @property
     def frame(self) -> tuple[float, float, float, float]:
         """Left, upper, right and lower edge of the plotting area."""
-        left = 10 + 0.62 * LETTER * max((len(_number(each)) for each in self.y.ticks), default=0)
+        left = 10 + 0.62 * LETTER * max((len(_number(tick)) for tick in self.y.ticks), default=0)
         below = 2.9 * LETTER if self.x.words else 8
         above = 1.7 * LETTER if self.y.words else 8
         return left, above, WIDTH - 14, self.height - below
 
     def start(self) -> Shown:
         """Compute the initial picture, with all sliders at their start."""
-        return self.shown(**{each.name: each.start for each in self.sliders})
+        return self.shown(**{slider.name: slider.start for slider in self.sliders})
 
 
 def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
@@ -115,19 +115,19 @@ def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
 
 def html_of(name: str, title: str, moving: Moving, root: str) -> str:
     """Make the HTML of the figure; ``root`` is the relative address of the site's root."""
-    found = moving.start()
-    frame = [round(each, 2) for each in moving.frame]
+    initial = moving.start()
+    frame = [round(entry, 2) for entry in moving.frame]
     limits = [moving.x.low, moving.x.high, moving.y.low, moving.y.high]
     paths = "".join(
-        f'<path class="moving-{each.form} moving-{each.colour}" data-series="{each.name}" '
-        f'data-form="{each.form}" d="{path(found.strokes[each.name], moving, each.form)}"/>'
-        for each in moving.series
+        f'<path class="moving-{entry.form} moving-{entry.colour}" data-series="{entry.name}" '
+        f'data-form="{entry.form}" d="{path(initial.strokes[entry.name], moving, entry.form)}"/>'
+        for entry in moving.series
     )
     key = "".join(
-        f'<span class="moving-key-{each.colour}">{html.escape(each.words)}</span>'
-        for each in moving.series
+        f'<span class="moving-key-{entry.colour}">{html.escape(entry.words)}</span>'
+        for entry in moving.series
     )
-    sliders = "".join(_slider(name, each) for each in moving.sliders)
+    sliders = "".join(_slider(name, entry) for entry in moving.sliders)
     return (
         f'<link rel="stylesheet" href="{root}assets/moving/moving.css">'
         f'<script type="module" src="{root}assets/moving/page.js"></script>'
@@ -140,7 +140,7 @@ def html_of(name: str, title: str, moving: Moving, root: str) -> str:
         f"{_axes(moving)}{paths}</svg>"
         f'<div class="moving-key">{key}</div>'
         f'<div class="moving-sliders" hidden>{sliders}</div>'
-        f'<p class="moving-said" role="status">{html.escape(found.said)}</p>'
+        f'<p class="moving-said" role="status">{html.escape(initial.said)}</p>'
         f"<figcaption>{html.escape(moving.caption, quote=False)}</figcaption></figure>"
     )
 

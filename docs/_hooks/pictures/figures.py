@@ -26,7 +26,7 @@ MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
 TELEPHONE = 358
 """Width of a page's content in a window of 390 pixels."""
 READABLE = 9
-"""Smallest readable font size in pixels; a figure with a smaller one is drawn a second time."""
+"""Smallest readable font size in pixels; with a smaller one, a figure is redrawn or scrolls."""
 EMBEDDED = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=\s]+")
 GROUP = re.compile(r"<g\b[^>]*>|</g>")
 PLAIN_GROUP = re.compile(r'<g(?: id="[^"]*")?/?>')
@@ -52,11 +52,11 @@ def rendered(page: str, content: str) -> str:
 
 def _drawer(page: str, name: str) -> Callable[[], Picture | Moving]:
     module = module_of("figures", page)
-    found: Callable[[], Picture | Moving] | None = getattr(module, name.replace("-", "_"), None)
-    if found is None:
+    drawer: Callable[[], Picture | Moving] | None = getattr(module, name.replace("-", "_"), None)
+    if drawer is None:
         where = path_of("figures", page).relative_to(DOCS.parent)
         raise PluginError(f"{page}: the figure {name!r} has no function in {where}")
-    return found
+    return drawer
 
 
 def _render(page: str, name: str) -> str:
@@ -111,23 +111,23 @@ def _svg(name: str, title: str, picture: Picture) -> str:
     picture.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     body = text.getvalue()
     body = body[body.index("<svg") :].strip()
-    opening, _, rest = body.partition(">")
+    opening, _, content = body.partition(">")
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)[0]
-    rest = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", rest, flags=re.S)
-    rest = EMBEDDED.sub(lambda match: smaller(match[0]), rest)
-    rest = IMAGE_ID.sub(r"\1", rest)  # a hash of the pixels, which equal images would share
-    rest = re.sub(r'\bid="', f'id="{name}-', rest)
-    rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
-    rest = rest.replace(INK, "currentColor")
-    rest = STYLE.sub("", rest)
-    rest = with_one_path_of_ticks(without_groups(re.sub(r"\n\s*", "\n", rest)))
+    content = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", content, flags=re.S)
+    content = EMBEDDED.sub(lambda match: smaller(match[0]), content)
+    content = IMAGE_ID.sub(r"\1", content)  # a hash of the pixels, which equal images would share
+    content = re.sub(r'\bid="', f'id="{name}-', content)
+    content = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", content)
+    content = content.replace(INK, "currentColor")
+    content = STYLE.sub("", content)
+    content = with_one_path_of_ticks(without_groups(re.sub(r"\n\s*", "\n", content)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height}" style="max-width: {float(width) / 72:.2f}in" role="img" '
         f'aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{html.escape(title)}</title>'
         f'<desc id="{name}-description">{html.escape(picture.description)}</desc>'
-        f"{rest}"
+        f"{content}"
     )
 
 

@@ -108,7 +108,7 @@ def _sheet(width: float, height: float) -> Figure:
 
 
 def legend(plot: Axes, **asked: Any) -> None:
-    """Draw a legend with these options.
+    """Draw a legend with the options ``asked``.
 
     On a phone, which has no room next to lines, it is above the axes instead.
     """

@@ -29,10 +29,10 @@ def strip(pieces: Sequence[Piece], kind: str = "") -> str:
 
 
 def _piece(piece: Piece) -> str:
-    said = f"{html.escape(piece.label)}<small> {piece.words}</small>"
+    label = f"{html.escape(piece.label)}<small> {piece.words}</small>"
     return (
         f'<li><a class="piece {piece.state}" href="{html.escape(piece.address)}"{piece.data}>'
-        f'<span aria-hidden="true">{SIGNS[piece.state]}</span> {said}</a></li>'
+        f'<span aria-hidden="true">{SIGNS[piece.state]}</span> {label}</a></li>'
     )
 
 

@@ -11,7 +11,7 @@ Array = npt.NDArray[np.floating]
 
 
 def _all_seeds(task: str, scheme: str, part: str) -> list[float]:
-    return [each[part]["accuracy"] for each in length.seeds(task, scheme)]
+    return [run[part]["accuracy"] for run in length.seeds(task, scheme)]
 
 
 def loss_of_a_guess() -> str:
@@ -26,18 +26,18 @@ def nothing_new_is_asked() -> str:
 
 def seeds() -> None:
     """The recorded seeds are those of the results of each scheme and task."""
-    found = length.read_results()["seeds"]
-    for each in length.read_results()["summary"]:
-        assert [r["seed"] for r in length.seeds(each["task"], each["scheme"])] == found
+    recorded = length.read_results()["seeds"]
+    for entry in length.read_results()["summary"]:
+        assert [r["seed"] for r in length.seeds(entry["task"], entry["scheme"])] == recorded
 
 
 def not_learned() -> None:
     """Of all trained schemes, only these stay below 90 % at trained positions."""
     failed = {
         task: {
-            each["scheme"]
-            for each in length.schemes(task).values()
-            if not length.learned(task, each["scheme"])
+            entry["scheme"]
+            for entry in length.schemes(task).values()
+            if not length.learned(task, entry["scheme"])
         }
         for task in ("recall", "back")
     }
@@ -48,8 +48,8 @@ def absolute() -> None:
     """Every model with either table loses more than 70 points beyond, in both tasks."""
     for task in ("recall", "back"):
         for name in ("learned", "sinusoidal"):
-            for each in length.seeds(task, name):
-                assert each["within"]["accuracy"] - each["beyond"]["accuracy"] > 0.7, name
+            for run in length.seeds(task, name):
+                assert run["within"]["accuracy"] - run["beyond"]["accuracy"] > 0.7, name
 
 
 def rope_alone() -> None:
@@ -105,7 +105,7 @@ def kept_frequencies() -> tuple[str, ...]:
         16, factor=2.0, original_max_position_embeddings=100, length=200
     )
     return (
-        ", ".join(f"{kept:.2f}" for kept in yarn[:3]),
+        ", ".join(f"{share:.2f}" for share in yarn[:3]),
         f"{ntk[3]:.2f}",
         f"by {dynamic[-1]:.0f} and not by {1 / ntk[-1]:.0f}",
     )
@@ -130,5 +130,5 @@ def little_lost() -> None:
     """Each model of these four loses less than 5 points of accuracy beyond 100."""
     names = ("transformer-xl", "kerple", "fire", "alibi")
     for name in names:
-        for each in length.seeds("recall", name):
-            assert each["within"]["accuracy"] - each["beyond"]["accuracy"] < 0.05, name
+        for run in length.seeds("recall", name):
+            assert run["within"]["accuracy"] - run["beyond"]["accuracy"] < 0.05, name

@@ -26,7 +26,7 @@ def never_wrong() -> None:
     exec(compile(first.partition("llama_3_1 = ")[0], str(PAGE), "exec"), namespace)
     answers = set()
     for model in load_all():
-        said = namespace["encoding_of"](model.config)
+        name = namespace["encoding_of"](model.config)
         schemes = {group.scheme for group in model.meaning.groups}
         fits = {
             "ALiBi": schemes == {"alibi"},
@@ -34,6 +34,6 @@ def never_wrong() -> None:
             "RoPE": schemes <= ROTARY | {"nope"},
             "look at model_type": True,
         }
-        assert fits.get(said, said.startswith("RoPE, scaled") and bool(schemes & SCALED)), model.id
-        answers.add(said.partition(" (")[0])
+        assert fits.get(name, name.startswith("RoPE, scaled") and bool(schemes & SCALED)), model.id
+        answers.add(name.partition(" (")[0])
     assert answers == {"ALiBi", "T5's bias", "RoPE", "RoPE, scaled", "look at model_type"}

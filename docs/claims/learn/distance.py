@@ -8,8 +8,8 @@ def who_learns() -> None:
     """The schemes of GPT-2, BERT and the image models are learned tables."""
     scheme = {model.id: {group.scheme for group in model.meaning.groups} for model in load_all()}
     images = ("vit-base-patch16-224", "deit-base-distilled-patch16-224", "dinov2-base")
-    for each in ("gpt2", "bert-base", *images, "siglip-base-patch16-224"):
-        assert scheme[each] == {"learned"}, each
+    for name in ("gpt2", "bert-base", *images, "siglip-base-patch16-224"):
+        assert scheme[name] == {"learned"}, name
 
 
 def bert() -> None:

@@ -28,8 +28,8 @@ def same_words() -> None:
     pairs = [re.split(r"\*, \*", " *, *".join(line)) for line in lines]
     assert len(pairs) == 4
     for pair in pairs:
-        one, other = (sorted(re.findall(r"\w+", each.lower())) for each in pair)
-        assert one == other, pair
+        first, other = (sorted(re.findall(r"\w+", sentence.lower())) for sentence in pair)
+        assert first == other, pair
 
 
 def faded() -> None:

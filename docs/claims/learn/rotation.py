@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "learn" / "rotation.md"
 def most() -> None:
     """More than half of all models have layers with rotary embedding."""
     models = load_all()
-    turning = [each for each in models if any(group.turns for group in each.meaning.groups)]
+    turning = [model for model in models if any(group.turns for group in model.meaning.groups)]
     assert len(turning) > len(models) / 2
 
 
@@ -24,5 +24,5 @@ def same_rotation() -> None:
     exec(compile(first.partition("rows = ")[0], str(PAGE), "exec"), namespace)
     x = np.random.default_rng(2).standard_normal((5, 64))
     places = [0, 1, 7, 300, 9000]
-    wanted = posenc.rope(x, places, layout="interleaved")
-    assert np.abs(namespace["rotate"](x, places) - wanted).max() < 1e-11
+    expected = posenc.rope(x, places, layout="interleaved")
+    assert np.abs(namespace["rotate"](x, places) - expected).max() < 1e-11

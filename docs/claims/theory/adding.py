@@ -14,9 +14,9 @@ def tied() -> None:
     w = sympy.Matrix(matrix)
     assert (w.row_join(w) * x.col_join(p) - w * (x + p)).expand() == sympy.zeros(3, 1)
     other = sympy.Matrix([[1, 0]]).row_join(sympy.Matrix([[0, 1]]))
-    one, two = sympy.Matrix([1, 0, 0, 0]), sympy.Matrix([0, 0, 1, 0])
-    assert one[:2, :] + one[2:, :] == two[:2, :] + two[2:, :]
-    assert other * one != other * two
+    first, second = sympy.Matrix([1, 0, 0, 0]), sympy.Matrix([0, 0, 1, 0])
+    assert first[:2, :] + first[2:, :] == second[:2, :] + second[2:, :]
+    assert other * first != other * second
 
 
 def parameters() -> tuple[str, ...]:
@@ -28,9 +28,9 @@ def parameters() -> tuple[str, ...]:
 
 def collision() -> None:
     """Two words at two positions have the same row, exactly and by the reference."""
-    one = sympy.sin(1), sympy.cos(1) - 1
-    assert [one[0] + sympy.sin(0), one[1] + sympy.cos(0)] == [sympy.sin(1), sympy.cos(1)]
-    first = posenc.sinusoidal([0], 2)[0] + np.array(one, dtype=float)
+    word = sympy.sin(1), sympy.cos(1) - 1
+    assert [word[0] + sympy.sin(0), word[1] + sympy.cos(0)] == [sympy.sin(1), sympy.cos(1)]
+    first = posenc.sinusoidal([0], 2)[0] + np.array(word, dtype=float)
     assert np.abs(first - posenc.sinusoidal([1], 2)).max() < 1e-15
 
 
@@ -75,11 +75,11 @@ def dropout() -> str:
     rate, x, y = Fraction(1, 10), (3, -1, 2), (1, 4, 5)
 
     def masks() -> list[tuple[Fraction, list[Fraction]]]:
-        found = []
-        for kept in product((0, 1), repeat=3):
-            weight = (1 - rate) ** sum(kept) * rate ** (3 - sum(kept))
-            found.append((weight, [k / (1 - rate) for k in kept]))
-        return found
+        weighted = []
+        for mask in product((0, 1), repeat=3):
+            weight = (1 - rate) ** sum(mask) * rate ** (3 - sum(mask))
+            weighted.append((weight, [k / (1 - rate) for k in mask]))
+        return weighted
 
     def dot(a: Sequence[Fraction | int], b: Sequence[Fraction | int]) -> Fraction | int:
         return sum(m * n for m, n in zip(a, b, strict=True))

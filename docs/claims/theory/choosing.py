@@ -57,8 +57,8 @@ def _shaw(x: Any, at: Any) -> Any:
 
 def _relative(scores: Scores) -> bool:
     """Return whether scores stay the same when the text moves by 20 positions."""
-    here, there = (scores(X, np.arange(start, start + N)) for start in (3, 23))
-    return bool(np.allclose(here, there, atol=1e-10))
+    early, late = (scores(X, np.arange(start, start + N)) for start in (3, 23))
+    return bool(np.allclose(early, late, atol=1e-10))
 
 
 def _before(scores: Scores) -> bool:
@@ -94,7 +94,7 @@ def beyond_the_table() -> None:
 
 def moves() -> None:
     """Scores of seven schemes with random weights, moved by 20 positions."""
-    assert all(_relative(each) for each in (_rope, _alibi, _t5, _shaw, _plain))
+    assert all(_relative(scores) for scores in (_rope, _alibi, _t5, _shaw, _plain))
     assert not _relative(_sinusoid)
     assert not _relative(_learned)
 
@@ -103,7 +103,7 @@ def mirror() -> None:
     """Scores of a reversed text, read backwards."""
     at = np.arange(N)
     same = [
-        np.allclose(each(X[::-1], at)[::-1, ::-1], each(X, at)) for each in (_alibi, _t5, _rope)
+        np.allclose(kind(X[::-1], at)[::-1, ::-1], kind(X, at)) for kind in (_alibi, _t5, _rope)
     ]
     assert same == [True, False, False]
 
@@ -205,10 +205,10 @@ def alibi_fades() -> tuple[str, str]:
 def short_unchanged() -> None:
     """Dynamic NTK up to the trained length, against plain RoPE."""
     for length in (1, 2000, 4096):
-        found = posenc.dynamic_ntk_frequencies(
+        frequencies = posenc.dynamic_ntk_frequencies(
             64, factor=8.0, original_max_position_embeddings=4096, length=length
         )
-        assert np.allclose(found, 10000.0 ** -(np.arange(32) / 32), rtol=1e-15)
+        assert np.allclose(frequencies, 10000.0 ** -(np.arange(32) / 32), rtol=1e-15)
 
 
 def no_new_angle() -> None:
@@ -253,9 +253,11 @@ def m_rope_text() -> None:
 
 def timestep_orders() -> None:
     """Both orders at real timesteps hold the same numbers."""
-    one, other = (posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin"))
-    assert not np.array_equal(one, other)
-    assert np.array_equal(np.sort(one, axis=1), np.sort(other, axis=1))
+    sine, other = (
+        posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin")
+    )
+    assert not np.array_equal(sine, other)
+    assert np.array_equal(np.sort(sine, axis=1), np.sort(other, axis=1))
 
 
 def direction() -> None:

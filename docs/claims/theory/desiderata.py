@@ -54,7 +54,7 @@ def factor() -> str:
 
 def real_periods() -> tuple[str, ...]:
     """With 50 digits, rows repeat after these periods, and after no smaller number of turns."""
-    said = []
+    periods = []
     with mpmath.workdps(50):
         for dim, turns in ((2, 1), (4, 100), (8, 1000)):
             frequencies = [mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / dim) for t in range(dim // 2)]
@@ -65,8 +65,8 @@ def real_periods() -> tuple[str, ...]:
 
             assert differs(turns) < mpmath.mpf(10) ** -44
             assert all(differs(part) > 1e-3 for part in range(1, turns))
-            said.append(rf"\({2 * turns}\pi\)")
-    return said[1], said[2], "2, 4 or 8"
+            periods.append(rf"\({2 * turns}\pi\)")
+    return periods[1], periods[2], "2, 4 or 8"
 
 
 def rational_powers() -> None:
@@ -111,10 +111,10 @@ def row_length() -> str:
 def direction() -> None:
     """SymPy: with the quarter turn J, the product of a pair is sin w(p - q)."""
     p, q, w = sympy.symbols("p q w", real=True)
-    one = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
+    row = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
     other = sympy.Matrix([sympy.sin(q * w), sympy.cos(q * w)])
     turn = sympy.Matrix([[0, 1], [-1, 0]])
-    zero = one.dot(turn * other) - sympy.sin(w * (p - q))
+    zero = row.dot(turn * other) - sympy.sin(w * (p - q))
     assert sympy.simplify(sympy.expand_trig(zero)) == 0
 
 
@@ -129,12 +129,12 @@ def projected() -> tuple[str, str]:
 
 def wishes_fulfilled() -> tuple[str, str]:
     """Counts in the scheme files: each desideratum fails somewhere; what three schemes lack."""
-    found = {each.id: {d.name: d.holds for d in each.desiderata} for each in load_all()}
+    wishes = {scheme.id: {d.name: d.holds for d in scheme.desiderata} for scheme in load_all()}
     names = ("uniqueness", "consistency", "boundedness", "offset-only", "unlimited")
     for name in names:
-        assert any(said.get(name) is False for said in found.values())
-    failed = sum(not found["learned"][name] for name in names)
-    differ = {name for name in names if found["binary"][name] != found["sinusoidal"][name]}
+        assert any(states.get(name) is False for states in wishes.values())
+    failed = sum(not wishes["learned"][name] for name in names)
+    differ = {name for name in names if wishes["binary"][name] != wishes["sinusoidal"][name]}
     assert failed == 3
     assert differ == {"offset-only", "unlimited"}
     return "three of five", "in likeness and in their end"
@@ -157,8 +157,8 @@ def one_uniqueness() -> None:
     for scheme in load_all():
         if scheme.id in WAYS_OF_ROPE:
             continue
-        said = {wish.name: wish.holds for wish in scheme.desiderata}
-        assert told_apart(scheme) is said.get("uniqueness"), scheme.id
+        states = {wish.name: wish.holds for wish in scheme.desiderata}
+        assert told_apart(scheme) is states.get("uniqueness"), scheme.id
 
 
 def denied_is_shown() -> None:
@@ -194,13 +194,13 @@ def commuting() -> None:
     a, b, c, e, k, p, q, w = sympy.symbols("a b c e k p q w", real=True)
     matrix = sympy.Matrix([[a, b], [c, e]])
     quarter = sympy.Matrix([[0, 1], [-1, 0]])
-    found = sympy.solve(list(quarter.T * matrix * quarter - matrix), [c, e])
-    assert found == {c: -b, e: a}
-    left = matrix.subs(found)
+    solution = sympy.solve(list(quarter.T * matrix * quarter - matrix), [c, e])
+    assert solution == {c: -b, e: a}
+    left = matrix.subs(solution)
     sine, cosine = sympy.sin(k * w), sympy.cos(k * w)
     turn = sympy.Matrix([[cosine, sine], [-sine, cosine]])
     assert sympy.simplify(turn.T * left * turn - left) == sympy.zeros(2, 2)
-    one = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
+    row = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
     other = sympy.Matrix([sympy.sin(q * w), sympy.cos(q * w)])
     product = a * sympy.cos(w * (p - q)) + b * sympy.sin(w * (p - q))
-    assert sympy.simplify(sympy.expand_trig(one.dot(left * other) - product)) == 0
+    assert sympy.simplify(sympy.expand_trig(row.dot(left * other) - product)) == 0

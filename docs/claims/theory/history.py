@@ -19,8 +19,8 @@ def dates() -> str:
     for month, year, key in rows:
         number = references()[key].arxiv
         assert number is not None, key
-        wanted = f"{int(year) % 100:02d}{list(calendar.month_name).index(month):02d}"
-        assert number.startswith(wanted), f"{key} is {number}, not of {month} {year}"
+        expected = f"{int(year) % 100:02d}{list(calendar.month_name).index(month):02d}"
+        assert number.startswith(expected), f"{key} is {number}, not of {month} {year}"
     return f"arXiv {references()['vaswani2017'].arxiv} is of June 2017"
 
 
@@ -34,11 +34,11 @@ def skew() -> str:
     random = np.random.default_rng(2)
     n, d = 7, 4
     q, vectors = random.normal(size=(n, d)), random.normal(size=(n, d))  # distance n-1 … 0
-    wanted = np.array([[q[i] @ vectors[n - 1 - (i - j)] for j in range(i + 1)] + [0.0] * (n - 1 - i)
+    right = np.array([[q[i] @ vectors[n - 1 - (i - j)] for j in range(i + 1)] + [0.0] * (n - 1 - i)
                        for i in range(n)])  # fmt: skip
     products = q @ vectors.T
     shifted = np.pad(products, ((0, 0), (1, 0))).reshape(n + 1, n)[1:]
-    assert np.allclose(np.tril(shifted), wanted)
+    assert np.allclose(np.tril(shifted), right)
     return f"{2048**2 * 64:,}"
 
 
@@ -60,11 +60,11 @@ def relative_by_rotation() -> None:
     """Scores of rotated queries and keys before and after all positions move by the same amount."""
     random = np.random.default_rng(4)
     q, k = random.normal(size=(2, 6, 16))
-    here, there = (
+    near, moved = (
         posenc.rope(q, np.arange(s, s + 6)) @ posenc.rope(k, np.arange(s, s + 6)).T
         for s in (0, 1000)
     )
-    assert np.allclose(here, there, atol=1e-12)
+    assert np.allclose(near, moved, atol=1e-12)
 
 
 def fastest_and_slowest() -> None:
@@ -111,7 +111,7 @@ def told_apart() -> None:
     def toeplitz(scores: np.ndarray) -> bool:
         return all(np.ptp(np.diag(scores, k)) < 1e-9 for k in range(1 - n, n))
 
-    assert [toeplitz(each) for each in (absolute, t5, alibi, rope)] == [False, True, True, True]
+    assert [toeplitz(matrix) for matrix in (absolute, t5, alibi, rope)] == [False, True, True, True]
     assert np.allclose(np.diff(alibi[-1][::-1], 2), 0)
     steps = np.flatnonzero(np.diff(t5[-1][::-1])) + 1
     assert (np.diff(steps, 2) >= 0).all()

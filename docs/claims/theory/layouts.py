@@ -29,12 +29,12 @@ def _rotated(rows: Array, heads: int, layout: str, rotary_dim: int | None = None
 def other_scores() -> None:
     """Scores of the same queries and keys under both layouts: equal only on the diagonal."""
     queries, keys = np.random.default_rng(1).standard_normal((2, 9, 16))
-    here, there = (
+    interleaved, half = (
         posenc.rope(queries, np.arange(9), layout=layout)
         @ posenc.rope(keys, np.arange(9), layout=layout).T
         for layout in ("interleaved", "half")
     )
-    assert np.array_equal(np.abs(here - there) < 1e-12, np.eye(9, dtype=bool))
+    assert np.array_equal(np.abs(interleaved - half) < 1e-12, np.eye(9, dtype=bool))
 
 
 def biases() -> None:
@@ -42,11 +42,11 @@ def biases() -> None:
     to_half = _converter()["to_half"]
     random = np.random.default_rng(1)
     weight, bias, x = random.standard_normal((16, 4)), random.standard_normal(16), np.ones(4)
-    wanted = to_half(_rotated(weight @ x + bias, 2, "interleaved").reshape(16), 2)
+    expected = to_half(_rotated(weight @ x + bias, 2, "interleaved").reshape(16), 2)
     got = _rotated(to_half(weight, 2) @ x + to_half(bias, 2), 2, "half").reshape(16)
-    assert np.allclose(got, wanted, atol=1e-12)
+    assert np.allclose(got, expected, atol=1e-12)
     left = _rotated(to_half(weight, 2) @ x + bias, 2, "half").reshape(16)
-    assert np.abs(left - wanted).max() > 0.1
+    assert np.abs(left - expected).max() > 0.1
 
 
 def norms() -> None:
@@ -58,11 +58,11 @@ def norms() -> None:
     def normed(values: Array, weight: Array) -> Array:
         return np.asarray(weight * values / np.sqrt(np.mean(values**2)))
 
-    wanted = to_half(_rotated(normed(rows, gain), 1, "interleaved").reshape(8), 1)
+    expected = to_half(_rotated(normed(rows, gain), 1, "interleaved").reshape(8), 1)
     moved = _rotated(normed(to_half(rows, 1), to_half(gain, 1)), 1, "half").reshape(8)
-    assert np.allclose(moved, wanted, atol=1e-12)
-    kept = _rotated(normed(to_half(rows, 1), gain), 1, "half").reshape(8)
-    assert np.abs(kept - wanted).max() > 0.1
+    assert np.allclose(moved, expected, atol=1e-12)
+    unpermuted = _rotated(normed(to_half(rows, 1), gain), 1, "half").reshape(8)
+    assert np.abs(unpermuted - expected).max() > 0.1
 
 
 def partial() -> None:

@@ -32,9 +32,9 @@ def _softmax(logits: Array) -> Array:
 def four_terms() -> None:
     """SymPy expands the logit with matrices that do not commute: exactly four terms."""
     x, p, y, r, w_q, w_k = sympy.symbols("x p y r w_q w_k", commutative=False)
-    found = sympy.expand((x + p) * w_q * w_k * (y + r))
-    terms = {each * w_q * w_k * asked for each in (x, p) for asked in (y, r)}
-    assert set(found.args) == terms
+    expanded = sympy.expand((x + p) * w_q * w_k * (y + r))
+    terms = {query * w_q * w_k * key for query in (x, p) for key in (y, r)}
+    assert set(expanded.args) == terms
 
 
 def sum_and_difference() -> None:
@@ -154,14 +154,14 @@ def row_cope() -> None:
             gates = [1 / (1 + math.exp(-(q[h, i] @ k[h, n]) / 2)) for n in range(j, i + 1)]
             share, whole = math.modf(sum(gates))
             vector = (1 - share) * table[int(whole)] + share * table[int(whole) + 1]
-            wanted = q[h, i] @ k[h, j] / 2 + q[h, i] @ vector
-            assert math.isclose(got[h, i, j], wanted, abs_tol=1e-12)
+            expected = q[h, i] @ k[h, j] / 2 + q[h, i] @ vector
+            assert math.isclose(got[h, i, j], expected, abs_tol=1e-12)
 
 
 def row_rope() -> None:
     """Products of rotated rows are this row's single term, with one matrix for each distance."""
     q, k = _q_k()
-    turned = (posenc.rope(each, np.arange(LENGTH)) for each in (q, k))
+    turned = (posenc.rope(rows, np.arange(LENGTH)) for rows in (q, k))
     got = np.einsum("hid,hjd->hij", *turned)
     for h, i, j in _pairs():
         by_distance = posenc.rope(np.eye(DIM), np.full(DIM, j - i)).T
@@ -179,9 +179,9 @@ def toeplitz() -> str:
     assert constant(posenc.t5_bias(_drawn(32, 3), n, n))
     assert constant(posenc.clipped_bias(_drawn(9, 3), n, n))
     assert constant(posenc.kerple_bias([0.5], [1.5], n, n))
-    one = np.ones(1)
+    ones = np.ones(1)
     inputs = {
-        end: posenc.fire_bias(one, 0 * one, one[None], 0 * one, n, n, threshold=end)[0]
+        end: posenc.fire_bias(ones, 0 * ones, ones[None], 0 * ones, n, n, threshold=end)[0]
         for end in (16.0, 64.0)
     }
     assert constant(inputs[64.0])
@@ -228,7 +228,7 @@ def shift_garbage() -> None:
 
 def window_of_alibi() -> tuple[str, str]:
     """The least distance whose bound is below a millionth; logits of that size respect it."""
-    limit, found = 5.0, []
+    limit, distances = 5.0, []
     for slope in posenc.alibi_slopes(8)[[0, -1]]:
         distance = math.ceil((2 * limit + math.log(1e6)) / slope)
         assert math.exp(2 * limit - slope * distance) < 1e-6
@@ -237,8 +237,8 @@ def window_of_alibi() -> tuple[str, str]:
         for logits in (RANDOM.uniform(-limit, limit, len(back)), np.where(back < distance, -5, 5)):
             weights = _softmax(logits - slope * back)
             assert weights[distance:].sum() < 1e-6
-        found.append(distance)
-    return f"{found[0]:,} or more", f"{found[1]:,} or more"
+        distances.append(distance)
+    return f"{distances[0]:,} or more", f"{distances[1]:,} or more"
 
 
 def softmax_sees() -> None:
@@ -263,7 +263,7 @@ def bias_or_rotation() -> None:
     n, steep = 12, 20.0
     for _ in range(20):
         q, k = _drawn(n, DIM), _drawn(n, DIM)
-        q, k = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (q, k))
+        q, k = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (q, k))
         offset = np.arange(n)[:, None] - np.arange(n)
         weights = _softmax(q @ k.T + np.where(offset == 1, 0.0, -steep))
         assert (np.diag(weights, -1) >= 1 / (1 + (n - 1) * math.exp(2 - steep))).all()

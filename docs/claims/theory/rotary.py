@@ -110,9 +110,9 @@ def shift() -> None:
     zero -= (_turn(m * w) * q).dot(_turn((n + c) * w) * k)
     assert sympy.simplify(sympy.expand_trig(zero)) == 0
     random = np.random.default_rng(0)
-    one, other = random.standard_normal((2, 1, 128))
+    query, other = random.standard_normal((2, 1, 128))
     distances = np.arange(3000)
-    queries = posenc.rope(np.repeat(one, 3000, axis=0), distances)
+    queries = posenc.rope(np.repeat(query, 3000, axis=0), distances)
     moved = queries @ posenc.rope(other, [1000])[0]
     assert np.allclose(moved[1000:], (queries @ other[0])[:2000], atol=1e-10)
 
@@ -174,6 +174,6 @@ def two_generators() -> None:
     numbers = {w: frequency, rate: math.log(zeta) / 512}
     for place, downscale in ((n, 1), (m, 0)):
         matrix = exponential(n * generator if downscale else -m * generator.T)
-        wanted = np.array(matrix.subs({**numbers, place: 300}).evalf(), dtype=float)
-        found = posenc.xpos(np.eye(2), [300, 300], downscale=downscale).T
-        assert np.allclose(found, wanted, rtol=1e-12)
+        expected = np.array(matrix.subs({**numbers, place: 300}).evalf(), dtype=float)
+        result = posenc.xpos(np.eye(2), [300, 300], downscale=downscale).T
+        assert np.allclose(result, expected, rtol=1e-12)

@@ -21,11 +21,11 @@ def _theta() -> Array:
 def _turns() -> Array:
     """Compute the turns of each pair within L by the definition, independently of posenc."""
     with mpmath.workdps(30):
-        found = [
+        turns = [
             LENGTH * mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / DIM) / (2 * mpmath.pi)
             for t in range(DIM // 2)
         ]
-    return np.array([float(each) for each in found])
+    return np.array([float(count) for count in turns])
 
 
 def _slow() -> npt.NDArray[np.bool]:
@@ -47,8 +47,8 @@ def fastest_pair() -> None:
         "YaRN": posenc.yarn_frequencies(DIM, **SCALED),
         "Llama 3": _llama3(),
     }
-    found = {name: frequencies[0] / _theta()[0] for name, frequencies in scaled.items()}
-    assert found == {name: 1 / 16 if name == "interpolation" else 1 for name in scaled}
+    ratios = {name: frequencies[0] / _theta()[0] for name, frequencies in scaled.items()}
+    assert ratios == {name: 1 / 16 if name == "interpolation" else 1 for name in scaled}
 
 
 def many_turns() -> tuple[str, ...]:
@@ -87,15 +87,15 @@ def base() -> None:
     b, new, s, d, t = sympy.symbols("b c s d t", positive=True)
     line = -2 * t / d * sympy.log(new)
     last = {t: d / 2 - 1}
-    wanted = (-2 * t / d * sympy.log(b)).subs(last) - sympy.log(s)
-    (solution,) = sympy.solve(sympy.Eq(line.subs(last), wanted), sympy.log(new))
+    expected = (-2 * t / d * sympy.log(b)).subs(last) - sympy.log(s)
+    (solution,) = sympy.solve(sympy.Eq(line.subs(last), expected), sympy.log(new))
     zero = solution - sympy.log(b * s ** (d / (d - 2)))
     assert sympy.simplify(sympy.expand_log(zero, force=True)) == 0
     assert line.subs(t, 0) == 0
-    found = np.log(posenc.ntk_aware_frequencies(DIM, factor=FACTOR))
-    assert found[0] == 0
-    assert math.isclose(found[-1], math.log(_theta()[-1] / FACTOR))
-    assert np.allclose(np.diff(found), found[1], rtol=1e-12)
+    logs = np.log(posenc.ntk_aware_frequencies(DIM, factor=FACTOR))
+    assert logs[0] == 0
+    assert math.isclose(logs[-1], math.log(_theta()[-1] / FACTOR))
+    assert np.allclose(np.diff(logs), logs[1], rtol=1e-12)
 
 
 def out_of_bounds() -> tuple[str, ...]:
@@ -135,17 +135,17 @@ def by_parts() -> str:
     """posenc's paper ramp divides only the slow pairs by s and keeps those of 32 turns or more."""
     share = posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED) / _theta()
     assert np.array_equal(np.isclose(share, 1 / FACTOR, rtol=1e-12), _slow())
-    kept = np.isclose(share, 1, rtol=1e-12)
-    assert np.array_equal(kept, _turns() >= 32)
-    return f"pairs 0 to {np.flatnonzero(kept)[-1]} stay"
+    unchanged = np.isclose(share, 1, rtol=1e-12)
+    assert np.array_equal(unchanged, _turns() >= 32)
+    return f"pairs 0 to {np.flatnonzero(unchanged)[-1]} stay"
 
 
 def log_ramp() -> None:
     """posenc's ramp with unrounded ends is the formula with logarithms; rounded, it is close."""
     formula = np.clip(np.log(_turns()) / math.log(32), 0, 1)
     for ramp, tolerance in (("untruncated", 1e-12), ("index", 0.05)):
-        kept = posenc.yarn_frequencies(DIM, ramp=ramp, **SCALED) / _theta()
-        share = (kept - 1 / FACTOR) / (1 - 1 / FACTOR)
+        ratio = posenc.yarn_frequencies(DIM, ramp=ramp, **SCALED) / _theta()
+        share = (ratio - 1 / FACTOR) / (1 - 1 / FACTOR)
         assert np.allclose(share, formula, atol=tolerance)
     paper = posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED) / _theta()
     assert not np.allclose((paper - 1 / FACTOR) / (1 - 1 / FACTOR), formula, atol=0.1)
@@ -161,11 +161,11 @@ def paper_code() -> str:
 
 def llama3_kept() -> None:
     """Fifteen more pairs are kept with bounds 1 and 4 than with 1 and 32."""
-    kept = [
-        int(np.isclose(found, _theta(), rtol=1e-12).sum())
-        for found in (_llama3(), posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED))
+    counts = [
+        int(np.isclose(frequencies, _theta(), rtol=1e-12).sum())
+        for frequencies in (_llama3(), posenc.yarn_frequencies(DIM, ramp="rotations", **SCALED))
     ]
-    assert kept[0] - kept[1] == 15
+    assert counts[0] - counts[1] == 15
     assert np.allclose(
         _llama3(),
         posenc.yarn_frequencies(DIM, ramp="rotations", beta_fast=4, beta_slow=1, **SCALED),
@@ -234,8 +234,8 @@ def full_turns() -> str:
     """The largest base from the formula, checked from both sides; and the pairs of Llama 3."""
 
     def short(base: float) -> int:
-        found = posenc.position_interpolation_frequencies(DIM, base=base, factor=1)
-        return int((8192 * found < 2 * math.pi).sum())
+        frequencies = posenc.position_interpolation_frequencies(DIM, base=base, factor=1)
+        return int((8192 * frequencies < 2 * math.pi).sum())
 
     largest = (8192 / (2 * math.pi)) ** (DIM / (DIM - 2))
     assert short(0.999 * largest) == 0

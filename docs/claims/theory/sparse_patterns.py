@@ -29,8 +29,8 @@ def _layers(mask: Mask, wanted: Mask) -> int | None:
 
 
 def _row(mask: Mask, *, two_sided: bool = False) -> str:
-    wanted = np.ones_like(mask) if two_sided else posenc.causal_mask(*mask.shape)
-    return f"| {mask.sum(1).max()} | {mask.sum():,} | {_layers(mask, wanted) or 'never'}"
+    expected = np.ones_like(mask) if two_sided else posenc.causal_mask(*mask.shape)
+    return f"| {mask.sum(1).max()} | {mask.sum():,} | {_layers(mask, expected) or 'never'}"
 
 
 def product_of_masks() -> None:
@@ -147,8 +147,8 @@ def digits() -> str:
     ]
     paths = reduce(np.matmul, masks)
     assert np.array_equal(paths[-1], np.ones(n))
-    one = posenc.dilated_window(n, n, 2, 3, reach="window-before")
-    assert not reduce(_product, [one] * 20)[-1, -2]
+    layer = posenc.dilated_window(n, n, 2, 3, reach="window-before")
+    assert not reduce(_product, [layer] * 20)[-1, -2]
     return f"{n} distances from 0 to {n - 1}"
 
 
@@ -226,20 +226,20 @@ def random_blocks() -> str:
     """Powers of 100 masks whose random blocks are drawn with the seeds 0 to 99."""
     draws = []
     for seed in range(100):
-        generator, (mask, wanted) = random.Random(seed), _blocks()
+        generator, (mask, full) = random.Random(seed), _blocks()
         for row in mask:
             row[generator.sample(range(64), 3)] = True
-        draws.append(_layers(mask, wanted) or 99)
+        draws.append(_layers(mask, full) or 99)
     return f"none of 100 draws took more than {max(draws)} layers, and none less than {min(draws)}"
 
 
 def layers_needed() -> tuple[str, str]:
     """The least number of layers whose reach contains the first key, for both readings."""
-    found = []
+    least = []
     for reach in ("window-keys", "window-before"):
         counts = (c for c in range(1, 99) if _span(4096, reach, c) >= 32768)
-        found.append(next(counts))
-    return f"= {found[0]}\\) layers", f"it takes {found[1]}."
+        least.append(next(counts))
+    return f"= {least[0]}\\) layers", f"it takes {least[1]}."
 
 
 def order_of_layers() -> None:

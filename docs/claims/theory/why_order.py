@@ -50,10 +50,10 @@ def outputs_move_along() -> None:
 
 def not_invariant() -> str:
     """Weights of both sentences are the same numbers, in different places except the middle one."""
-    one, other = _weights(EMBEDDINGS / 2), _weights(EMBEDDINGS[::-1] / 2)
-    assert sorted(one.ravel()) == sorted(other.ravel())
-    assert (one[::-1, ::-1] == other).all()
-    return f"{(one != other).sum()} of {one.size} entries"
+    first, other = _weights(EMBEDDINGS / 2), _weights(EMBEDDINGS[::-1] / 2)
+    assert sorted(first.ravel()) == sorted(other.ravel())
+    assert (first[::-1, ::-1] == other).all()
+    return f"{(first != other).sum()} of {first.size} entries"
 
 
 def running_means() -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def running_means() -> tuple[str, ...]:
     means = sympy.Matrix(3, 3, lambda i, j: sympy.Rational(1 if j <= i else 0, i + 1))
     assert set(means[2, :]) == {sympy.Rational(1, 3)}
     twice = list((means * means)[2, :])
-    assert twice == [sympy.Rational(each, 18) for each in (11, 5, 2)]
+    assert twice == [sympy.Rational(number, 18) for number in (11, 5, 2)]
     flat = np.zeros((3, 2))
     attended = posenc.attention(flat, flat, np.eye(3), mask="causal")
     assert np.allclose(attended @ attended, np.array((means * means).tolist(), dtype=float))

@@ -48,7 +48,7 @@ def every_seed() -> Picture:
     for plot, task in zip(plots[0], tasks, strict=True):
         for row, name in enumerate(names):
             for part, marker, colour in (("within", "o", COLOURS[0]), ("beyond", "d", COLOURS[1])):
-                values = [each[part]["accuracy"] for each in length.seeds(task, name)]
+                values = [run[part]["accuracy"] for run in length.seeds(task, name)]
                 plot.plot(
                     values,
                     [row + (0.16 if part == "beyond" else -0.16)] * len(values),
@@ -95,7 +95,7 @@ def _by_position(task: str) -> Figure:
 
 
 def _curves(plot: Axes, task: str, name: str, colour: str) -> None:
-    curves = np.array([each["accuracy_by_place"] for each in length.seeds(task, name)])
+    curves = np.array([run["accuracy_by_place"] for run in length.seeds(task, name)])
     bin_ = length.read_results()["settings"]["bin"]
     middles = bin_ * (np.arange(curves.shape[1]) + 0.5) + 0.5
     for curve in curves:

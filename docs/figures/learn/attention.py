@@ -15,12 +15,12 @@ def shares() -> Moving:
         keys = np.array([[*SCORES[:2], score]]).T / divisor
         weights = posenc.attention_weights([[1.0]], keys)[0].tolist()
         words = ", ".join(
-            f"{each:.2f} from {word}" for word, each in zip(WORDS, weights, strict=True)
+            f"{weight:.2f} from {word}" for word, weight in zip(WORDS, weights, strict=True)
         )
         return Shown(
             {
-                word: [[(place + 0.15, 0.0), (place + 0.85, each)]]
-                for place, (word, each) in enumerate(zip(WORDS, weights, strict=True))
+                word: [[(place + 0.15, 0.0), (place + 0.85, weight)]]
+                for place, (word, weight) in enumerate(zip(WORDS, weights, strict=True))
             },
             f"Bites takes {words}.",
         )

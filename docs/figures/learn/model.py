@@ -7,11 +7,11 @@ def two_stacks() -> Picture:
     """Where the encoding enters the first transformer"""
     figure, plot = axes(6.4, 4.4)
     blank(plot, 12.8, 8.9)
-    for x, name, said, read in (
+    for x, name, words, read in (
         (4.4, "encoder", "text to read", "dog bites man"),
         (9.6, "decoder", "text so far", "Hund beißt"),
     ):
-        plot.text(x, 0.35, f"{said}: {read}", ha="center", va="center", fontsize=9.5)
+        plot.text(x, 0.35, f"{words}: {read}", ha="center", va="center", fontsize=9.5)
         box(plot, x, 1.5, "embedding", width=2.6)
         plus(plot, x, 3.0)
         arrow(plot, (x, 1.95), (x, 2.7))

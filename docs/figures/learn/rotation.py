@@ -5,11 +5,11 @@ from pictures.picture import Picture
 
 def arrows() -> Picture:
     """One pair of a query and of a key, turned by their positions"""
-    found: Picture = figures_of("schemes/rope.md").arrows()
-    return found
+    figure: Picture = figures_of("schemes/rope.md").arrows()
+    return figure
 
 
 def turning() -> Moving:
     """Four pairs of a query and a key, turned by their positions"""
-    found: Moving = figures_of("schemes/rope.md").turning()
-    return found
+    figure: Moving = figures_of("schemes/rope.md").turning()
+    return figure

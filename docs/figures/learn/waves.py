@@ -26,8 +26,8 @@ def digits() -> Moving:
         ]
         smooth = _smooth(places) + low
         (row,) = _smooth(np.array([float(position)]))
-        written = " ".join(f"{int(each)}" for each in posenc.binary([position], DIGITS)[0])
-        waves = ", ".join(f"{each:.2f}" for each in row)
+        written = " ".join(f"{int(value)}" for value in posenc.binary([position], DIGITS)[0])
+        waves = ", ".join(f"{value:.2f}" for value in row)
         return Shown(
             {
                 "digit": square,
@@ -35,7 +35,7 @@ def digits() -> Moving:
                     list(zip(places.tolist(), smooth[:, k].tolist(), strict=True))
                     for k in range(DIGITS)
                 ],
-                "row": [[(position, float(each))] for each in row + low],
+                "row": [[(position, float(value))] for value in row + low],
             },
             f"Position {position}. Digits: {written}. Waves: {waves}.",
         )
@@ -69,7 +69,7 @@ def hands() -> Moving:
     def shown(position: int) -> Shown:
         (row,) = posenc.sinusoidal([position], 4).tolist()
         drawn = [[(x, 0.0), (x + row[2 * t], row[2 * t + 1])] for t, x in enumerate(middles)]
-        numbers = ", ".join(f"{each:.2f}" for each in row).replace("-", "−")
+        numbers = ", ".join(f"{value:.2f}" for value in row).replace("-", "−")
         return Shown(
             {"fast": drawn[:1], "slow": drawn[1:]},
             f"Position {position} has the row {numbers}.",

@@ -3,7 +3,7 @@ from matplotlib.patches import Rectangle
 from pictures.picture import COLOURS, INK, Picture, arrow, axes, blank, box
 
 ROWS = {"dog": (1, (2, 0, 1, 0)), "bites": (0, (0, 2, 0, 1)), "man": (2, (2, 0, 0, 1))}
-"""Of each token its place in the vocabulary and its embedding."""
+"""Each token's place in the vocabulary, and its embedding."""
 
 
 def three_words() -> Picture:

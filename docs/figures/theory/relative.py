@@ -9,8 +9,8 @@ def four_maps() -> Picture:
     n = 48
     rows = posenc.sinusoidal(np.arange(n), 16)
     drawn = np.random.default_rng(5).standard_normal((16, 16))
-    one, none = np.ones(1), np.zeros(1)
-    fire = posenc.fire_bias(one, none, one[None], none, n, n, threshold=8)
+    ones, none = np.ones(1), np.zeros(1)
+    fire = posenc.fire_bias(ones, none, ones[None], none, n, n, threshold=8)
     maps = {
         "added sinusoids, some A": rows @ drawn @ rows.T,
         "ALiBi, symmetric": posenc.alibi_bias(8, n, n, form="symmetric")[2],

@@ -43,7 +43,7 @@ def turns() -> Picture:
 def divisors() -> Picture:
     """The divisor of each pair's frequency under each scaling"""
     figure, plot = axes(height=4.6)
-    kept = int(0.75 * DIM // 2)
+    count = int(0.75 * DIM // 2)
     llama3 = posenc.llama3_frequencies(
         DIM, base=10000.0, low_freq_factor=1, high_freq_factor=4, **SCALED
     )
@@ -58,12 +58,12 @@ def divisors() -> Picture:
     styles = ("-", "-", "--", "-", "-", "-.")
     plot.fill_between([45.5, 63], 1, FACTOR, color=COLOURS[1], alpha=0.12, linewidth=0)
     plot.annotate("new\nangles", (58, 1.3), (57, 1.35))
-    for (name, found), colour, style in zip(curves.items(), COLOURS, styles, strict=False):
-        plot.plot(PAIRS, _theta() / found, color=colour, linestyle=style, label=name)
+    for (name, frequencies), colour, style in zip(curves.items(), COLOURS, styles, strict=False):
+        plot.plot(PAIRS, _theta() / frequencies, color=colour, linestyle=style, label=name)
     stopped = _theta() / posenc.p_rope_frequencies(DIM, proportion=0.75).clip(min=1e-9)
     plot.plot(
-        PAIRS[: kept + 1],
-        stopped[: kept + 1],
+        PAIRS[: count + 1],
+        stopped[: count + 1],
         color=COLOURS[6],
         linestyle=":",
         label="p-RoPE, p = 3/4",

@@ -4,14 +4,14 @@ from pictures.picture import COLOURS, Picture, axes, legend
 
 def searched() -> Picture:
     """Cosine of two positions by distance, before and after a search"""
-    found = module_of("claims", "theory/searched.md")
-    assert found is not None
-    _, cosines = found._drawn()
+    module = module_of("claims", "theory/searched.md")
+    assert module is not None
+    _, cosines = module._drawn()
     figure, plot = axes(height=3.2)
     shown = {
-        "the paper's frequencies": found._cosines(found.PAPER),
-        "as distinct as possible": cosines[found._most_distinct()],
-        "near means similar": cosines[found._best_falling()],
+        "the paper's frequencies": module._cosines(module.PAPER),
+        "as distinct as possible": cosines[module._most_distinct()],
+        "near means similar": cosines[module._best_falling()],
     }
     for (name, values), colour in zip(shown.items(), COLOURS, strict=False):
         plot.plot(values[:129], color=colour, label=name, linewidth=1.3)

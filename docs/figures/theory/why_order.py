@@ -27,7 +27,7 @@ def dog_bites_man() -> Picture:
             for (i, j), weight in np.ndenumerate(weights):
                 colour = "white" if weight < 0.5 else "black"
                 plot.text(j, i, f"{weight:.2f}", ha="center", va="center", color=colour)
-            sentence = " ".join(WORDS[each] for each in order)
+            sentence = " ".join(WORDS[index] for index in order)
             how = "with positions" if down else "without positions"
             plot.set_title(f"“{sentence}”,\n{how}", fontsize=10)
             plot.set_xticks(range(3), WORDS)

@@ -11,16 +11,16 @@ from posenc_lab.deployed.judging import judge
 
 def names_of(case: Case) -> set[str] | None:
     """Return the names of the mistakes for which an engine is rejected; None if it passes."""
-    failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
-    found = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
-    return found if failed else None
+    failed = [result for result in judge(case).values() if result.verdict == Verdict.FAILED]
+    names = {result.outcome.explanations[0][0] for result in failed if result.outcome.explanations}
+    return names if failed else None
 
 
 def figures() -> Iterator[str]:
     """Yield the results of the right engines, and of the wrong ones."""
     with ProcessPoolExecutor() as pool:
-        found = [*pool.map(names_of, RIGHT + WRONG)]
-    right, wrong = found[: len(RIGHT)], found[len(RIGHT) :]
+        results = [*pool.map(names_of, RIGHT + WRONG)]
+    right, wrong = results[: len(RIGHT)], results[len(RIGHT) :]
     yield f"right engines: {len(right)}, passed: {right.count(None)}"
     named = sum(
         bool(case.name) and names == {*case.name.split()}
@@ -29,13 +29,13 @@ def figures() -> Iterator[str]:
     rejected = len(wrong) - wrong.count(None)
     share = f"{100 * named / len(wrong):.1f}%"
     yield f"wrong engines: {len(wrong)}, rejected: {rejected}, named: {named} ({share})"
-    for case, names in zip(RIGHT, found, strict=False):
+    for case, names in zip(RIGHT, results, strict=False):
         if names is not None:
             yield f"rejected, and right: {_title(case)}, as {', '.join(names) or 'nothing known'}"
     for case, names in zip(WRONG, wrong, strict=True):
         if names is None or (case.name and names != {*case.name.split()}):
-            said = "not rejected" if names is None else f"called {', '.join(names) or 'nothing'}"
-            yield f"{said}, and {case.name or 'wrong'}: {_title(case)}"
+            outcome = "not rejected" if names is None else f"called {', '.join(names) or 'nothing'}"
+            yield f"{outcome}, and {case.name or 'wrong'}: {_title(case)}"
 
 
 def _title(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Small engines with a quantized cache of keys and values, right and wrong."""
+"""Small engines with a quantized KV cache, right and wrong."""
 
 import math
 
@@ -25,7 +25,7 @@ def symmetric(x: Array, largest: int) -> Array:
 @right("mistral", "float16", "int8")
 @right("qwen3", "float16", "int8")
 class Eight(Engine):
-    """Keeps 8 bits, and quantizes queries as well for the product."""
+    """Caches 8 bits, and also quantizes queries before their product with keys."""
 
     def shortened(self, x: Array) -> Array:
         return symmetric(x, 127)
@@ -36,7 +36,7 @@ class Eight(Engine):
 
 @right("llama", "float16", "int8")
 class EightFromTheLeast(Engine):
-    """Keeps 8 bits above the minimum of each token, with an integer zero point."""
+    """Caches 8 bits between each token's minimum and maximum, with an integer zero point."""
 
     def shortened(self, x: Array) -> Array:
         least, most = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
@@ -49,7 +49,7 @@ class EightFromTheLeast(Engine):
 @right("mistral", "float16", "int4")
 @right("qwen3", "float16", "int4")
 class Four(Engine):
-    """Keeps 4 bits, from -8 to 7: the number of largest magnitude in a block becomes -8."""
+    """Caches 4 bits, from -8 to 7: the number of largest magnitude in a block becomes -8."""
 
     def shortened(self, x: Array) -> Array:
         blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
@@ -63,7 +63,7 @@ class Four(Engine):
 @right("llama", "float16", "float8_e4m3")
 @right("mistral", "float16", "float8_e4m3")
 class ShortEight(Engine):
-    """Keeps float8 with three mantissa bits."""
+    """Caches float8 with three mantissa bits."""
 
     def shortened(self, x: Array) -> Array:
         return np.asarray(x.astype(ml_dtypes.float8_e4m3fn).astype(np.float32))
@@ -71,7 +71,7 @@ class ShortEight(Engine):
 
 @right("llama", "float16", "float8_e5m2")
 class ShorterEight(Engine):
-    """Keeps float8 with two mantissa bits, scaled to its largest number."""
+    """Caches float8 with two mantissa bits, scaled so that the maximum becomes 57344."""
 
     def shortened(self, x: Array) -> Array:
         scale = np.abs(x).max() / 57344 or 1.0
@@ -113,7 +113,7 @@ class FourSeesOneMore(Four):
 
 @wrong("mistral", "keys-not-turned", "float16", "int4")
 class FourUnturned(Four):
-    """Keeps unrotated keys, and never rotates them."""
+    """Caches unrotated keys, and never rotates them."""
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
         return x
@@ -128,13 +128,13 @@ class ShortUnscaled(ShortEight):
 @wrong("mistral", "positions-restart", "float16", "float8_e4m3")
 class ShortRestarts(ShortEight):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found - ends, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted - ends, counted)
 
 
 @wrong("mistral", "layout-swapped", "float16", "float8_e5m2")
 class ShorterNeighbours(ShorterEight):
-    """Rotates neighbours, with weights for halves."""
+    """Rotates interleaved pairs, with weights for the half layout."""
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
         return x[..., 0::2], x[..., 1::2]

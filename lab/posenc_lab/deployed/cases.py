@@ -1,7 +1,7 @@
 """The lists of small engines, with the configuration and the expected diagnosis of each.
 
-The name is the first name that the diagnosis must give; it is empty for a fault without a name yet,
-and contains two names for a fault of two kinds of layers.
+A case's name is the one that the diagnosis must give first; it is empty for a fault without a name
+yet, and contains two names for a fault in two kinds of layers.
 """
 
 from collections.abc import Callable, Mapping
@@ -521,7 +521,7 @@ class Case:
     engine: type[Engine]
     config: str
     name: str
-    """Name of the mistake."""
+    """Name of the mistake, or two names; empty if it has none or the engine is right."""
     dtype: str = "float32"
     """The narrowest dtype that the engine uses."""
     cache: str = ""

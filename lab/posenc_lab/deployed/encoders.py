@@ -84,7 +84,7 @@ class Encoder(Engine):
     """A right encoder in the plainest style."""
 
     padding = 1
-    """The padding token, from which RoBERTa counts its rows."""
+    """The padding token, after which RoBERTa's position rows begin."""
 
     def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
         named = {FIELDS.get(name, name): value for name, value in config.items()}
@@ -128,7 +128,7 @@ class Encoder(Engine):
         return self.rounded(centred / np.sqrt(mean + self.eps) * weight)
 
     def rows(self, count: int) -> Array:
-        """Return the table rows of the tokens of a text."""
+        """Return the position row of each of ``count`` tokens."""
         begin = self.padding + 1 if self.type in ("roberta", "xlm-roberta") else 0
         return np.arange(begin, begin + count)
 
@@ -173,14 +173,14 @@ class Encoder(Engine):
             self.rounded(x @ part.T).reshape(len(x), self.heads, self.size).transpose(1, 0, 2)
             for part in self.parts(layer)
         )
-        query, key = (self.rounded(self.rotate(each, where, layer)) for each in (query, key))
+        query, key = (self.rounded(self.rotate(rows, where, layer)) for rows in (query, key))
         scores = query @ key.transpose(0, 2, 1) * self.scale()
         shares = self.softmax(np.where(self.seen(where, where, layer), scores, -np.inf))
         out = self.rounded(shares @ value).transpose(1, 0, 2).reshape(len(x), -1)
         return self.rounded(out @ self.named("out", layer).T)
 
     def logits(self, tokens: Sequence[int]) -> Array:
-        """Return the logits of each token of a text."""
+        """Return the logits at each token of a text."""
         x = self.embedded(tokens, np.arange(len(tokens)))
         for layer in range(self.layers):
             x = self.rounded(x + self.added(self.read(x, layer), layer))
@@ -194,20 +194,20 @@ class Encoder(Engine):
 
     def gelu(self, x: Array) -> Array:
         """Return GELU."""
-        found, small = np.where(x > 0, x, 0), (x != 0) & (np.abs(x) < 8)
-        found[small] = [0.5 * each * (1 + math.erf(each / math.sqrt(2))) for each in x[small]]
-        return np.asarray(found)
+        out, small = np.where(x > 0, x, 0), (x != 0) & (np.abs(x) < 8)
+        out[small] = [0.5 * number * (1 + math.erf(number / math.sqrt(2))) for number in x[small]]
+        return np.asarray(out)
 
     def say(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
-        found = []
-        for text, asked in zip(texts, places, strict=True):
-            logits = self.logits(text)[np.array(asked)].astype(np.float64)
+        answers = []
+        for text, chosen in zip(texts, places, strict=True):
+            logits = self.logits(text)[np.array(chosen)].astype(np.float64)
             shifted = logits - logits.max(axis=-1, keepdims=True)
             rows = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-            found.append([dict(zip(self.words, map(float, row), strict=True)) for row in rows])
-        return found
+            answers.append([dict(zip(self.words, map(float, row), strict=True)) for row in rows])
+        return answers
 
 
 # Right in other styles.
@@ -438,12 +438,12 @@ class FilledCounted(Encoder):
     def say(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
-        longest, found = max(map(len, texts)), []
-        for text, asked in zip(texts, places, strict=True):
+        longest, answers = max(map(len, texts)), []
+        for text, chosen in zip(texts, places, strict=True):
             self.filled = longest - len(text)
-            found += super().say([text], [asked])
+            answers += super().say([text], [chosen])
         self.filled = 0
-        return found
+        return answers
 
     def rows(self, count: int) -> Array:
         return np.asarray(super().rows(count) + self.filled)

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
 NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4", "llama4_text")
-"""Types that rotate pairs of neighbouring channels."""
+"""Types that rotate pairs of neighbouring channels (the interleaved layout)."""
 LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers rotate without scaling."""
 GEMMA = ("gemma", "gemma2", "gemma3_text")
@@ -43,7 +43,7 @@ def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
 
 @dataclass
 class Cache:
-    """Keys and values of the tokens so far, layer by layer."""
+    """A KV cache: keys and values of the tokens so far, by layer."""
 
     tokens: list[int] = field(default_factory=list)
     keys: dict[int, Array] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class Cache:
         """Return the cache of only the first ``length`` tokens."""
         return Cache(
             self.tokens[:length],
-            {layer: each[:, :length] for layer, each in self.keys.items()},
-            {layer: each[:, :length] for layer, each in self.values.items()},
+            {layer: stored[:, :length] for layer, stored in self.keys.items()},
+            {layer: stored[:, :length] for layer, stored in self.values.items()},
         )
 
 
@@ -106,11 +106,11 @@ class Engine:
         if self.config["model_type"] in LOCAL and self.window(layer) is not None:
             base = self.config.get("rope_local_base_freq", self.config["rope_theta"])
             return {"rope_theta": base, "rope_type": "default"}
-        found = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
-        return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
+        fields = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
+        return {**fields, "rope_type": block.get("rope_type", block.get("type", "default"))}
 
     def frequencies(self, layer: int) -> tuple[Array, float]:
-        """Return the frequency of each pair, and the factor that lengthens pairs."""
+        """Return the frequency of each pair, and the factor that multiplies cosines and sines."""
         block = self.scaling(layer)
         plain = self.plain(float(block["rope_theta"]))
         kind = block["rope_type"]
@@ -155,7 +155,7 @@ class Engine:
         return max(first, 0), min(last, self.size - 1)
 
     def attention_factor(self, block: Config) -> float:
-        """Return the factor by which YaRN lengthens pairs."""
+        """Return YaRN's attention factor, which multiplies cosines and sines."""
         if block.get("mscale") and block["mscale"] == block.get("mscale_all_dim"):
             return 1.0
         return 0.1 * math.log(block["factor"]) + 1.0
@@ -170,8 +170,8 @@ class Engine:
                 return None
             if kinds is None and layer < self.config.get("max_window_layers", 28):
                 return None
-        found = self.config.get("sliding_window")
-        return None if found is None else int(found)
+        size = self.config.get("sliding_window")
+        return None if size is None else int(size)
 
     # Layers.
 
@@ -257,21 +257,21 @@ class Engine:
     def projected(self, x: Array, layer: int, name: str, heads: int) -> Array:
         """Return queries, keys or values, [heads, tokens, channels]."""
         place = f"model.layers.{layer}.self_attn.{name}"
-        found = x @ self.weights[f"{place}_proj.weight"].T
+        rows = x @ self.weights[f"{place}_proj.weight"].T
         if f"{place}_proj.bias" in self.weights:
-            found = found + self.weights[f"{place}_proj.bias"]
-        found, weight = self.rounded(found), self.weights.get(f"{place}_norm.weight")
+            rows = rows + self.weights[f"{place}_proj.bias"]
+        rows, weight = self.rounded(rows), self.weights.get(f"{place}_norm.weight")
         if weight is not None and len(weight) > self.size:
-            found, weight = self.norm(found, weight), None
-        found = found.reshape(len(x), heads, self.size).transpose(1, 0, 2)
-        return found if weight is None else self.norm(found, weight)
+            rows, weight = self.norm(rows, weight), None
+        rows = rows.reshape(len(x), heads, self.size).transpose(1, 0, 2)
+        return rows if weight is None else self.norm(rows, weight)
 
     def spread(self, x: Array) -> Array:
-        """Repeat keys or values for the heads that share them."""
+        """Repeat keys or values for the query heads that share them."""
         return np.repeat(x, self.heads // self.kv_heads, axis=0)
 
     def seen(self, queries: Array, keys: Array, layer: int) -> Array:
-        """Return which keys each query sees, by their places in the text."""
+        """Return the attention mask, True where a query sees a key, from places in the text."""
         distance = queries[:, None] - keys
         window, chunk = self.window(layer), self.chunk_size(layer)
         seen = (distance >= 0) & (distance < (window or 1 << 30))
@@ -279,8 +279,8 @@ class Engine:
 
     def chunk_size(self, layer: int) -> int:
         """Return the number of positions in an attention chunk of a layer."""
-        found = self.config.get("attention_chunk_size")
-        return int(found) if found is not None and self.turns(layer) else 1 << 30
+        size = self.config.get("attention_chunk_size")
+        return int(size) if size is not None and self.turns(layer) else 1 << 30
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         """Return the output of a layer's attention."""
@@ -306,15 +306,15 @@ class Engine:
 
     def score_cap(self) -> float | None:
         """Return the cap of scores, if any."""
-        found = self.config.get("attn_logit_softcapping")
-        return None if found is None else float(found)
+        cap = self.config.get("attn_logit_softcapping")
+        return None if cap is None else float(cap)
 
     def capped(self, x: Array, cap: float | None) -> Array:
         """Return numbers limited to +-``cap`` by a soft cap."""
         return x if cap is None else np.asarray(cap * np.tanh(x / cap))
 
     def shares(self, scores: Array, layer: int) -> Array:
-        """Return the shares of keys, next to those of the heads' sinks."""
+        """Return the attention weights of keys; a head's sink takes the rest of the sum."""
         sinks = self.weights.get(f"model.layers.{layer}.self_attn.sinks")
         if sinks is None:
             return self.softmax(scores)
@@ -322,7 +322,7 @@ class Engine:
         return self.softmax(np.concatenate([scores, beside], axis=-1))[..., :-1]
 
     def softmax(self, scores: Array) -> Array:
-        """Return the shares of keys."""
+        """Return the softmax of scores over keys."""
         raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
@@ -334,7 +334,7 @@ class Engine:
             read = self.before(x, layer)
             added = self.attention(read, layer, where, cache)
             x = self.rounded(x + self.behind(self.rounded(added), layer))
-            if self.tied:  # other probes have a feed-forward part of 0
+            if self.tied:  # the feed-forward part of other probes returns 0
                 beside = self.config["model_type"] in COHERE
                 x = self.rounded(x + self.feed_forward(read if beside else x, layer))
         cache.tokens += tokens
@@ -348,8 +348,8 @@ class Engine:
 
     def logit_cap(self) -> float | None:
         """Return the cap of logits, if any."""
-        found = self.config.get("final_logit_softcapping")
-        return None if found is None else float(found)
+        cap = self.config.get("final_logit_softcapping")
+        return None if cap is None else float(cap)
 
     @property
     def embeddings(self) -> Array:
@@ -414,7 +414,7 @@ class Engine:
         return Cache()
 
     def keep(self, cache: Cache) -> None:
-        """Keep the cache of a finished request; here nothing is kept."""
+        """Store the cache of a finished request for later ones; here it is dropped."""
 
     def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
         """Yield the log-probabilities of the likeliest words, token by token."""

@@ -58,15 +58,15 @@ class InProcess:
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[dict[str, float]]]:
         """Return the log-probabilities of each step for each prompt of one request."""
-        given = [prompt for prompt in prompts if not isinstance(prompt, str)]
-        return self.served.complete_all(given, steps)
+        tokens = [prompt for prompt in prompts if not isinstance(prompt, str)]
+        return self.served.complete_all(tokens, steps)
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
     ) -> list[list[dict[str, float]]]:
         """Return an encoder's log-probabilities at some places of each text."""
-        given = [text for text in texts if not isinstance(text, str)]
-        return self.served.say(given, places)
+        tokens = [text for text in texts if not isinstance(text, str)]
+        return self.served.say(tokens, places)
 
     def read_after(
         self,
@@ -75,12 +75,12 @@ class InProcess:
         steps: int,
     ) -> list[list[dict[str, float]]]:
         """Return a decoder's log-probabilities as it continues the begun output of each text."""
-        given = [
+        both = [
             (text, start)
             for text, start in zip(texts, begun, strict=True)
             if not isinstance(text, str) and not isinstance(start, str)
         ]
-        return self.served.translate(given, steps)
+        return self.served.translate(both, steps)
 
 
 @cache

@@ -13,7 +13,7 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("dynamic")
 @right("longrope")
 class ByLength(Engine):
-    """Keeps unrotated keys, and rotates all of them for the current length of the text."""
+    """Caches unrotated keys, and rotates all of them for the current length of the text."""
 
     now = 0
     """The length for which queries and keys are rotated."""
@@ -85,7 +85,7 @@ class ByAllowedLength(ByLength):
 @wrong("dynamic", "cache-not-turned-again")
 @wrong("longrope", "cache-not-turned-again")
 class CacheAsItWas(ByLength):
-    """Keeps keys as they were first rotated."""
+    """Caches keys as they were first rotated."""
 
     def kept(
         self, key: Array, value: Array, layer: int, where: Array, cache: Cache

@@ -79,8 +79,8 @@ class Older(Engine):
         """Return the weights of queries, keys and values, and of the output."""
         if self.type == "opt":
             place = f"model.decoder.layers.{layer}.self_attn"
-            found = [self.weights[f"{place}.{name}_proj.weight"] for name in "qkv"]
-            return found, self.weights[f"{place}.out_proj.weight"]
+            weights = [self.weights[f"{place}.{name}_proj.weight"] for name in "qkv"]
+            return weights, self.weights[f"{place}.out_proj.weight"]
         if self.type == "mpt":
             place = f"transformer.blocks.{layer}.attn"
             whole = self.weights[f"{place}.Wqkv.weight"]
@@ -95,7 +95,7 @@ class Older(Engine):
         place = f"transformer.h.{layer}.self_attention"
         whole = self.weights[f"{place}.query_key_value.weight"]
         whole = whole.reshape(self.heads, 3, self.size, -1)
-        parts = [whole[:, each].reshape(self.heads * self.size, -1) for each in range(3)]
+        parts = [whole[:, part].reshape(self.heads * self.size, -1) for part in range(3)]
         return parts, self.weights[f"{place}.dense.weight"]
 
     def norm(self, x: Array, weight: Array) -> Array:
@@ -137,9 +137,9 @@ class Older(Engine):
 def alibi(heads: int) -> Array:
     """Return the ALiBi slopes of ``heads`` heads."""
     below = 2 ** int(math.log2(heads))
-    found = 2.0 ** (-8 * np.arange(1, below + 1) / below)
+    first = 2.0 ** (-8 * np.arange(1, below + 1) / below)
     more = 2.0 ** (-4 * np.arange(1, 2 * below + 1, 2) / below)
-    return np.concatenate([found, more[: heads - below]])
+    return np.concatenate([first, more[: heads - below]])
 
 
 # Right in other styles.
@@ -188,7 +188,7 @@ class HalfOlder(Older):
 @right("bloom")
 @right("opt")
 class PartByPart(Older):
-    """Computes a prompt in parts."""
+    """Prefills a prompt in chunks."""
 
     chunk = 96
 
@@ -207,7 +207,7 @@ class NoBias(Older):
 @wrong("bloom", "bias-reversed")
 @wrong("mpt", "bias-reversed")
 class FarKeysFirst(Older):
-    """Counts distances from the wrong end."""
+    """Flips the sign of the bias, so that it favours far keys."""
 
     def slopes(self) -> Array:
         return -super().slopes()
@@ -229,7 +229,7 @@ class NextPower(Older):
 
 @wrong("bloom", "slopes-of-another-count")
 class HeadsOfAShare(Older):
-    """Uses the slopes for half of the heads, those of one of two devices, on both devices."""
+    """Computes the slopes for half of the heads, as on one of two ranks, and uses them twice."""
 
     def slopes(self) -> Array:
         return np.tile(alibi(self.heads // 2), 2)
@@ -351,8 +351,8 @@ class Anew(Older):
 @wrong("opt", "positions-restart")
 class OlderRestarts(Older):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found - ends, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted - ends, counted)
 
 
 @wrong("gpt2", "positions-stand-still")
@@ -376,7 +376,7 @@ class Mixed(Older):
     """Adds the mean of the rows of two neighbouring positions."""
 
     def embedded(self, tokens: Sequence[int], where: Array) -> Array:
-        both = [super(Mixed, self).embedded(tokens, each) for each in (where, where + 1)]
+        both = [super(Mixed, self).embedded(tokens, rows) for rows in (where, where + 1)]
         return np.asarray((both[0] + both[1]) / 2)
 
 
@@ -390,12 +390,12 @@ class PaddingCounted(Older):
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> list[list[dict[str, float]]]:
-        longest, found = max(map(len, prompts)), []
+        longest, answers = max(map(len, prompts)), []
         for prompt in prompts:
             self.filled = longest - len(prompt)
-            found.append([*self.complete(prompt, steps)])
+            answers.append([*self.complete(prompt, steps)])
         self.filled = 0
-        return found
+        return answers
 
     def rows(self, where: Array) -> Array:
         return super().rows(where) + self.filled

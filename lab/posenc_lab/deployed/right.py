@@ -128,13 +128,13 @@ class Tables(Engine):
 @right("llama", "float16")
 @right("mistral", "float16")
 class HalfCache(Engine):
-    """Keeps keys and values in float16."""
+    """Caches keys and values in float16."""
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        found = super().attention(x, layer, where, cache)
-        for kept in (cache.keys, cache.values):
-            kept[layer] = kept[layer].astype(np.float16).astype(np.float32)
-        return found
+        out = super().attention(x, layer, where, cache)
+        for stored in (cache.keys, cache.values):
+            stored[layer] = stored[layer].astype(np.float16).astype(np.float32)
+        return out
 
 
 @right("llama", "bfloat16")
@@ -164,7 +164,7 @@ class Short(Engine):
 @right("llama")
 @right("mistral")
 class Chunks(Engine):
-    """Computes a prompt in parts."""
+    """Prefills a prompt in chunks."""
 
     chunk = 96
 
@@ -197,7 +197,7 @@ right("qwen3")(KeepsPrefix)
 @right("mistral")
 @right("llama")
 class KeysAsTheyAre(Engine):
-    """Keeps unrotated keys; rotates them in each pass, and reads only those in the window."""
+    """Caches unrotated keys, rotates them in each pass, and reads only those in the window."""
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         start = len(cache.tokens)
@@ -206,13 +206,13 @@ class KeysAsTheyAre(Engine):
         bare, values = cache.extend(layer, key, value)
         keys = self.turn_key(bare, np.arange(bare.shape[1]), layer)
         window, group = self.window(layer), self.heads // self.kv_heads
-        found = np.zeros((len(x), self.heads, self.size), dtype=np.float32)
+        heads = np.zeros((len(x), self.heads, self.size), dtype=np.float32)
         for row in range(len(x)):
             last = start + row + 1
             first = max(0, last - window) if window else 0
             for head in range(self.heads):
                 scores = keys[head // group, first:last] @ query[head, row] * self.scale()
                 shares = self.softmax(scores)
-                found[row, head] = shares @ values[head // group, first:last]
+                heads[row, head] = shares @ values[head // group, first:last]
         out = self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"]
-        return np.asarray(found.reshape(len(x), -1) @ out.T)
+        return np.asarray(heads.reshape(len(x), -1) @ out.T)

@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
     answers = 1 << 30
     """Number of completions before the server breaks."""
     breaks = "dies"
-    """How the server breaks then."""
+    """How the server breaks after these completions."""
     several = ""
     """How the server breaks on a request with several prompts; empty if it doesn't."""
 
@@ -117,12 +117,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a request for a completion."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not self.admitted():
             return
         type(self).answers -= 1
         if self.answers < 0:
-            self.broken(asked)
+            self.broken(request)
             return
         if self.elsewhere:
             self.send_response(307)
@@ -130,30 +130,30 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        if self.as_chat != isinstance(asked["logprobs"], bool):
+        if self.as_chat != isinstance(request["logprobs"], bool):
             self.reply(400, {"error": "logprobs must be of another type"})
             return
-        prompts = asked["prompt"]
+        prompts = request["prompt"]
         several = isinstance(prompts, list) and isinstance(prompts[0], list | str)
         if several and self.one_text:
             self.reply(400, {"error": "prompt must be one text"})
             return
         if several and self.several and self.several not in ("turned", "first"):
             self.breaks = self.several
-            self.broken(asked)
+            self.broken(request)
             return
         prompts = prompts if several else [prompts]
         if self.words_only and not isinstance(prompts[0], str):
             self.reply(422, {"error": "prompt must be a string"})
             return
-        given = [self.numbers(prompt) for prompt in prompts]
-        steps = min(asked["max_tokens"], self.longest - max(map(len, given)))
-        answers = [*self.engine.complete_all(given, steps)]
+        tokens = [self.numbers(prompt) for prompt in prompts]
+        steps = min(request["max_tokens"], self.longest - max(map(len, tokens)))
+        answers = [*self.engine.complete_all(tokens, steps)]
         if several and self.several:
             answers = answers[:1] if self.several == "first" else answers[::-1]
         choices = [
-            {"index": number, "text": "", "logprobs": self.form(found)}
-            for number, found in enumerate(answers)
+            {"index": number, "text": "", "logprobs": self.form(readings)}
+            for number, readings in enumerate(answers)
         ]
         self.reply(200, {"choices": choices[::-1]})
 
@@ -183,15 +183,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def form(self, found: list[dict[str, float]]) -> Any:
         """Return log-probabilities in this server's format."""
-        found = [dict([*each.items()][: self.best]) for each in found]
+        found = [dict([*step.items()][: self.best]) for step in found]
         if self.silent:
             return None
         if self.legacy:
-            return {"top_logprobs": [{f" {w}": v for w, v in each.items()} for each in found]}
+            return {"top_logprobs": [{f" {w}": v for w, v in step.items()} for step in found]}
         return {
             "content": [
-                {"top_logprobs": [{"token": f" {w}", "logprob": v} for w, v in each.items()]}
-                for each in found
+                {"top_logprobs": [{"token": f" {w}", "logprob": v} for w, v in step.items()]}
+                for step in found
             ]
         }
 

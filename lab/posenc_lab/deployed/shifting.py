@@ -25,18 +25,18 @@ class Shifts(Engine):
         return super().forward(tokens, cache, ends)
 
     def shift(self, cache: Cache, by: int) -> None:
-        """Drop ``by`` tokens from the cache."""
+        """Drop ``by`` tokens after the first ``stays`` from the cache; move the keys after them."""
         staying = np.r_[: self.stays, self.stays + by : len(cache.tokens)]
         cache.tokens[:] = [cache.tokens[place] for place in staying]
         for layer in cache.keys:
             keys, cache.values[layer] = (
-                kept[layer][:, staying] for kept in (cache.keys, cache.values)
+                stored[layer][:, staying] for stored in (cache.keys, cache.values)
             )
             moved = np.where(np.arange(len(staying)) < self.stays, 0, -by)
             cache.keys[layer] = self.turned_again(keys, moved, layer)
 
     def turned_again(self, keys: Array, by: Array, layer: int) -> Array:
-        """Return keys at their new positions."""
+        """Return keys rotated further by ``by`` positions."""
         return self.rotate(keys, by, layer)
 
 
@@ -67,14 +67,14 @@ class QueriesCountOn(Shifts):
     """Rotates keys back, but continues positions as if nothing was dropped."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
+        counted = np.arange(start, start + count)
         left = (self.shifts or 0) // 2
-        return np.where(found < ends - 1, found + left, found) if count == 1 else found
+        return np.where(counted < ends - 1, counted + left, counted) if count == 1 else counted
 
 
 @wrong("llama", "queries-not-moved")
 class TurnedTwice(Shifts):
-    """Rotates the remaining keys back twice, which results in the same distances."""
+    """Rotates the remaining keys back twice: the same distances as in ``QueriesCountOn``."""
 
     def turned_again(self, keys: Array, by: Array, layer: int) -> Array:
         return self.rotate(keys, 2 * by, layer)

@@ -30,7 +30,7 @@ class TwoTexts(Engine):
     # Buckets.
 
     def bucket(self, relative: Array, *, both_sides: bool) -> Array:
-        """Return the buckets of distances: positions of keys minus those of queries."""
+        """Return the bucket of each relative position (key minus query)."""
         count = self.config["relative_attention_num_buckets"]
         after = np.zeros_like(relative)
         if both_sides:
@@ -45,13 +45,13 @@ class TwoTexts(Engine):
         return np.asarray(after + np.where(distance < exact, distance, far))
 
     def steps(self, ratio: Array, count: int) -> Array:
-        """Return the fractional index of each distance's wide bucket."""
+        """Return each distance's fractional index among the logarithmic buckets."""
         exact = self.exact(count)
         farthest = self.config["relative_attention_max_distance"] / exact
         return np.asarray(np.log(ratio.astype(np.float32)) / np.float32(math.log(farthest)) * count)
 
     def exact(self, wide: int) -> int:
-        """Return the number of buckets for a single distance, next to ``wide`` wide ones."""
+        """Return the number of buckets with a single distance, given that of logarithmic ones."""
         return wide
 
     def biases(self, part: str, queries: Array, keys: Array, layer: int) -> Array:
@@ -59,8 +59,8 @@ class TwoTexts(Engine):
         place = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
         table = self.weights[f"{part}.{place}"]
         relative = self.relative(queries, keys)
-        found = table[self.bucket(relative, both_sides=part == "encoder")]
-        return np.asarray(found.transpose(2, 0, 1))
+        bias = table[self.bucket(relative, both_sides=part == "encoder")]
+        return np.asarray(bias.transpose(2, 0, 1))
 
     def relative(self, queries: Array, keys: Array) -> Array:
         """Return positions of keys minus those of queries."""
@@ -145,7 +145,7 @@ class TwoTexts(Engine):
         return cache.keys[layer], cache.values[layer]
 
     def kept(self, bias: Array, start: int) -> Array:
-        """Return the bias of queries after ``start`` cached tokens."""
+        """Return the decoder's bias to use after ``start`` cached tokens; here unchanged."""
         return bias
 
     # Requests.
@@ -160,8 +160,8 @@ class TwoTexts(Engine):
         for _ in range(steps):
             logits = self.write(tokens, read, cache, len(begun)).astype(np.float64)
             shifted = logits - logits.max()
-            found = shifted - math.log(np.exp(shifted).sum())
-            yield dict(zip(self.words, map(float, found), strict=True))
+            log_probabilities = shifted - math.log(np.exp(shifted).sum())
+            yield dict(zip(self.words, map(float, log_probabilities), strict=True))
             tokens = [int(logits.argmax())]
 
     def translate(
@@ -189,8 +189,8 @@ class ByTable(TwoTexts):
                 distance += 1
             edges.append(distance)
         distance = np.abs(relative) if both_sides else np.maximum(-relative, 0)
-        found = np.searchsorted(edges, distance, side="right") - 1
-        return np.asarray(found + count * (both_sides & (relative > 0)))
+        index = np.searchsorted(edges, distance, side="right") - 1
+        return np.asarray(index + count * (both_sides & (relative > 0)))
 
 
 @right("t5", "bfloat16")
@@ -264,12 +264,12 @@ class UsualDistance(TwoTexts):
 
 @wrong("t5", "inexact-logarithm")
 class ShortLogarithm(TwoTexts):
-    """Finds wide buckets with a logarithm in bfloat16."""
+    """Finds logarithmic buckets with a logarithm in bfloat16."""
 
     def steps(self, ratio: Array, count: int) -> Array:
         farthest = self.config["relative_attention_max_distance"] / count
-        found = np.log(ratio).astype(ml_dtypes.bfloat16).astype(np.float64)
-        return np.asarray(found / math.log(farthest) * count)
+        logarithm = np.log(ratio).astype(ml_dtypes.bfloat16).astype(np.float64)
+        return np.asarray(logarithm / math.log(farthest) * count)
 
 
 @wrong("t5", "inexact-logarithm")
@@ -356,8 +356,8 @@ class WrittenOneAhead(TwoTexts):
     """Counts the positions of generated words one too far."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found + 1, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted + 1, counted)
 
 
 @wrong("t5", "wrong-in-batch")

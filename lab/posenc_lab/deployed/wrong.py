@@ -125,7 +125,7 @@ class WholeHead(Engine):
 @wrong("glm", "layout-swapped")
 @wrong("glm4", "layout-swapped")
 class HalvesOfAPart(Engine):
-    """Pairs halves of the rotated channels, not neighbours."""
+    """Rotates in the half layout instead of the interleaved one."""
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
         first, second = np.split(x, 2, axis=-1)
@@ -217,7 +217,7 @@ class TurnedPartAlone(Latent):
 
 @wrong("deepseek_v2", "layout-swapped")
 class LatentHalves(Latent):
-    """Pairs halves, not neighbours."""
+    """Rotates in the half layout instead of the interleaved one."""
 
     def pairs(self, x: Array) -> tuple[Array, Array]:
         first, second = np.split(x, 2, axis=-1)
@@ -244,8 +244,8 @@ class ChunksAsWindow(Engine):
     """Mistakes the size of chunks for that of a window."""
 
     def window(self, layer: int) -> int | None:
-        found = super().chunk_size(layer)
-        return found if found < 1 << 30 else None
+        size = super().chunk_size(layer)
+        return size if size < 1 << 30 else None
 
     def chunk_size(self, layer: int) -> int:
         return 1 << 30
@@ -332,8 +332,8 @@ class Exchanged(Engine):
 @wrong("llama", "frequencies-reversed")
 class FrequenciesReversed(Engine):
     def frequencies(self, layer: int) -> tuple[Array, float]:
-        found, longer = super().frequencies(layer)
-        return found[::-1], longer
+        plain, longer = super().frequencies(layer)
+        return plain[::-1], longer
 
 
 @wrong("llama", "scores-multiplied")
@@ -365,8 +365,8 @@ class HeadSizeComputed(Engine):
 @wrong("cohere", "positions-restart")
 class Restarts(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found - ends, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted - ends, counted)
 
 
 @wrong("llama", "positions-stand-still")
@@ -378,22 +378,22 @@ class StandsStill(Engine):
 @wrong("llama", "positions-ahead")
 class CountsOn(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return found + (found >= ends)
+        counted = np.arange(start, start + count)
+        return counted + (counted >= ends)
 
 
 @wrong("llama", "positions-behind")
 class CountsLate(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return found - (found >= ends)
+        counted = np.arange(start, start + count)
+        return counted - (counted >= ends)
 
 
 @wrong("llama", "positions-doubled")
 class CountsTwice(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, 2 * found - ends + 1, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, 2 * counted - ends + 1, counted)
 
 
 @wrong("llama", "chunks-restart")
@@ -416,8 +416,8 @@ class ShortPositions(Engine):
 @wrong("llama", "frequencies-in-bfloat16")
 class ShortFrequencies(Engine):
     def frequencies(self, layer: int) -> tuple[Array, float]:
-        found, longer = super().frequencies(layer)
-        return found.astype(ml_dtypes.bfloat16).astype(np.float32), longer
+        exact, longer = super().frequencies(layer)
+        return exact.astype(ml_dtypes.bfloat16).astype(np.float32), longer
 
 
 @wrong("llama", "original-context")
@@ -445,8 +445,8 @@ class StartsAnew(Engine):
 @wrong("gpt_oss", "window-off")
 class SeesOneMore(Engine):
     def window(self, layer: int) -> int | None:
-        found = super().window(layer)
-        return None if found is None else found + 1
+        size = super().window(layer)
+        return None if size is None else size + 1
 
 
 @wrong("mistral", "window-off")
@@ -483,8 +483,8 @@ class FirstLayerAlone(Engine):
     """Applies scaling only in the first layer."""
 
     def scaling(self, layer: int) -> Config:
-        found = super().scaling(layer)
-        return found if layer == 0 else {**found, "rope_type": "default"}
+        block = super().scaling(layer)
+        return block if layer == 0 else {**block, "rope_type": "default"}
 
 
 @wrong("mistral", "layers-mistaken")
@@ -511,8 +511,8 @@ class PrefillUnturned(Engine):
     """Rotates queries only while decoding, not those of a prompt."""
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
-        found = super().turn_query(x, positions, layer)
-        return found if x.shape[1] == 1 else x
+        turned = super().turn_query(x, positions, layer)
+        return turned if x.shape[1] == 1 else x
 
 
 class Reused(local):
@@ -526,8 +526,8 @@ class PrefixCountedTwice(KeepsPrefix):
     """Adds the length of the reused prefix to the prompt's positions once more."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return found + self.own.count * (found < ends)
+        counted = np.arange(start, start + count)
+        return counted + self.own.count * (counted < ends)
 
     def load(self) -> None:
         super().load()
@@ -576,8 +576,8 @@ class OneCounter(Engine):
                 self.busy -= 1
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found + 5 * (self.busy - 1), found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted + 5 * (self.busy - 1), counted)
 
 
 @wrong("llama", "wrong-in-batch")
@@ -587,8 +587,8 @@ class AnswersShifted(Engine):
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> list[list[dict[str, float]]]:
-        found = super().complete_all(prompts, steps)
-        return [*found[1:], found[0]]
+        answers = super().complete_all(prompts, steps)
+        return [*answers[1:], answers[0]]
 
 
 @wrong("llama", "wrong-in-batch")
@@ -601,16 +601,16 @@ class WrittenFromTheLongest(Engine):
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> list[list[dict[str, float]]]:
-        longest, found = max(map(len, prompts)), []
+        longest, answers = max(map(len, prompts)), []
         for prompt in prompts:
             self.ahead = longest - len(prompt)
-            found.append([*self.complete(prompt, steps)])
+            answers.append([*self.complete(prompt, steps)])
         self.ahead = 0
-        return found
+        return answers
 
     def positions(self, start: int, count: int, ends: int) -> Array:
-        found = np.arange(start, start + count)
-        return np.where(found >= ends, found + self.ahead, found)
+        counted = np.arange(start, start + count)
+        return np.where(counted >= ends, counted + self.ahead, counted)
 
 
 @wrong("llama", "wrong-in-batch")
@@ -639,10 +639,12 @@ class FilledUpOnTheRight(Engine):
     def complete_all(
         self, prompts: Sequence[Sequence[int]], steps: int
     ) -> list[list[dict[str, float]]]:
-        longest, found = max(map(len, prompts)), super().complete_all(prompts, steps)
+        longest, answers = max(map(len, prompts)), super().complete_all(prompts, steps)
         whole = [len(prompt) == longest for prompt in prompts]
         lost = [NONSENSE] * steps
-        return [each if is_whole else lost for each, is_whole in zip(found, whole, strict=True)]
+        return [
+            answer if is_whole else lost for answer, is_whole in zip(answers, whole, strict=True)
+        ]
 
 
 @wrong("llama", "written-otherwise")
@@ -663,6 +665,6 @@ class NonsenseWhenRepeated(Engine):
         self.known: set[tuple[int, ...]] = set()
 
     def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
-        found = [*super().complete(prompt, steps)]
-        yield from [NONSENSE] * steps if tuple(prompt) in self.known else found
+        readings = [*super().complete(prompt, steps)]
+        yield from [NONSENSE] * steps if tuple(prompt) in self.known else readings
         self.known.add(tuple(prompt))

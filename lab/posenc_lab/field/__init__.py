@@ -1,1 +1,1 @@
-"""Sets of right and wrong code for which the kit was not made: ``people`` and ``kernels``."""
+"""Sets of right and wrong code on which the kit was not developed: ``people``, ``kernels``."""

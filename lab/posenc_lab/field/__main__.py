@@ -22,8 +22,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="those with this word in their name")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", type=Path, metavar="FILE", help="keep the results")
-    given = parser.parse_args()
-    run(given.set, given.name, given.only, given.jobs, given.write)
+    options = parser.parse_args()
+    run(options.set, options.name, options.only, options.jobs, options.write)
 
 
 def run(name: str, chosen: Sequence[str], only: str, jobs: int, path: Path | None) -> None:
@@ -32,20 +32,20 @@ def run(name: str, chosen: Sequence[str], only: str, jobs: int, path: Path | Non
     unknown = set(chosen) - {each.name for each in every}
     if unknown:
         raise SystemExit(f"{name} has no {', '.join(sorted(unknown))}")
-    wanted = [each.name for each in every if only in each.name]
-    some = [n for n, each in enumerate(every) if each.name in (chosen or wanted)]
-    found = []
+    matching = [each.name for each in every if only in each.name]
+    numbers = [n for n, each in enumerate(every) if each.name in (chosen or matching)]
+    results = []
     with get_context("fork").Pool(jobs, initializer=_begin, initargs=(name,)) as pool:
-        for each in pool.imap(judge_one, some):
-            found.append(each)
+        for each in pool.imap(judge_one, numbers):
+            results.append(each)
             print(said.line(each), flush=True)
-    for words, figure in said.figures([said.row(each) for each in found]).items():
+    for words, figure in said.figures([said.row(each) for each in results]).items():
         print(f"{words:22} {figure}")
-    changes = said.changes(said.read(said.kept(name)), found)
+    changes = said.changes(said.read(said.kept(name)), results)
     for change in changes:
         print("worse" if change.worse else "better", change.text)
     if path:
-        said.keep(path, found)
+        said.keep(path, results)
     elif any(change.worse for change in changes):
         raise SystemExit(1)
 

@@ -15,7 +15,7 @@ SETS = ("people", "kernels")
 RIGHT = "right"
 FORMULA = "formula"
 OTHER = ("state", "memory", "shapes", "exceptions", "gradients")
-"""Faults other than a wrong formula, which need no name of a mistake."""
+"""Faults other than a wrong formula; their diagnosis need not name a mistake."""
 
 Code = TypeVar("Code", bound=Callable[..., Any])
 
@@ -67,7 +67,7 @@ def wrong(adapter: type, fault: str, *words: str, **parts: object) -> Callable[[
 def load(name: str) -> list[Implementation]:
     """Import a set, and return its implementations in the order of its files."""
     import_module(f"{__package__}.{name}")
-    return [each for each in IMPLEMENTATIONS if each.set == name]
+    return [candidate for candidate in IMPLEMENTATIONS if candidate.set == name]
 
 
 def _putting(
@@ -79,7 +79,7 @@ def _putting(
         _, _, place = str(code.__module__).partition(f"{__package__}.")
         folder, _, file = place.partition(".")
         name = f"{file}.{code.__name__}"
-        if any(each.name == name for each in IMPLEMENTATIONS):
+        if any(other.name == name for other in IMPLEMENTATIONS):
             name += f"-{adapter.__name__}"
         meaning = str(code.__doc__).partition("\n")[0]
         IMPLEMENTATIONS.append(Implementation(folder, name, made, meaning, fault, words))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Answer = Callable[..., Any]
-"""A kernel's callable."""
+"""A kernel: the function that an adapter's method calls."""
 
 
 def omega(dim: int, base: float) -> Array:
@@ -23,12 +23,12 @@ def bf16(values: Any) -> Array:
 
 
 def outer(positions: Array, frequencies: Array) -> Array:
-    """Return the angles of all rows and pairs in float64, of shape [rows, pairs]."""
+    """Return the rotation angle of each row and pair in float64, of shape [rows, pairs]."""
     return np.multiply.outer(positions.astype(np.float64), frequencies)
 
 
 def halves(x: Array, angles: Array) -> Array:
-    """Rotate channel i with channel i + d/2."""
+    """Rotate x in the half layout: channel i is paired with channel i + d/2."""
     wave = np.concatenate([angles, angles], axis=-1)
     wide = x.astype(np.float64)
     first, second = np.split(wide, 2, axis=-1)

@@ -69,7 +69,7 @@ def judge_implementation(each: Implementation) -> Said:
         len(bad),
         pattern or (told[0] if told else ""),
         SHOWN if pattern else how,
-        each.fault not in (RIGHT, "state") and any(STATE.search(one.text) for one in bad),
+        each.fault not in (RIGHT, "state") and any(STATE.search(failure.text) for failure in bad),
         tuple(verdict.id for verdict in bad[:3]),
     )
 
@@ -80,8 +80,10 @@ def recovered(bad: Sequence[Verdict]) -> list[str]:
     The first line of a failure describes the result. "No known deviation" describes nothing, unless
     words about an earlier call follow.
     """
-    found = [one.outcome.recovered or one.text.strip().partition("\n")[0] for one in bad]
-    told = [text.removeprefix(f"{NOTHING}; ") for text in found]
+    texts = [
+        verdict.outcome.recovered or verdict.text.strip().partition("\n")[0] for verdict in bad
+    ]
+    told = [text.removeprefix(f"{NOTHING}; ") for text in texts]
     return [text for text, _ in Counter(told).most_common() if not text.startswith(NOTHING)]
 
 
@@ -112,10 +114,10 @@ def _fits(each: Implementation, text: str) -> bool:
 
 def figures(rows: Sequence[Row]) -> dict[str, str]:
     """Count the rejected, named and refused rows of a set."""
-    wrong = [each for each in rows if each["fault"] != RIGHT]
-    right = [each for each in rows if each["fault"] == RIGHT]
-    formula = [each for each in wrong if each["fault"] == FORMULA]
-    rejected = [each for each in wrong if each["naming"] != ACCEPTED]
+    wrong = [entry for entry in rows if entry["fault"] != RIGHT]
+    right = [entry for entry in rows if entry["fault"] == RIGHT]
+    formula = [entry for entry in wrong if entry["fault"] == FORMULA]
+    rejected = [entry for entry in wrong if entry["naming"] != ACCEPTED]
     return {
         "wrong ones rejected": _of(len(rejected), len(wrong)),
         "of them named rightly": _of(_number(rejected, NAMED), len(rejected)),
@@ -123,14 +125,14 @@ def figures(rows: Sequence[Row]) -> dict[str, str]:
         "formulas named rightly": _of(_number(formula, NAMED), len(formula)),
         "near": _of(_number(formula, NEAR), len(formula)),
         "wrong names": _of(_number(wrong, MISNAMED), len(wrong)),
-        "state blamed in vain": _of(sum(each["state_in_vain"] for each in wrong), len(wrong)),
+        "state blamed in vain": _of(sum(entry["state_in_vain"] for entry in wrong), len(wrong)),
         "right ones refused": _of(_number(right, REFUSED), len(right)),
     }
 
 
 def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
     """Return the first pattern that is a right diagnosis; empty if none is."""
-    patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
+    patterns = [match[1] for verdict in bad if (match := PATTERN.search(verdict.text))]
     return next((text for text in patterns if _fits(each, text)), "")
 
 
@@ -144,8 +146,8 @@ def line(each: Said) -> str:
 
 def keep(path: Path, found: Iterable[Said]) -> None:
     """Write results to a file, for comparison with a later run."""
-    rows = {each.name: row(each) for each in found}
-    # A line each, so that a diff shows which ones changed.
+    rows = {result.name: row(result) for result in found}
+    # One line per implementation, so that a diff shows which changed.
     text = yaml.safe_dump(rows, allow_unicode=True, default_flow_style=None, width=1000)
     path.write_text(text, "utf-8")
 
@@ -178,10 +180,10 @@ class Change:
 def changes(before: Mapping[str, Row], found: Iterable[Said]) -> list[Change]:
     """Return the differences between stored and new results."""
     told = []
-    for each in found:
-        was, now = before.get(each.name), row(each)
+    for result in found:
+        was, now = before.get(result.name), row(result)
         if was is not None and _worth(was) != _worth(now):
-            text = f"{each.name}: was {_words(was)}, is {_words(now)}: {each.said}"
+            text = f"{result.name}: was {_words(was)}, is {_words(now)}: {result.said}"
             told.append(Change(text, _worth(now) < _worth(was)))
     return told
 
@@ -197,7 +199,7 @@ def _words(row: Row) -> str:
 
 
 def _number(some: Iterable[Row], naming: str) -> int:
-    return sum(each["naming"] == naming for each in some)
+    return sum(entry["naming"] == naming for entry in some)
 
 
 def _of(part: int, whole: int) -> str:

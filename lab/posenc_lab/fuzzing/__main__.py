@@ -1,11 +1,11 @@
-"""Gives malformed inputs to every reader in the kit, and fails if one of them hurts.
+"""Give malformed inputs to every reader in the kit, and fail if one of them hurts.
 
     python -m posenc_lab.fuzzing [--seconds N] [--seed N] [--keep FOLDER] [KIND ...]
 
 All kinds (or the named ones) share N seconds. The same seed gives the same inputs. An input hurts
 if it causes a traceback, takes more than ten seconds or a gigabyte, or ends the process. ``--keep``
-writes such inputs into a folder: a finding is minimized and stored in ``tests/found``, where a test
-reads it from then on.
+writes such inputs into a folder; minimize them and store them in ``tests/found``, whose files a
+test reads.
 """
 
 import argparse
@@ -50,15 +50,15 @@ def _tell(name: str, tally: Tally, seed: int, keep: Path | None) -> None:
     for words, count in sorted(tally.caught.items()):
         print(f"  {name}: caught by the door alone: {words} ({count:,})", file=sys.stderr)
     seen: set[tuple[str, str]] = set()
-    for found in tally.findings:
-        if (found.what, found.where) in seen:
+    for finding in tally.findings:
+        if (finding.what, finding.where) in seen:
             continue
-        seen.add((found.what, found.where))
-        print(f"  {name}: input {found.number}: {found.what} {found.where}", file=sys.stderr)
+        seen.add((finding.what, finding.where))
+        print(f"  {name}: input {finding.number}: {finding.what} {finding.where}", file=sys.stderr)
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
-            path = keep / f"{name}-{seed}-{found.number}{Path(KINDS[name].name).suffix}"
-            path.write_bytes(content_of(name, seed, found.number))
+            path = keep / f"{name}-{seed}-{finding.number}{Path(KINDS[name].name).suffix}"
+            path.write_bytes(content_of(name, seed, finding.number))
 
 
 if __name__ == "__main__":

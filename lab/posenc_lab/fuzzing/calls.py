@@ -19,7 +19,7 @@ from posenc_conformance.judge.trial import First, Trial
 from posenc_lab.judging import schemes
 
 MISSING = object()
-"""Marks an argument to leave out."""
+"""The value of an argument that the call leaves out."""
 
 
 class Raising:
@@ -86,7 +86,7 @@ PLAIN: Mapping[str, Any] = {
 CHANGED: Mapping[str, Callable[[Any], Any]] = {
     "a list": lambda right: np.asarray(right).tolist(),
     "a tuple": lambda right: tuple(np.asarray(right).tolist()),
-    "a generator": lambda right: (each for each in np.atleast_1d(right)),
+    "a generator": lambda right: (element for element in np.atleast_1d(right)),
     "a text": str,
     "one more axis": lambda right: np.asarray(right)[None],
     "two more axes": lambda right: np.asarray(right)[None, None],
@@ -161,11 +161,11 @@ ODD = [*PLAIN, *CHANGED]
 @cache
 def _right_calls() -> dict[str, tuple[dict[str, Any], Any]]:
     """Return small arguments and the expected result of each call."""
-    found: dict[str, tuple[dict[str, Any], Any]] = {}
+    calls: dict[str, tuple[dict[str, Any], Any]] = {}
     for subject in subjects(reference_for(schemes())(), schemes()):
-        if subject.name not in found:
-            found[subject.name] = _right_call(subject)
-    return found
+        if subject.name not in calls:
+            calls[subject.name] = _right_call(subject)
+    return calls
 
 
 def _right_call(subject: Subject) -> tuple[dict[str, Any], Any]:
@@ -173,12 +173,12 @@ def _right_call(subject: Subject) -> tuple[dict[str, Any], Any]:
     dtype = "float32" if "float32" in scope.dtypes else scope.dtypes[0]
     trial = Trial(subject, scope, dtype, {}, First())
     case = trial.case(**subject.knowledge.arguments(trial))
-    given = {**case.inputs, **case.conventions}
-    return given, expected(subject.name, dtype=dtype, **given)
+    arguments = {**case.inputs, **case.conventions}
+    return arguments, expected(subject.name, dtype=dtype, **arguments)
 
 
 def right_call(random: Random) -> Any:
-    """Describe, as JSON, a call with right arguments and a right or wrong result."""
+    """Return the description of a call with right arguments and a right or wrong result."""
     function = random.choice(("check", "check", "expected"))
     name = random.choice(list(_right_calls()))
     return {"function": function, "call": name, "wrong": random.random() < 0.4, "odd": {}}
@@ -186,10 +186,10 @@ def right_call(random: Random) -> Any:
 
 def mutated_call(random: Random, described: Any) -> Any:
     """Return the description of a call with one or two odd arguments."""
-    given, _ = _right_calls()[described["call"]]
+    arguments, _ = _right_calls()[described["call"]]
     others = ["result", "call", "shape", "broadcast", "combination", "dtype", "unknown"]
     odd = {
-        random.choice([*given] if random.random() < 0.7 else others): random.choice(ODD)
+        random.choice([*arguments] if random.random() < 0.7 else others): random.choice(ODD)
         for _ in range(random.choice((1, 1, 2)))
     }
     return {**described, "odd": odd}
@@ -197,11 +197,11 @@ def mutated_call(random: Random, described: Any) -> Any:
 
 def make_call(asked: Mapping[str, Any]) -> object:
     """Make the described call; errors propagate."""
-    given, result = _right_calls()[asked["call"]]
+    inputs, result = _right_calls()[asked["call"]]
     if asked["wrong"]:
         with np.errstate(all="ignore"):
             result = ~result if result.dtype == bool else (result * 3 + 1).astype(result.dtype)
-    whole = {"result": result, "call": asked["call"], **given}
+    whole = {"result": result, "call": asked["call"], **inputs}
     for place, name in asked["odd"].items():
         with np.errstate(all="ignore"):
             whole[place] = odd_value(name, whole.get(place))

@@ -53,7 +53,7 @@ class Kind:
     """A kind of input."""
 
     name: str
-    """The name of the file for the reader."""
+    """The name of the file that the reader gets."""
     make: Make
     read: Callable[[Path], object]
     refusals: tuple[type[Exception], ...] = (UserError,)
@@ -72,8 +72,8 @@ def _tell_arrays(path: Path) -> str:
 
 def _bytes_of(seeds: Callable[[], Sequence[bytes]]) -> Make:
     def make(random: Random) -> bytes:
-        found = seeds()
-        return mutated(random, random.choice(found), found)
+        examples = seeds()
+        return mutated(random, random.choice(examples), examples)
 
     return make
 
@@ -111,7 +111,7 @@ def npy(array: np.ndarray) -> bytes:
 def _arrays() -> list[bytes]:
     small = (1e4 ** -(np.arange(8) / 8)).astype(np.float16)
     masks = np.tril(np.ones((6, 6), np.bool_))
-    return [npy(each) for each in (TABLE, small, masks, np.asfortranarray(TABLE), TABLE[:0])]
+    return [npy(array) for array in (TABLE, small, masks, np.asfortranarray(TABLE), TABLE[:0])]
 
 
 def zipped(files: Mapping[str, bytes], method: int) -> bytes:
@@ -131,7 +131,7 @@ def _archive(name: str, seeds: Callable[[], Sequence[bytes]], **beside: bytes) -
         if not whole:
             inner = mutated(random, inner, seeds())
         method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
-        files = {name: inner, **{each.replace("__", "/"): beside[each] for each in beside}}
+        files = {name: inner, **{key.replace("__", "/"): beside[key] for key in beside}}
         packed = zipped(files, method)
         return mutated(random, packed) if whole else packed
 
@@ -192,7 +192,7 @@ def _packed(text: str) -> bytes:
 
 
 def gguf(metadata: Any) -> bytes:
-    pairs = [_pair(name, given) for name, given in metadata.items()]
+    pairs = [_pair(name, field) for name, field in metadata.items()]
     head = b"GGUF" + struct.pack("<IQQ", 3, 1, len(pairs))
     return head + b"".join(pairs) + _packed("output.weight") + struct.pack("<IQIQ", 1, 64, 0, 0)
 
@@ -210,13 +210,13 @@ def _typed(given: Any) -> bytes:
         return struct.pack("<Id", 12, given)
     if isinstance(given, str):
         return struct.pack("<I", 8) + _packed(given)
-    items = [_typed(each) for each in given]
+    items = [_typed(item) for item in given]
     inner = items[0][:4] if items else struct.pack("<I", 4)
     return (
         struct.pack("<I", 9)
         + inner
         + struct.pack("<Q", len(items))
-        + b"".join(each[4:] for each in items)
+        + b"".join(item[4:] for item in items)
     )
 
 
@@ -299,8 +299,8 @@ def reports() -> list[Any]:
 def _compare(path: Path) -> None:
     right = path.with_name("right.json")
     right.write_bytes(_json(reports()[0]))
-    for one, other in ((path, right), (right, path)):
-        "".join(difference(read_report(one), read_report(other)).lines()).encode()
+    for first, other in ((path, right), (right, path)):
+        "".join(difference(read_report(first), read_report(other)).lines()).encode()
 
 
 def _badges(path: Path) -> None:
@@ -317,12 +317,12 @@ REPLIES = [
 
 
 def _read_reply(path: Path) -> None:
-    said = Lines().take(bytearray(path.read_bytes() + b"\n"))
-    if said is None or "result" not in said.message:
+    line = Lines().take(bytearray(path.read_bytes() + b"\n"))
+    if line is None or "result" not in line.message:
         return
-    found = value(said.message["result"])
+    result = value(line.message["result"])
     try:
-        to_numpy(found)
+        to_numpy(result)
     except (TypeError, ValueError):  # reported as a bad result of the program
         return
 
@@ -339,18 +339,18 @@ def _answers() -> list[bytes]:
         {"choices": [{"index": 0, "logprobs": {"content": [{"top_logprobs": listed}]}}]},
         {"choices": [{"index": 0, "logprobs": {"top_logprobs": [words]}}]},
     ]
-    found = []
+    answers = []
     for body in map(_json, bodies):
         length = b"Content-Length: %d\r\n\r\n" % len(body)
         pieces = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-        found += [b"HTTP/1.1 200 OK\r\n" + length + body, b"HTTP/1.1 200 OK\r\n" + pieces]
-        found.append(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + length + body)
-        found.append(b"HTTP/1.1 400 Bad Request\r\n" + length + body)
-    return found
+        answers += [b"HTTP/1.1 200 OK\r\n" + length + body, b"HTTP/1.1 200 OK\r\n" + pieces]
+        answers.append(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + length + body)
+        answers.append(b"HTTP/1.1 400 Bad Request\r\n" + length + body)
+    return answers
 
 
 def _read_answer(path: Path) -> None:
-    """Ask a server that answers with the bytes of a file: for its models, then for words."""
+    """Ask a server that answers with a file's bytes for its models; if that fails, for words."""
     content = path.read_bytes()
 
     def speak(connection: socket.socket, _: bytes) -> None:
@@ -375,7 +375,7 @@ def _call(path: Path) -> None:
     try:
         make_call(json.loads(path.read_bytes()))
     except AssertionError as verdict:
-        if not verdict.args:  # the kit's own
+        if not verdict.args:  # an assertion inside the kit
             raise
 
 
@@ -384,10 +384,10 @@ OWN = "zz-own"
 
 @cache
 def own_scheme() -> Mapping[str, bytes]:
-    """Return the files of a new scheme, as the command writes them."""
+    """Return the files of a new scheme, as ``posenc new`` writes them."""
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
         list(new(OWN, "bias", folder))
-        return {each.name: each.read_bytes() for each in Path(folder).iterdir() if each.is_file()}
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir() if file.is_file()}
 
 
 @cache
@@ -417,12 +417,12 @@ def _collect_own(path: Path) -> None:
         if name != path.name:
             path.with_name(name).write_bytes(content)
     load_scheme.cache_clear()
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
         options = ["--impl=reference", f"--posenc-schemes={path.parent}", "--collect-only", "-q"]
         status = pytest.main([*options, "-p", "no:cacheprovider", "-c", os.devnull, str(path)])
-    if status == pytest.ExitCode.INTERNAL_ERROR or "Traceback" in said.getvalue():
-        raise RuntimeError(said.getvalue()[-300:])
+    if status == pytest.ExitCode.INTERNAL_ERROR or "Traceback" in output.getvalue():
+        raise RuntimeError(output.getvalue()[-300:])
     if status != pytest.ExitCode.OK:
         raise UserError(f"pytest ended with {status}")
 

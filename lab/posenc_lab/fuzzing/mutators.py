@@ -91,18 +91,18 @@ def _change(random: Random, content: bytearray, others: Sequence[bytes]) -> None
 
 
 def _change_number(random: Random, content: bytearray) -> None:
-    found = list(NUMBER.finditer(content))
-    if found:
-        one = random.choice(found)
-        content[one.start() : one.end()] = random.choice(NUMBERS)
+    numbers = list(NUMBER.finditer(content))
+    if numbers:
+        number = random.choice(numbers)
+        content[number.start() : number.end()] = random.choice(NUMBERS)
 
 
 def deep(levels: int) -> Any:
     """Return lists nested ``levels`` deep."""
-    found: Any = 1
+    nested: Any = 1
     for _ in range(levels):
-        found = [found]
-    return found
+        nested = [nested]
+    return nested
 
 
 VALUES: tuple[Any, ...] = (
@@ -131,8 +131,8 @@ def mutated_document(random: Random, document: Any, names: Sequence[str] = ()) -
         elif how == 3:
             del inside[key]
         elif how == 4:
-            other, there = random.choice(places)
-            inside[key] = copy.deepcopy(other[there])
+            other, place = random.choice(places)
+            inside[key] = copy.deepcopy(other[place])
         elif isinstance(inside, dict):
             name = random.choice([*names, "\x1b[31m\r\n", "odd" * 10**4, ""])
             inside[name] = _value(random)

@@ -71,7 +71,7 @@ class _Hang(BaseException):
 
 
 def content_of(name: str, seed: int, number: int) -> bytes:
-    """Return the input of this number, the same each time."""
+    """Return the input with this number, which is the same for the same seed."""
     return KINDS[name].make(Random(f"{name}-{seed}-{number}"))
 
 
@@ -94,8 +94,8 @@ def trials(
     number = first
     while number < first + count and (number == first or monotonic() < end):
         left = max(0.0, end - monotonic())
-        asked = [worker, name, *map(str, (seed, number, first + count, left, each))]
-        number = _process(asked, number, STARTING + 2 * each, tally)
+        words = [worker, name, *map(str, (seed, number, first + count, left, each))]
+        number = _process(words, number, STARTING + 2 * each, tally)
     return tally
 
 
@@ -105,7 +105,7 @@ def _process(asked: Sequence[str], number: int, silence: float, tally: Tally) ->
     command = [sys.executable, "-m", *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdout is not None
-        rest, hangs = b"", False
+        unfinished, hangs = b"", False
         while True:
             if not select.select([child.stdout], [], [], silence)[0]:
                 hangs = True
@@ -114,14 +114,14 @@ def _process(asked: Sequence[str], number: int, silence: float, tally: Tally) ->
             piece = os.read(child.stdout.fileno(), 2**16)
             if not piece:
                 break
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, unfinished = (unfinished + piece).split(b"\n")
             for line in lines:
                 _note(tally, **json.loads(line))
                 number += 1
     if child.returncode != 0:
         tally.tried += 1
-        what = "hangs" if hangs else f"ended its process with {child.returncode}"
-        tally.findings.append(Finding(asked[1], number, what, ""))
+        problem = "hangs" if hangs else f"ended its process with {child.returncode}"
+        tally.findings.append(Finding(asked[1], number, problem, ""))
         number += 1
     return number
 
@@ -145,7 +145,7 @@ def _note(tally: Tally, *, number: int, came: str, what: str = "", where: str = 
 def work(asked: Sequence[str]) -> None:
     """Read inputs one after the other, and print the outcome of each."""
     name, seed, first, last = asked[0], *map(int, asked[1:4])
-    seconds, each = map(float, asked[4:])
+    seconds, limit = map(float, asked[4:])
     kind, end = KINDS[name], monotonic() + seconds
     signal.signal(signal.SIGPROF, _out_of_time)
     with tempfile.TemporaryDirectory() as folder:
@@ -158,8 +158,8 @@ def work(asked: Sequence[str]) -> None:
             if number > first and monotonic() > end:
                 return
             path.write_bytes(content_of(name, seed, number))
-            said = {"number": number, **_outcome(name, kind, path, each)}
-            sys.stdout.write(json.dumps(said) + "\n")
+            report = {"number": number, **_outcome(name, kind, path, limit)}
+            sys.stdout.write(json.dumps(report) + "\n")
             sys.stdout.flush()
 
 
@@ -185,9 +185,9 @@ def _outcome(name: str, kind: Kind, path: Path, seconds: float) -> dict[str, str
 
 def _finding(name: str, error: BaseException) -> dict[str, str]:
     ours = [
-        f"{Path(each.filename).name}:{each.lineno}"
-        for each in traceback.extract_tb(error.__traceback__)
-        if "posenc" in each.filename and each.filename != __file__
+        f"{Path(frame.filename).name}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "posenc" in frame.filename and frame.filename != __file__
     ]
     return {"came": name, "what": type(error).__name__, "where": ours[-1] if ours else ""}
 

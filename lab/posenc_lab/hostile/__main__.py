@@ -1,4 +1,4 @@
-"""Gives odd files and programs to the kit, and rates each outcome as good, poor or bad.
+"""Give odd files and programs to the kit, and rate each outcome as good, poor or bad.
 
     python -m posenc_lab.hostile [KIND ...]
 
@@ -22,10 +22,14 @@ PROGRAM = f"{sys.executable} {Path(__file__).with_name('program.py')}"
 
 def outcomes(kinds: Sequence[str] = ()) -> Iterator[tuple[str, str, str, Outcome]]:
     """Yield "file" or "program", kind, name and outcome of each case of ``kinds`` (default all)."""
-    for each in files():
-        if not kinds or each.kind in kinds:
-            yield "file", each.kind, each.name, of_file(each)
-    chosen = [each for each in (*programs(), *descriptions()) if not kinds or each.kind in kinds]
+    for candidate in files():
+        if not kinds or candidate.kind in kinds:
+            yield "file", candidate.kind, candidate.name, of_file(candidate)
+    chosen = [
+        candidate
+        for candidate in (*programs(), *descriptions())
+        if not kinds or candidate.kind in kinds
+    ]
     if not chosen:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -41,18 +45,20 @@ def outcomes(kinds: Sequence[str] = ()) -> Iterator[tuple[str, str, str, Outcome
 def main(kinds: Sequence[str]) -> int:
     """Print the table; return 1 if anything is bad."""
     tally: dict[tuple[str, str], Counter[Rating]] = {}
-    for what, kind, name, outcome in outcomes(kinds):
-        tally.setdefault((what, kind), Counter())[outcome.rating] += 1
+    for source, kind, name, outcome in outcomes(kinds):
+        tally.setdefault((source, kind), Counter())[outcome.rating] += 1
         if outcome.rating is not Rating.GOOD:
             print(f"{outcome.rating}: {kind} {name}: {outcome.why}", file=sys.stderr, flush=True)
     print("| | kind | tried | good | poor | bad |\n|---|---|---|---|---|---|")
-    for (what, kind), found in tally.items():
-        numbers = [found.total(), *(found[rating] for rating in Rating)]
-        print(f"| {what} | {kind} | {' | '.join(map(str, numbers))} |")
-    for what in ("file", "program"):
-        whole = sum((found for (each, _), found in tally.items() if each == what), Counter())
-        print(f"| {what} | all | {whole.total()} | {' | '.join(str(whole[r]) for r in Rating)} |")
-    return 1 if any(found[Rating.BAD] for found in tally.values()) else 0
+    for (source, kind), ratings in tally.items():
+        numbers = [ratings.total(), *(ratings[rating] for rating in Rating)]
+        print(f"| {source} | {kind} | {' | '.join(map(str, numbers))} |")
+    for source in ("file", "program"):
+        whole = sum(
+            (ratings for (other, _), ratings in tally.items() if other == source), Counter()
+        )
+        print(f"| {source} | all | {whole.total()} | {' | '.join(str(whole[r]) for r in Rating)} |")
+    return 1 if any(ratings[Rating.BAD] for ratings in tally.values()) else 0
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class File:
     """A file, and the expected outcome of reading it."""
 
     kind: str
-    """The kind of its reader."""
+    """The kind of input, which selects the reader."""
     name: str
     content: Content
     says: str | None
@@ -131,8 +131,8 @@ def _arrays() -> Cases:
         },
         **{
             f"dtype-{dtype}": (_header(_described(descr=dtype)), says)
-            for says, some in odd_dtypes.items()
-            for dtype in some
+            for says, group in odd_dtypes.items()
+            for dtype in group
         },
         "order-of-text": (_header(_described(fortran_order="no")), "fortran_order"),
         **{

@@ -52,7 +52,7 @@ TOLD: Mapping[str, Callable[[str], Sequence[str]]] = {
     "diff": lambda path: ["diff", path, str(Path(path).with_name("right.json"))],
     "badge": lambda path: ["badge", path, "--to", str(Path(path).with_name("badges"))],
 }
-"""The command that reads a file of each kind; other kinds go directly to their readers."""
+"""The command line that reads a file of each kind; other kinds go directly to their readers."""
 
 
 class Rating(StrEnum):
@@ -90,10 +90,10 @@ def of_file(case: File) -> Outcome:
         path.write_bytes(case.written)
         path.with_name("right.json").write_bytes(json.dumps(reports()[0]).encode())
         _warm_up(case.kind)
-        said = _forked(lambda: _read(case.kind, path))
-    if isinstance(said, str):
-        return Outcome(Rating.BAD, said)
-    return rate_file(case, said)
+        output = _forked(lambda: _read(case.kind, path))
+    if isinstance(output, str):
+        return Outcome(Rating.BAD, output)
+    return rate_file(case, output)
 
 
 @cache
@@ -102,7 +102,7 @@ def _warm_up(kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / KINDS[kind].name
         path.with_name("right.json").write_bytes(json.dumps(reports()[0]).encode())
-        path.write_bytes(next(each.written for each in files() if each.kind == kind))
+        path.write_bytes(next(file.written for file in files() if file.kind == kind))
         _captured(lambda: _read(kind, path))
 
 
@@ -154,24 +154,24 @@ def _read(kind: str, path: Path) -> int:
 
 def _forked(act: Callable[[], int]) -> Said | str:
     """Run ``act`` in a child process; return its output, or how the process died."""
-    here, there = os.pipe()
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(here)
+        os.close(reader)
         _limit()
-        with contextlib.suppress(BaseException), os.fdopen(there, "w") as stream:
+        with contextlib.suppress(BaseException), os.fdopen(writer, "w") as stream:
             json.dump(vars(_captured(act)), stream)
         os._exit(0)
-    os.close(there)
+    os.close(writer)
     parts, end = [], time.monotonic() + WAITING
-    while select.select([here], [], [], max(0.0, end - time.monotonic()))[0]:
-        part = os.read(here, 2**16)
+    while select.select([reader], [], [], max(0.0, end - time.monotonic()))[0]:
+        part = os.read(reader, 2**16)
         if not part:
             break
         parts.append(part)
     else:
         os.kill(child, signal.SIGKILL)
-    os.close(here)
+    os.close(reader)
     status = os.waitpid(child, 0)[1]
     if status or not parts:
         return f"its process was lost: {status}"
@@ -206,7 +206,7 @@ def _peak() -> int:
 
 
 class Stage:
-    """A running program that does mischief on demand."""
+    """A running program that misbehaves on demand."""
 
     def __init__(self, folder: Path, command: str, *, seconds: int = 2) -> None:
         """Start the program, and end it when a call takes more than ``seconds``."""
@@ -249,13 +249,13 @@ class Stage:
         other = self.manifest.with_name("described.toml")
         other.write_text(text)
         try:
-            there = load(str(other), How(), schemes())
+            program = load(str(other), How(), schemes())
             try:
-                for subject in subjects(there.adapter, schemes()):
+                for subject in subjects(program.adapter, schemes()):
                     require_computable(subject)
             finally:
-                there.end()
-            title = " ".join([there.name, *there.versions, *there.versions.values()])
+                program.end()
+            title = " ".join([program.name, *program.versions, *program.versions.values()])
         except UserError as error:
             if case.says is None:
                 return Outcome(Rating.BAD, f"refused although it is right: {error}"[:300])
@@ -312,8 +312,8 @@ def _is_right(subject: Subject) -> bool:
 
 def _marked(mark: str) -> Iterator[int]:
     """Find a stage's program and its descendants by the environment that they inherit."""
-    for each in Path("/proc").iterdir():
-        if each.name.isdigit() and int(each.name) != os.getpid():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
             with contextlib.suppress(OSError):
-                if f"{NAME}={mark}".encode() in (each / "environ").read_bytes():
-                    yield int(each.name)
+                if f"{NAME}={mark}".encode() in (process / "environ").read_bytes():
+                    yield int(process.name)

@@ -50,7 +50,7 @@ def zeros(size: int) -> str:
 
 
 def main() -> None:
-    """Answer until goodbye."""
+    """Answer requests until goodbye."""
     for line in sys.stdin:
         asked = json.loads(line)
 

@@ -1,4 +1,4 @@
-"""What a program may do wrong, and right behaviour for comparison, as Python code for an answer.
+"""Wrong behaviour of programs, and right behaviour for comparison, as Python code of an answer.
 
 See ``program.py`` for the names that the code may use.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 WRONG = "the kit's checks find it"
-"""Marks a result of the right form with wrong numbers."""
+"""The expected outcome of a result that has the right form but wrong numbers."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,8 @@ def _dtypes() -> Cases:
             if dtype != "bool"
         },
         **{
-            f"data-{number}": (f"answer(right(data={each}))", BROKE)
-            for number, each in enumerate(data)
+            f"data-{number}": (f"answer(right(data={text}))", BROKE)
+            for number, text in enumerate(data)
         },
     }
 
@@ -228,19 +228,19 @@ def _errors() -> Cases:
     )
     odd += ("{'type': 4, 'message': 'no'}", "{'type': 'E', 'message': 4}")
     odd += ("{'type': None, 'message': 'no'}", "{'type': ['E'], 'message': 'no'}")
-    said = (
+    messages = (
         *("'no heads'", "''", "'\\x1b[2J'", "'a\\nposenc: all is well'", "'m' * 10**6", "'\\0'"),
         *("'\\u202e'", "'<script>'", "'%s %d {}'", "'é' * 10**4", "'\\n' * 10**5", "'\\ud800'"),
     )
     types = ("'std::domain_error'", "''", "'\\x1b[2J\\n'", "'T' * 10**6", "'SystemExit'")
     return {
-        **{f"error-{number}": (f"fail({each})", BROKE) for number, each in enumerate(odd)},
+        **{f"error-{number}": (f"fail({error})", BROKE) for number, error in enumerate(odd)},
         **{
             f"message-{number}": (
                 f"fail({{'type': 'ValueError', 'message': {text}}})",
                 "failed with",
             )
-            for number, text in enumerate(said)
+            for number, text in enumerate(messages)
         },
         **{
             f"type-{number}": (f"fail({{'type': {type}, 'message': 'no'}})", "failed with")

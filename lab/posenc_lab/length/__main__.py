@@ -51,7 +51,7 @@ def render(entries: Sequence[dict[str, Any]], task: str) -> str:
     """Return a table of accuracies of a task in percent: mean, half interval, minimum, maximum."""
 
     def cell(part: dict[str, float]) -> str:
-        mean, half, least, largest = (100 * part[each] for each in ("mean", "half", "min", "max"))
+        mean, half, least, largest = (100 * part[name] for name in ("mean", "half", "min", "max"))
         return f"{mean:.1f} ± {half:.1f} ({least:.1f} to {largest:.1f})"
 
     rows = [
@@ -69,32 +69,32 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="only the test of this benchmark")
     parser.add_argument("--processes", type=int, default=2, help="models trained side by side")
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     start = time.perf_counter()
-    if given.smoke:
+    if options.smoke:
         smoke()
         print(f"{time.perf_counter() - start:.0f} s")
         return
     jobs = list(product(TASKS, SCHEMES, SEEDS))
-    found: list[dict[str, Any]] = []
+    recorded_results: list[dict[str, Any]] = []
     cpu = 0.0
-    for number, (some, seconds) in enumerate(in_processes(jobs, given.processes), 1):
+    for number, (trained_results, seconds) in enumerate(in_processes(jobs, options.processes), 1):
         cpu += seconds
-        found += [result.plain() for result in some]
-        first = some[0]
+        recorded_results += [result.plain() for result in trained_results]
+        first = trained_results[0]
         print(
             f"{number:3} of {len(jobs)}: {first.task}, {first.scheme}, seed {first.seed}: "
             f"{first.within.accuracy:.1%} within, {first.beyond.accuracy:.1%} beyond",
             file=sys.stderr,
         )
-    entries = summary(found)
+    entries = summary(recorded_results)
     for task in TASKS:
         print(f"{render(entries, task)}\n")
     elapsed = time.perf_counter() - start
-    print(f"{elapsed / 60:.1f} minutes, {cpu / 60:.1f} of CPU, in {given.processes} processes")
+    print(f"{elapsed / 60:.1f} minutes, {cpu / 60:.1f} of CPU, in {options.processes} processes")
     run = {
         "cpu": processor(),
-        "processes": given.processes,
+        "processes": options.processes,
         "seconds": round(elapsed),
         "cpu_seconds": round(cpu),
     }
@@ -103,10 +103,10 @@ def main() -> None:
         "settings": describe(Settings()),
         "seeds": SEEDS,
         "questions": {name: questions(task, Settings()) for name, task in TASKS.items()},
-        "results": found,
+        "results": recorded_results,
         "summary": entries,
     }
-    write(given.write, recorded, "torch")
+    write(options.write, recorded, "torch")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ LAYERS = 2
 
 
 class Layer(nn.Module):
-    """Attention and a network with one hidden layer, each with a LayerNorm and a residual."""
+    """Attention and an MLP with one hidden layer, each with LayerNorm and a residual connection."""
 
     def __init__(self, position: Position) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Decoder(nn.Module):
 
     def __init__(self, scheme: Scheme) -> None:
         super().__init__()
-        # Positions draw last, so that a seed initializes everything else alike in all schemes.
+        # Positions are initialized last, so that a seed sets all else alike in all schemes.
         self.tokens = nn.Embedding(SYMBOLS + 1, WIDTH)
         self.layers = nn.ModuleList(Layer(Position()) for _ in range(LAYERS))
         self.normalized = nn.LayerNorm(WIDTH)

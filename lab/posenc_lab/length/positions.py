@@ -34,7 +34,7 @@ class Position(nn.Module):
     """No positional encoding (NoPE), and the base class of all schemes."""
 
     def embedding(self, length: int) -> Tensor:
-        """Return the embedding to add to tokens, broadcastable to [length, WIDTH]."""
+        """Return the embedding to add to token embeddings, broadcastable to [length, WIDTH]."""
         return torch.zeros(1)
 
     def logits(self, q: Tensor, k: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ class Learned(Position):
 # Rotations of queries and keys.
 
 Rotate = Callable[[Array, npt.NDArray[np.integer], bool], Array]
-"""A function of values [..., n, HEAD_DIM], positions, and whether the values are keys."""
+"""A function that takes x [..., n, HEAD_DIM], positions, and whether x are keys."""
 
 
 def rope(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
@@ -231,11 +231,11 @@ class Kerple(Biased):
         self.log_r2 = nn.Parameter(torch.zeros(HEADS))
 
     def bias(self, length: int) -> Tensor:
-        r1, r2 = (each.exp()[:, None, None] for each in (self.log_r1, self.log_r2))
+        r1, r2 = (logarithm.exp()[:, None, None] for logarithm in (self.log_r1, self.log_r2))
         return -r1 * torch.log1p(r2 * _distances(length))
 
     def certified_bias(self, length: int) -> Array:
-        r1, r2 = (np.exp(array(each)) for each in (self.log_r1, self.log_r2))
+        r1, r2 = (np.exp(array(logarithm)) for logarithm in (self.log_r1, self.log_r2))
         return posenc.kerple_bias(r1, r2, length, length)
 
 
@@ -259,14 +259,16 @@ class Fire(Biased):
 
     def certified_bias(self, length: int) -> Array:
         w1, b1, w2, b2 = (
-            array(each) for each in (*self.first.parameters(), *self.second.parameters())
+            array(parameter) for parameter in (*self.first.parameters(), *self.second.parameters())
         )
-        c, threshold = (float(np.exp(array(each))) for each in (self.log_c, self.log_threshold))
+        c, threshold = (
+            float(np.exp(array(parameter))) for parameter in (self.log_c, self.log_threshold)
+        )
         return posenc.fire_bias(w1[:, 0], b1, w2, b2, length, length, c=c, threshold=threshold)
 
 
 class TransformerXL(Position):
-    """Content and distance, with one projection of sinusoids per layer; u and v start at 0."""
+    """Scores by content and distance; each layer projects the sinusoids; u and v start at 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -283,7 +285,7 @@ class TransformerXL(Position):
         return super().logits(q + self.u[:, None], k) + moved
 
     def certified_logits(self, q: Array, k: Array) -> Array:
-        w_kr, u, v = (array(each) for each in (self.w_kr, self.u, self.v))
+        w_kr, u, v = (array(parameter) for parameter in (self.w_kr, self.u, self.v))
         return posenc.transformer_xl_scores(q, k, w_kr, u, v)
 
 
@@ -294,7 +296,7 @@ def array(parameter: Tensor) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Scheme:
-    """How to build a scheme, and the rotations to exchange at the test without retraining.
+    """How to build a scheme, and the rotations to swap in for the test without retraining.
 
     If ``shared``, all layers use the same part, as in T5; otherwise each layer has its own.
     """

@@ -51,19 +51,19 @@ def queries_and_keys() -> Array:
 @torch.no_grad()
 def computed(part: Position) -> Seen:
     """Return a part's logits for random queries and keys, and its embedding."""
-    q, k = (tensor(each)[None] for each in queries_and_keys())
+    q, k = (tensor(values)[None] for values in queries_and_keys())
     logits = part.logits(q, k)[0].numpy()[:, np.tri(PLACES, dtype=bool)]
     return logits, part.embedding(PLACES).numpy()
 
 
 def certified(part: Position) -> Seen:
-    """Return the same, computed by posenc."""
+    """Return a part's logits and embedding for the same input, computed by posenc."""
     logits = part.certified_logits(*queries_and_keys())[:, np.tri(PLACES, dtype=bool)]
     return logits, part.certified_embedding(PLACES)
 
 
 def farthest(some: Seen, others: Seen) -> float:
-    """Return the largest difference."""
+    """Return the largest absolute difference between logits or embeddings."""
     return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
 
 
@@ -125,8 +125,8 @@ def repeats() -> None:
 def after(steps: int, scheme: str) -> Scores:
     """Return a model's scores on the task ``back`` after some steps, at the trained length."""
     task, settings = replace(TASKS["back"], steps=steps), Settings(tested_sequences=32)
-    right, loss, asked = tested(trained(task, scheme, 0, settings), task, TRAINED, settings)
-    return Scores((right.sum() / asked.sum()).item(), (loss.sum() / asked.sum()).item())
+    right, loss, answered = tested(trained(task, scheme, 0, settings), task, TRAINED, settings)
+    return Scores((right.sum() / answered.sum()).item(), (loss.sum() / answered.sum()).item())
 
 
 def recorded() -> None:
@@ -135,9 +135,9 @@ def recorded() -> None:
     again = "repeat the run: python -m posenc_lab.length --write docs/data/length.json"
     now = json.loads(json.dumps(describe(Settings())))
     assert data["settings"] == now, f"the record has other settings than the code; {again}"
-    asked = {name: questions(task, Settings()) for name, task in TASKS.items()}
-    assert data["questions"] == asked, f"the record was asked other questions; {again}"
-    tested = {each["scheme"] for each in data["results"]}
+    counts = {name: questions(task, Settings()) for name, task in TASKS.items()}
+    assert data["questions"] == counts, f"the record was asked other questions; {again}"
+    tested = {result["scheme"] for result in data["results"]}
     assert tested == {*SCHEMES, *RESCALED}, f"the record has {sorted(tested)}; {again}"
 
 

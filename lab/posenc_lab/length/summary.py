@@ -23,8 +23,8 @@ PARTS = ("alone", "within", "beyond")
 def spread(values: Sequence[float]) -> dict[str, float]:
     """Return the mean over seeds, half the width of its 95 % t interval, minimum and maximum."""
     half = STUDENT[len(values) - 1] * stdev(values) / math.sqrt(len(values))
-    found = {"mean": mean(values), "half": half, "min": min(values), "max": max(values)}
-    return {name: float(f"{value:.5g}") for name, value in found.items()}
+    statistics = {"mean": mean(values), "half": half, "min": min(values), "max": max(values)}
+    return {name: float(f"{value:.5g}") for name, value in statistics.items()}
 
 
 def summary(results: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -37,8 +37,8 @@ def followed_last_time(tokens: Tensor) -> Tensor:
     places = torch.arange(tokens.shape[1])
     same = (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
     last = torch.where(same, places, -1).amax(dim=2)
-    found = tokens.gather(1, (last + 1).clamp(max=tokens.shape[1] - 1))
-    return torch.where(last >= 0, found, SILENT)
+    following = tokens.gather(1, (last + 1).clamp(max=tokens.shape[1] - 1))
+    return torch.where(last >= 0, following, SILENT)
 
 
 def stood_before(tokens: Tensor) -> Tensor:

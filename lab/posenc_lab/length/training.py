@@ -79,15 +79,15 @@ class Result:
 
     def plain(self) -> dict[str, Any]:
         """Return a dictionary, with no more digits than 256 sequences justify."""
-        return {name: _rounded(each) for name, each in asdict(self).items()}
+        return {name: _rounded(value) for name, value in asdict(self).items()}
 
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, tuple) else value
+        return {name: _rounded(item) for name, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, tuple) else value
 
 
 def deterministic() -> None:
@@ -102,7 +102,7 @@ def trained(task: Task, scheme: str, seed: int, settings: Settings) -> Decoder:
     """Train and return a model; only the test shows whether it learned anything."""
     torch.manual_seed(seed)
     model = Decoder(SCHEMES[scheme])
-    # A separate stream from the weights', so that all schemes see a seed's same batches.
+    # A random stream apart from the weights', so that a seed gives all schemes the same batches.
     data = torch.Generator().manual_seed(1_000_000 + seed)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, betas=settings.betas
@@ -112,8 +112,8 @@ def trained(task: Task, scheme: str, seed: int, settings: Settings) -> Decoder:
     )
     for _ in range(task.steps):
         tokens, answers = task.draw(settings.batch, TRAINED, data)
-        said = model(tokens)
-        loss = functional.cross_entropy(said.transpose(1, 2), answers, ignore_index=SILENT)
+        logits = model(tokens)
+        loss = functional.cross_entropy(logits.transpose(1, 2), answers, ignore_index=SILENT)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings.clipped_norm)
@@ -141,8 +141,8 @@ def test_sequences(task: Task, settings: Settings) -> tuple[Tensor, Tensor]:
 
 def questions(task: Task, settings: Settings) -> list[int]:
     """Return the number of answers in each bin of places."""
-    asked = (test_sequences(task, settings)[1] != SILENT).sum(dim=0)
-    return [int(some.sum()) for some in asked.split(settings.bin)]
+    counts = (test_sequences(task, settings)[1] != SILENT).sum(dim=0)
+    return [int(places.sum()) for places in counts.split(settings.bin)]
 
 
 @torch.no_grad()
@@ -151,22 +151,22 @@ def tested(model: Decoder, task: Task, length: int, settings: Settings) -> tuple
 
     Shorter sequences are prefixes of those of length TESTED.
     """
-    batches = (each[:, :length].split(32) for each in test_sequences(task, settings))
+    batches = (sequences[:, :length].split(32) for sequences in test_sequences(task, settings))
     sums = torch.zeros(3, length, dtype=torch.float64)
-    for some, wanted in zip(*batches, strict=True):
-        said = model(some)
-        asked = wanted != SILENT
+    for batch, targets in zip(*batches, strict=True):
+        logits = model(batch)
+        has_answer = targets != SILENT
         loss = functional.cross_entropy(
-            said.transpose(1, 2), wanted, ignore_index=SILENT, reduction="none"
+            logits.transpose(1, 2), targets, ignore_index=SILENT, reduction="none"
         )
-        right = (said.argmax(dim=-1) == wanted) & asked
-        sums += torch.stack([right, loss, asked]).double().sum(dim=1)
+        right = (logits.argmax(dim=-1) == targets) & has_answer
+        sums += torch.stack([right, loss, has_answer]).double().sum(dim=1)
     return tuple(sums)
 
 
 def _scores(sums: tuple[Tensor, ...], places: slice) -> Scores:
-    right, loss, asked = (each[places].sum().item() for each in sums)
-    return Scores(right / asked, loss / asked)
+    right, loss, answered = (total[places].sum().item() for total in sums)
+    return Scores(right / answered, loss / answered)
 
 
 def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[Result]:
@@ -175,7 +175,7 @@ def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[
     task = TASKS[task_name]
     model = trained(task, scheme, seed, settings)
     ways = {scheme: None, **(SCHEMES[scheme].at_test or {})}
-    found = []
+    scored = []
     for name, rotate in ways.items():
         with rotating(model, rotate):
             alone = tested(model, task, TRAINED, settings)
@@ -184,7 +184,7 @@ def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[
             _scores(whole, slice(start, start + settings.bin))
             for start in range(0, TESTED, settings.bin)
         ]
-        found.append(
+        scored.append(
             Result(
                 task_name,
                 name,
@@ -193,11 +193,11 @@ def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[
                 alone=_scores(alone, slice(TRAINED)),
                 within=_scores(whole, slice(TRAINED)),
                 beyond=_scores(whole, slice(TRAINED, TESTED)),
-                accuracy_by_place=tuple(each.accuracy for each in bins),
-                loss_by_place=tuple(each.loss for each in bins),
+                accuracy_by_place=tuple(scores.accuracy for scores in bins),
+                loss_by_place=tuple(scores.loss for scores in bins),
             )
         )
-    return found
+    return scored
 
 
 Job = tuple[str, str, int]

@@ -1,6 +1,6 @@
-"""Wrong implementations: the kit must reject every one, and name the mistake if it is known.
+"""Wrong implementations: the kit must reject each one, and name the mistake if it is specified.
 
-Each call has a right implementation in steps; each class after it gets one step wrong.
+Each call has a right implementation split into steps; each subclass gets one step wrong.
 ``named`` is the deviation that the kit must name first; None if the spec has no such mistake.
 """
 
@@ -27,7 +27,7 @@ STEPS: list[type["Mistake"]] = []
 
 
 def narrow(values: Any, kind: str) -> Array:
-    """Return values rounded to a narrow dtype, in float64."""
+    """Return ``values`` rounded to the dtype ``kind``, as float64."""
     return np.asarray(values, dtype=np.float64).astype(KINDS[kind]).astype(np.float64)
 
 
@@ -51,7 +51,7 @@ class Mistake:
 
 
 def declared(adapter: type[Mistake]) -> type[Mistake]:
-    """Add the method that the kit calls, with its claims, to the class."""
+    """Add the method that the kit calls, with its claims, to ``adapter``, and return the class."""
 
     def method(self: Mistake, *arguments: Any, **keywords: Any) -> Any:
         return self.answer(*arguments, **keywords)
@@ -62,5 +62,5 @@ def declared(adapter: type[Mistake]) -> type[Mistake]:
 
 
 def made(base: type, name: str, why: str, /, **attributes: Any) -> None:
-    """Register one more mistake of a family."""
+    """Register a subclass of ``base`` with one more mistake; ``why`` becomes its docstring."""
     type(name, (base,), {"__doc__": why, "__module__": base.__module__, **attributes})

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 def below_zero(steps: type[Mistake], claimed: str) -> None:
-    """Register two mistakes of a right f(x, positions, …) that claim negative positions."""
+    """Register two mistakes that claim negative positions, made from a right f(x, positions, …)."""
     for words, place in (
         ("of magnitudes", np.abs),
         ("from the end of a table", lambda positions: positions % 4096),

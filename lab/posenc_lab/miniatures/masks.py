@@ -1,4 +1,4 @@
-"""The steps that wrong masks share, and mistakes that any mask can have."""
+"""Steps shared by wrong attention masks, and mistakes that any mask can have."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Steps:
-    """Positions of queries, visible keys, and the form of the result."""
+    """Steps of a mask: positions of the queries, visible keys, and form of the result."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         query = self.queries(q_len, k_len, **conventions)[:, None]
-        with np.errstate(divide="ignore"):  # blocks without keys, which are not refused
+        with np.errstate(divide="ignore"):  # sizes of 0, which are not refused
             return self.finish(self.allowed(query, np.arange(k_len), *sizes, **conventions))
 
     def queries(self, q_len: int, k_len: int, **conventions: Any) -> Array:
@@ -26,7 +26,7 @@ class Steps:
 
 
 def one_short(mask: Array) -> Array:
-    """Hide the last visible key from the last query."""
+    """Hide the last query's last visible key, in masks with more than 3 queries."""
     mask = mask.copy()
     if len(mask) > 3:
         seen = np.flatnonzero(mask[-1])
@@ -35,7 +35,7 @@ def one_short(mask: Array) -> Array:
 
 
 def lending(base: type[Mistake]) -> Any:
-    """Return an answer that hands out the cached table itself."""
+    """Return an ``answer`` method that returns its cached mask without a copy."""
     tables: dict[Any, Array] = {}
 
     def answer(self: Mistake, *arguments: Any, **keywords: Any) -> Array:
@@ -48,7 +48,7 @@ def lending(base: type[Mistake]) -> Any:
 
 
 def remembering(base: type[Mistake]) -> Any:
-    """Return an answer that caches one table per shape, ignoring all other arguments."""
+    """Return an ``answer`` method that caches one mask per shape, ignoring other arguments."""
     tables: dict[Any, Array] = {}
 
     def answer(self: Mistake, q_len: int, k_len: int, *sizes: int, **keywords: Any) -> Array:
@@ -78,15 +78,15 @@ def everyday(base: type[Mistake], combination: str) -> None:
             lambda self, mask: mask & (np.arange(mask.shape[1]) < 256),
         ),
     }
-    for what, (why, named, finish) in finishes.items():
-        name = f"{base.__name__} {what}"
+    for suffix, (why, named, finish) in finishes.items():
+        name = f"{base.__name__} {suffix}"
         made(base, name, why, named=named, claimed=(combination,), finish=finish)
     name = f"{base.__name__} lends its table"
     made(base, name, "A cached table.", claimed=(combination,), answer=lending(base))
 
 
 def forgetful(base: type[Mistake], combination: str) -> None:
-    """Register a cache keyed only by the lengths."""
+    """Register a mistake that caches masks by the two lengths only."""
     name = f"{base.__name__} keyed by lengths"
     made(base, name, "The first sizes for all.", claimed=(combination,), answer=remembering(base))
 

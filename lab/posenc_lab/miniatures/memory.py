@@ -1,7 +1,7 @@
-"""RoPE with right numbers and wrong memory handling.
+"""RoPE adapters with right numbers, but wrong memory handling or hidden state.
 
-Each class does one thing that harms a caller in the same process. ``caught`` are the behaviours
-that must detect it.
+Each class does one thing that harms a caller in the same process. ``caught`` names the
+behaviours that must detect it.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ MEMORY: list[type["Turning"]] = []
 
 
 class Turning:
-    """RoPE with halves in float64, narrowed at the end."""
+    """RoPE in half layout, computed in float64 and cast to the dtype of x at the end."""
 
     caught: ClassVar[frozenset[str]] = frozenset()
     certain: ClassVar[bool] = True
@@ -43,16 +43,16 @@ class Turning:
 
 class ChangesItsInput(Turning, caught=("inputs-untouched", "read-only-inputs")):
     def answer(self, x: Array, positions: Array, base: float) -> Array:
-        found = self.turned(x, positions, base)
+        result = self.turned(x, positions, base)
         x *= 2
-        return found
+        return result
 
 
 class ChangesItsPositions(Turning, caught=("inputs-untouched", "read-only-inputs")):
     def answer(self, x: Array, positions: Array, base: float) -> Array:
-        found = self.turned(x, positions, base)
+        result = self.turned(x, positions, base)
         positions += 1
-        return found
+        return result
 
 
 class WritesIntoItsInput(Turning, caught=("inputs-untouched", "no-alias", "read-only-inputs")):
@@ -87,11 +87,11 @@ class HasOneBuffer(Turning, caught=("results-last",)):
         self.buffer = np.zeros(2**20, np.uint8)
 
     def answer(self, x: Array, positions: Array, base: float) -> Array:
-        found = self.turned(x, positions, base)
-        if found.nbytes > self.buffer.size:
-            return found
-        out = self.buffer[: found.nbytes].view(found.dtype).reshape(found.shape)
-        out[...] = found
+        result = self.turned(x, positions, base)
+        if result.nbytes > self.buffer.size:
+            return result
+        out = self.buffer[: result.nbytes].view(result.dtype).reshape(result.shape)
+        out[...] = result
         return out
 
 
@@ -182,14 +182,14 @@ class WantsLongPositions(Turning, caught=("int32-inputs",)):
 
 
 class WritesLate(Turning, caught=("results-last",)):
-    """A thread that still writes into the result after the call."""
+    """Starts a thread that writes into the result after the call has returned."""
 
     certain = False
 
     def answer(self, x: Array, positions: Array, base: float) -> Array:
-        found = self.turned(x, positions, base)
-        threading.Timer(0.002, found.fill, (1,)).start()
-        return found.copy() if len(positions) == 0 else found
+        result = self.turned(x, positions, base)
+        threading.Timer(0.002, result.fill, (1,)).start()
+        return result.copy() if len(positions) == 0 else result
 
 
 class SeedsNumPy(Turning, caught=("process-untouched",)):
@@ -208,7 +208,7 @@ SOME: list[type["TurningSome"]] = []
 
 
 class TurningSome:
-    """RoPE with halves that rotates all channels, or the first ``rotary_dim``."""
+    """RoPE in half layout on all channels, or on the first ``rotary_dim``."""
 
     caught: ClassVar[frozenset[str]] = frozenset()
 
@@ -231,16 +231,16 @@ class TurningSome:
 
 class ReadsTheRestDensely(TurningSome, caught=("cut-inputs", "transposed-inputs")):
     def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
-        found = super().some(x, positions, base, width)
-        found[..., width:] = rows_together(x)[..., width:]
-        return found
+        result = super().some(x, positions, base, width)
+        result[..., width:] = rows_together(x)[..., width:]
+        return result
 
 
 class TurnsNoRestOfAGap(TurningSome, caught=("strided-inputs", "cut-inputs")):
     def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
-        found = super().some(x, positions, base, width)
-        found[..., width:] += not (x.flags.c_contiguous or x.flags.f_contiguous)
-        return found
+        result = super().some(x, positions, base, width)
+        result[..., width:] += not (x.flags.c_contiguous or x.flags.f_contiguous)
+        return result
 
 
 class KeepsTheLeastWidth(TurningSome, caught=("no-leak",)):
@@ -251,24 +251,24 @@ class KeepsTheLeastWidth(TurningSome, caught=("no-leak",)):
     def rope(
         self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
     ) -> Array:
-        wanted = x.shape[-1] if rotary_dim is None else rotary_dim
+        requested = x.shape[-1] if rotary_dim is None else rotary_dim
         key = x.shape[-1], len(positions)
-        self.tables[key] = width = min(self.tables.get(key, wanted), wanted)
+        self.tables[key] = width = min(self.tables.get(key, requested), requested)
         return self.some(x, positions, base, width)
 
 
 class TurnsSomeOfFewHeads(TurningSome, caught=("batch-axes",)):
-    """Leaves rows beyond 4096 unrotated, as a launch with too few blocks does."""
+    """Leaves rows beyond 4096 unrotated, as a kernel launch with too few blocks does."""
 
     def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
-        found = super().some(x, positions, base, width)
-        flat = found.reshape(-1, x.shape[-1])
+        result = super().some(x, positions, base, width)
+        flat = result.reshape(-1, x.shape[-1])
         flat[4096:] = x.reshape(-1, x.shape[-1])[4096:]
-        return found
+        return result
 
 
 class Counting:
-    """RoPE from offsets: right, unless a subclass records calls with one row."""
+    """Serving calls, right unless a subclass overrides ``begins`` for decoding steps."""
 
     def begins(self, first: Array) -> Array:
         return first
@@ -296,12 +296,12 @@ class Counting:
         return first + np.arange(q_len)
 
     def turned(self, x: Array, positions: Array, base: float) -> Array:
-        rows = [Turning().turned(*each, base) for each in zip(x, positions, strict=True)]
+        rows = [Turning().turned(*sequence, base) for sequence in zip(x, positions, strict=True)]
         return np.stack(rows) if rows else x
 
 
 class Recorded(Counting):
-    """A decoding step replayed from a graph, with the positions of the recorded call."""
+    """Replays decoding steps with the positions of the first call of their shape, as a graph."""
 
     def __init__(self) -> None:
         self.graphs: dict[tuple[int, ...], Array] = {}
@@ -311,7 +311,7 @@ class Recorded(Counting):
 
 
 class Conditional:
-    """Right for few positions, and claims only those; declines a single row."""
+    """Right for up to 8 positions and 3 axes, and claims only those; declines a single row."""
 
     @claims("half", when=lambda x, positions: x.ndim < 4 and positions.size < 9)
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:

@@ -1,4 +1,4 @@
-"""Engines that read a configuration: right ones, and a wrong one for each mistake."""
+"""Engines that read a model's configuration: right ones, and a wrong one for each mistake."""
 
 import math
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ NEIGHBOURS = ("llama4_text", "deepseek_v3")
 
 
 class Engine:
-    """Frequencies in float32, one table of angles per call, pairs as halves."""
+    """One table of float32 angles per call; pairs in the layout of the model type."""
 
     precision: Any = np.float32
 
@@ -71,7 +71,7 @@ class Engine:
         return np.asarray(logits * factor).astype(q.dtype)
 
     def temperature(self, positions: Array, config: Config, layer: int) -> Array:
-        """Return the factor on queries; Llama 4 has it only on layers without rotation."""
+        """Return the factor for each query; Llama 4 has one only in layers without rotation."""
         if config["model_type"] == "llama4_text":
             if not self.warms(config, layer):
                 return np.ones(len(positions))
@@ -127,13 +127,13 @@ class Engine:
         return (layer + 1) % config.get("sliding_window_pattern", 1) != 0
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
-        found = dict(config.get("rope_scaling") or config.get("rope_parameters") or {})
+        rope = dict(config.get("rope_scaling") or config.get("rope_parameters") or {})
         if config["model_type"] == "gemma3_text" and self.sliding(config, layer):
-            found = {}
-        if "full_attention" in found:
-            found = found["sliding_attention" if self.sliding(config, layer) else "full_attention"]
-        kind = found.get("rope_type") or found.get("type") or "default"
-        return {**found, "kind": "longrope" if kind == "su" else kind}
+            rope = {}
+        if "full_attention" in rope:
+            rope = rope["sliding_attention" if self.sliding(config, layer) else "full_attention"]
+        kind = rope.get("rope_type") or rope.get("type") or "default"
+        return {**rope, "kind": "longrope" if kind == "su" else kind}
 
     def base(self, config: Config, layer: int) -> float:
         if self.sliding(config, layer):
@@ -142,8 +142,8 @@ class Engine:
                     return float(config[name])
         inner = self.block(config, layer).get("rope_theta")
         names = ("rope_theta", "global_rope_theta", "rotary_emb_base")
-        given = (config[name] for name in names if name in config)
-        return float(inner or next(given, 10000))
+        values = (config[name] for name in names if name in config)
+        return float(inner or next(values, 10000))
 
     def head_dim(self, config: Config, size: int) -> int:
         return size if "layer_types" in config else int(config.get("head_dim", size))
@@ -160,8 +160,8 @@ class Engine:
         return omega if scaled is None else np.asarray(scaled(omega, config, block, length))
 
     def proportional(self, omega: Array, config: Config, block: Config, length: int) -> Array:
-        kept = np.arange(len(omega)) < block["partial_rotary_factor"] * len(omega)
-        return np.where(kept, omega, 0)
+        rotated = np.arange(len(omega)) < block["partial_rotary_factor"] * len(omega)
+        return np.where(rotated, omega, 0)
 
     def linear(self, omega: Array, config: Config, block: Config, length: int) -> Array:
         return omega / self.factor(config, block)
@@ -235,7 +235,7 @@ class Engine:
 
 
 class Complex(Engine):
-    """Pairs as complex numbers."""
+    """Rotates pairs as complex64 numbers."""
 
     def turned(
         self, x: Array, positions: Array, omega: Array, factor: float, config: Config
@@ -251,7 +251,7 @@ class Complex(Engine):
 
 
 class Permuted(Engine):
-    """Permutes the channels of every checkpoint to put those of a pair side by side."""
+    """Permutes the channels in half layout to put those of a pair side by side."""
 
     def interleaved(self, config: Config) -> bool:
         return True
@@ -267,7 +267,7 @@ class Permuted(Engine):
 
 
 class InDouble(Engine):
-    """Everything in float64."""
+    """Computes every step in float64."""
 
     precision = np.float64
 
@@ -277,7 +277,7 @@ class InDouble(Engine):
 
 
 class FromTheQuery(Engine):
-    """A bias that is 0 on the diagonal and hides later keys."""
+    """A bias that is 0 on the query's own key and -inf on later keys."""
 
     @claims(models=["bloom"], dtype=["float32", "bfloat16"])
     def bias(
@@ -287,8 +287,8 @@ class FromTheQuery(Engine):
 
         distance = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
         bias = self.slopes(config["n_head"])[:, None, None] * distance
-        found = np.where(distance > 0, -np.inf, bias)
-        return found.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+        result = np.where(distance > 0, -np.inf, bias)
+        return result.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
 
 
 RIGHT = (Engine, Complex, Permuted, InDouble, FromTheQuery)
@@ -301,28 +301,28 @@ class ScalingIgnored(Engine):
 
 class ReadsType(Engine):
     def block(self, config: Config, layer: int) -> dict[str, Any]:
-        found = super().block(config, layer)
-        return {**found, "kind": found.get("type", "default")}
+        rope = super().block(config, layer)
+        return {**rope, "kind": rope.get("type", "default")}
 
 
 class ReadsRopeType(Engine):
     def block(self, config: Config, layer: int) -> dict[str, Any]:
-        found = super().block(config, layer)
-        return {**found, "kind": found.get("rope_type", "default")}
+        rope = super().block(config, layer)
+        return {**rope, "kind": rope.get("rope_type", "default")}
 
 
 class ReadsTheOldPlace(Engine):
     """Reads only the old layout: ``rope_scaling``, without any rope_theta inside."""
 
     def block(self, config: Config, layer: int) -> dict[str, Any]:
-        found = dict(config.get("rope_scaling") or {})
+        rope = dict(config.get("rope_scaling") or {})
         if config["model_type"].startswith("gemma") and self.sliding(config, layer):
-            found = {}
-        found = {name: value for name, value in found.items() if name != "rope_theta"}
+            rope = {}
+        rope = {name: value for name, value in rope.items() if name != "rope_theta"}
         if "partial_rotary_factor" in config:
-            found["partial_rotary_factor"] = config["partial_rotary_factor"]
-        kind = found.get("rope_type") or found.get("type") or "default"
-        return {**found, "kind": "longrope" if kind == "su" else kind}
+            rope["partial_rotary_factor"] = config["partial_rotary_factor"]
+        kind = rope.get("rope_type") or rope.get("type") or "default"
+        return {**rope, "kind": "longrope" if kind == "su" else kind}
 
 
 class ReadsTheNewPlace(Engine):
@@ -349,12 +349,12 @@ class ExtendedContext(Engine):
 
 
 class OriginalContext(Engine):
-    """Tables that end at the original context; later positions get the last row."""
+    """A table that ends at the original context length; later positions get the last row."""
 
     def end(self, config: Config, layer: int) -> float:
         inner = self.block(config, layer).get("original_max_position_embeddings")
-        found = inner or config.get("original_max_position_embeddings")
-        return math.inf if found is None else float(found)
+        length = inner or config.get("original_max_position_embeddings")
+        return math.inf if length is None else float(length)
 
     def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
         read = np.minimum(positions, self.end(config, layer) - 1).astype(np.int64)
@@ -362,7 +362,7 @@ class OriginalContext(Engine):
 
 
 class OriginalContextAnew(OriginalContext):
-    """Positions that wrap around at the original context."""
+    """Positions that wrap around at the original context length."""
 
     def rotary(self, x: Array, positions: Array, *, config: Config, layer: int) -> Array:
         end = self.end(config, layer)
@@ -392,14 +392,14 @@ class FactorTwice(Engine):
 
 class FactorThroughLogarithm(Engine):
     def attention_factor(self, config: Config, block: Config) -> float:
-        found = super().attention_factor(config, block)
-        return 1 + math.log(found) / 10
+        factor = super().attention_factor(config, block)
+        return 1 + math.log(factor) / 10
 
 
 class MscaleIgnored(Engine):
     def attention_factor(self, config: Config, block: Config) -> float:
-        kept = {name: given for name, given in block.items() if name != "mscale"}
-        return super().attention_factor(config, kept)
+        remaining = {name: value for name, value in block.items() if name != "mscale"}
+        return super().attention_factor(config, remaining)
 
 
 class RampRounded(Engine):
@@ -522,7 +522,7 @@ class Cold(Engine):
 
 
 class OneOff(Engine):
-    """Temperature counted from 0 in Llama 4 and from 1 in Ministral 3, the reverse of theirs."""
+    """Temperature counted from 0 in Llama 4 and from 1 in Ministral 3, unlike either model."""
 
     def steps(self, positions: Array, interval: int) -> Array:
         return super().steps(positions + (-1 if interval == 8192 else 1), interval)
@@ -571,4 +571,4 @@ WRONG: Mapping[str, type[Engine]] = {
     "layout-swapped": LayoutSwapped,
     "slopes-uniform": SlopesUniform,
 }
-"""Engines with a mistake, by the name of the mistake."""
+"""Wrong engines by the name of their mistake."""

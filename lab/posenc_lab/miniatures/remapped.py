@@ -29,7 +29,7 @@ def at_least_one(**numbers: int) -> None:
 
 
 def turned(x: Array, places: Array, base: float, layout: str) -> Array:
-    """Rotate by sine and cosine tables in float32 (float64 for float64), cast before use."""
+    """Rotate x by float32 tables (float64 for float64), cast to the dtype of x before use."""
     kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
     dim = x.shape[-1]
     inverse = (1.0 / base ** (np.arange(0, dim, 2) / dim)).astype(kind)
@@ -42,14 +42,14 @@ def turned(x: Array, places: Array, base: float, layout: str) -> Array:
 
 
 def scores(q: Array, k: Array) -> Array:
-    """Return products summed in float32, cast, and divided in the dtype of q."""
+    """Return logits: products summed in float32 or wider, cast, divided in the dtype of q."""
     kind: type[np.floating] = np.float64 if q.dtype == np.float64 else np.float32
     products = (q.astype(kind) @ np.swapaxes(k.astype(kind), 1, 2)).astype(q.dtype)
     return np.asarray(products / q.dtype.type(math.sqrt(q.shape[-1])))
 
 
 def by_distance(q: Array, k: Array, distance: Array, base: float, layout: str) -> Array:
-    """Return logits with each key rotated by its distance to the query, in Python floats."""
+    """Return logits with each key rotated back by its distance, in Python floats."""
     heads, q_len, dim = q.shape
     out = np.full((heads, q_len, k.shape[1]), -np.inf)
     for h, i, j in np.ndindex(*out.shape):
@@ -67,23 +67,23 @@ def by_distance(q: Array, k: Array, distance: Array, base: float, layout: str) -
 
 
 def by_complex_numbers(q: Array, k: Array, distance: Array, base: float, layout: str) -> Array:
-    """Return logits from pairs as complex float64 numbers, vectorised; queries scaled first."""
+    """Return logits from pairs as complex128 numbers, vectorised; queries are scaled first."""
     dim = q.shape[-1]
     half = layout == "half"
     scaled = q.astype(np.float64) / math.sqrt(dim)
-    one, other = (
+    q_pairs, k_pairs = (
         x[..., : dim // 2] + 1j * x[..., dim // 2 :] if half else x[..., 0::2] + 1j * x[..., 1::2]
         for x in (scaled, k.astype(np.float64))
     )
     wave = np.exp(1j * distance[..., None] * float(base) ** -(np.arange(0, dim, 2) / dim))
-    return np.einsum("hip,hjp,ijp->hij", one, other.conj(), wave).real.astype(q.dtype)
+    return np.einsum("hip,hjp,ijp->hij", q_pairs, k_pairs.conj(), wave).real.astype(q.dtype)
 
 
-# Steps of the wrong ones
+# Steps of the wrong implementations
 
 
 class Steps:
-    """Positions, distances between queries and keys, rotated pairs, and the root."""
+    """Steps of a score call: query positions, distances, pairs, rotation, and scale."""
 
     def answer(self, q: Array, k: Array, *, base: float, layout: str, **numbers: Any) -> Array:
         fitting(q, k)
@@ -92,13 +92,13 @@ class Steps:
         query, key = self.queries(q_len, k_len)[:, None], np.arange(k_len)
         distance = np.asarray(self.distance(query, key, **numbers), dtype=np.float64)
         first, second = self.pairs(dim, layout)
-        one, other = (
+        q_pairs, k_pairs = (
             x[..., first] + 1j * x[..., second]
             for x in (q.astype(np.float64), self.keys(k.astype(np.float64)))
         )
         omega = self.base(base) ** -(np.arange(0, dim, 2) / dim)
         wave = self.wave(distance[..., None] * omega)
-        logits = np.einsum("hip,hjp,ijp->hij", one, other.conj(), wave).real
+        logits = np.einsum("hip,hjp,ijp->hij", q_pairs, k_pairs.conj(), wave).real
         return np.asarray(self.finish(logits / self.root(dim)).astype(q.dtype))
 
     def refuse(self, **numbers: Any) -> None:

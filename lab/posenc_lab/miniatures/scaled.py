@@ -1,7 +1,7 @@
-"""Steps and helpers that the miniatures of scaled rotary embedding share.
+"""Steps and helpers shared by the miniatures of scaled rotary embedding.
 
-A scheme's miniatures supply ``frequencies``: radians per position from the number of channels, the
-base and the scheme's own parameters.
+Each scheme supplies ``frequencies``, which returns radians per position from the number of
+channels, the base and the scheme's own parameters.
 """
 
 import math
@@ -22,7 +22,7 @@ def plain(dim: int, base: float) -> Array:
 
 
 def plain32(dim: int, base: float | np.floating) -> Array:
-    """Return the same as released code computes them, every step in float32."""
+    """Return unscaled frequencies as released code computes them, every step in float32."""
     exponent = np.arange(0, dim, 2).astype(np.float32) / np.float32(dim)
     return np.float32(1) / np.float32(base) ** exponent
 
@@ -31,7 +31,7 @@ def plain32(dim: int, base: float | np.floating) -> Array:
 
 
 def by_parts(dim: int, base: float, factor: float, length: int) -> Array:
-    """Return YaRN's frequencies in float64, with bounds at whole pairs for 32 turns and 1 turn."""
+    """Return YaRN's frequencies in float64, with a ramp from the pair of 32 turns to that of 1."""
     fast, slow = (
         dim * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(base)) for turns in (32, 1)
     )
@@ -41,20 +41,20 @@ def by_parts(dim: int, base: float, factor: float, length: int) -> Array:
 
 
 def by_halves(x: Array, angles: Array) -> Array:
-    """Rotate halves by sine and cosine of float32 angles, cast to the dtype of x before use."""
+    """Rotate pairs in half layout; cosines and sines are cast to the dtype of x before use."""
     emb = np.concatenate([angles, angles], axis=-1)
     return x * np.cos(emb).astype(x.dtype) + rotate_half(x) * np.sin(emb).astype(x.dtype)
 
 
 def by_neighbours(x: Array, angles: Array) -> Array:
-    """Rotate neighbours by repeated sine and cosine, in float32 until the end."""
+    """Rotate interleaved pairs by repeated cosines and sines, in float32, cast at the end."""
     emb = np.repeat(angles.astype(np.float32), 2, axis=-1)
     wide = x.astype(np.float32)
     return (wide * np.cos(emb) + rotate_every_two(wide) * np.sin(emb)).astype(x.dtype)
 
 
 def by_complex_numbers(x: Array, angles: Array) -> Array:
-    """Rotate neighbours as complex float32 numbers."""
+    """Rotate interleaved pairs as complex64 numbers."""
     turn = (np.cos(angles) + 1j * np.sin(angles)).astype(np.complex64)
     pairs = np.ascontiguousarray(x, dtype=np.float32).view(np.complex64)
     return np.ascontiguousarray(pairs * turn).view(np.float32).astype(x.dtype)
@@ -72,11 +72,11 @@ def by_matrices(x: Array, angles: Array, layout: str) -> Array:
     return np.matmul(matrix, x.astype(np.float64)[..., None])[..., 0].astype(x.dtype)
 
 
-# Steps of the wrong ones
+# Steps of the wrong implementations
 
 
 class FrequencyCall:
-    """The call that returns frequencies."""
+    """Steps of the call that returns frequencies."""
 
     claimed: ClassVar[tuple[str, ...]] = ("standard",)
     frequencies: Formula
@@ -89,7 +89,7 @@ class FrequencyCall:
 
 
 class RotaryCall:
-    """The call that rotates."""
+    """Steps of the call that rotates x."""
 
     claimed: ClassVar[tuple[str, ...]] = ("half",)
     frequencies: Formula
@@ -125,14 +125,14 @@ class RotaryCall:
 
 
 class BackwardCall(RotaryCall):
-    """The call that rotates gradients back."""
+    """Steps of the call that rotates upstream gradients back."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos + b * sin, b * cos - a * sin
 
 
 def backward_mistakes(backward: Any) -> None:
-    """Register mistakes that any backward pass of scaled frequencies can have."""
+    """Register mistakes that the backward pass of any scaled rotation can have."""
     name = backward.__name__
     made(
         backward,
@@ -184,7 +184,7 @@ def backward_mistakes(backward: Any) -> None:
 def wrong_frequencies(
     calls: tuple[type, type], name: str, why: str, formula: Formula, named: str | None = None
 ) -> None:
-    """Register a mistake in the frequencies for both calls."""
+    """Register one mistake in the frequencies, for both calls."""
     for base, layout in zip(calls, ("standard", "interleaved"), strict=True):
         made(
             base,
@@ -197,7 +197,7 @@ def wrong_frequencies(
 
 
 def usual_mistakes(calls: tuple[Any, Any]) -> None:
-    """Register mistakes that any frequencies can have."""
+    """Register mistakes that the frequencies and the rotation of any scheme can have."""
     frequencies, rotary = calls
     for kind in ("bfloat16", "float16"):
         made(
@@ -316,8 +316,8 @@ def usual_mistakes(calls: tuple[Any, Any]) -> None:
 
 def _kept_by_size(base: Any) -> Formula:
     def frequencies(self: Any, dim: int, number: float, **own: Any) -> Array:
-        kept = self.__dict__.setdefault("kept", {})
-        return kept.setdefault((dim, number), base.frequencies(self, dim, number, **own))
+        cache = self.__dict__.setdefault("kept", {})
+        return cache.setdefault((dim, number), base.frequencies(self, dim, number, **own))
 
     return frequencies
 

@@ -1,6 +1,6 @@
-"""Right implementations in many styles and precisions: the kit must pass every one of them.
+"""Helpers for right implementations in many styles and precisions; the kit must pass them all.
 
-Each class is an adapter. If it rounds more than necessary, so does released code.
+Each registered class is an adapter; where it rounds more than necessary, released code does too.
 """
 
 from collections.abc import Callable
@@ -26,18 +26,18 @@ COLUMNS: dict[str, Any] = {
     "max_position": 2**30,
     "domain": "negative",
 }
-"""Claims of backward passes of scaled rotations that go column by column."""
+"""Claims for backward passes of scaled rotations that are computed column by column."""
 RIGHT: list[Callable[[], object]] = []
 
 
 def right(make: Callable[[], object]) -> Callable[[], object]:
-    """Register an adapter."""
+    """Register an adapter that the kit must pass, and return it."""
     RIGHT.append(make)
     return make
 
 
 def even(dim: int) -> None:
-    """Refuse an odd or empty number of channels."""
+    """Refuse a number of channels that is odd or below 2."""
     if dim < 2 or dim % 2:
         raise ValueError(f"{dim} channels cannot be filled with pairs")
 
@@ -52,7 +52,7 @@ def rotate_every_two(x: Array) -> Array:
 
 
 def by_columns(forward: Callable[..., Array], x: Array, *arguments: Any, **keywords: Any) -> Array:
-    """Return the transposed Jacobian of a linear call times x, from unit vectors in float64."""
+    """Return x times the transposed Jacobian of a linear ``forward``, by columns in float64."""
     wide = x.astype(np.float64)
     out = np.empty_like(wide)
     for channel in range(x.shape[-1]):

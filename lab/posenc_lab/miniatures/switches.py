@@ -1,4 +1,4 @@
-"""RoPE with a second code path from some size on that is wrong; some claim the size."""
+"""RoPE adapters that switch to another code path at some size; some declare the switch."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ROWS, TOKEN_HEADS = 6000, 20_000
 
 
 class Chunked:
-    """Rows in chunks, the second of which is shifted by one position."""
+    """Rotates rows in chunks; from row ``ROWS`` on, positions are one too small."""
 
     @claims("half")
     def rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -31,10 +31,10 @@ class Warps:
     def rope(
         self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
     ) -> Array:
-        found = TurningSome().rope(x, positions, base=base, rotary_dim=rotary_dim)
+        result = TurningSome().rope(x, positions, base=base, rotary_dim=rotary_dim)
         if rotary_dim is not None and np.prod(x.shape[:-1]) > TOKEN_HEADS:
-            found.reshape(-1, *x.shape[-2:])[1:] = x.reshape(-1, *x.shape[-2:])[1:]
-        return found
+            result.reshape(-1, *x.shape[-2:])[1:] = x.reshape(-1, *x.shape[-2:])[1:]
+        return result
 
 
 class SayingWarps(Warps):

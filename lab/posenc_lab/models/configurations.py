@@ -141,9 +141,9 @@ TYPES = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
 
 def small(type: str) -> Fields:
     """Return a minimal configuration of a type."""
-    found = {"model_type": type, **COMMON, **OWN.get(type, {})}
+    fields = {"model_type": type, **COMMON, **OWN.get(type, {})}
     if type in ROTARY and ROTARY[type].latent:
-        found["qk_rope_head_dim"] = 32
+        fields["qk_rope_head_dim"] = 32
     if type in GRIDS:
-        del found["max_position_embeddings"]
-    return found
+        del fields["max_position_embeddings"]
+    return fields

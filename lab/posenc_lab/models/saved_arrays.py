@@ -64,8 +64,8 @@ def cos_sin_cache() -> torch.Tensor:
 
 def buckets(bidirectional: bool) -> torch.Tensor:
     distance = torch.arange(300)[None] - torch.arange(300)[:, None]
-    found = T5Attention._relative_position_bucket(distance, bidirectional, 32, 128)
-    return torch.as_tensor(found)
+    indices = T5Attention._relative_position_bucket(distance, bidirectional, 32, 128)
+    return torch.as_tensor(indices)
 
 
 def causal() -> torch.Tensor:

@@ -112,16 +112,16 @@ def changed(type: str) -> Iterator[tuple[str, Fields]]:
         if fields.keys() <= understood:
             yield name, {**least, **fields}
     if type in ROTARY:
-        rest = {name: value for name, value in least.items() if not name.startswith("rope_")}
+        others = {name: value for name, value in least.items() if not name.startswith("rope_")}
         for name, block in BLOCKS.items():
-            yield name, {**rest, BASE.get(type, "rope_theta"): 500000.0, "rope_scaling": block}
+            yield name, {**others, BASE.get(type, "rope_theta"): 500000.0, "rope_scaling": block}
 
 
 def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
     """Yield a configuration in other, named spellings; none changes its meaning."""
     block, base = fields.get("rope_scaling"), fields.get("rope_theta")
-    rest = {
-        name: each for name, each in fields.items() if name not in ("rope_scaling", "rope_theta")
+    others = {
+        name: value for name, value in fields.items() if name not in ("rope_scaling", "rope_theta")
     }
     if block is not None and "type" not in block:
         old = {"type": block["rope_type"], **{k: v for k, v in block.items() if k != "rope_type"}}
@@ -129,14 +129,14 @@ def spelled(fields: Fields) -> Iterator[tuple[str, Fields]]:
         yield "type beside rope_type", {**fields, "rope_scaling": {**old, **block}}
     style = ROTARY.get(fields["model_type"])
     if style is not None and style.blocks:
-        yield from _by_kind(fields, rest)
+        yield from _by_kind(fields, others)
     elif style is not None and style.types != ("default",) and (block or base):
         new = {**PLAIN, **(block or {}), **_given("rope_theta", base)}
-        yield "a new name", {**rest, "rope_parameters": new}
+        yield "a new name", {**others, "rope_parameters": new}
         if block is not None:
             yield "both blocks", {**fields, "rope_parameters": block}
             outside = _given("rope_theta", base)
-            yield "a base outside", {**rest, **outside, "rope_parameters": block}
+            yield "a base outside", {**others, **outside, "rope_parameters": block}
     yield "a text among others", {"model_type": "several", "text_config": fields}
     yield "whole numbers as floats", _floats(fields)
     yield "furniture", {**fields, **FURNITURE}
@@ -157,7 +157,7 @@ def _by_kind(fields: Fields, rest: Fields) -> Iterator[tuple[str, Fields]]:
             "rope_theta": fields.get(local, style.local_base or style.base),
         },
     }
-    rest = {name: each for name, each in rest.items() if name not in (full, local)}
+    rest = {name: value for name, value in rest.items() if name not in (full, local)}
     yield "a block for each kind of layers", {**rest, "rope_parameters": blocks}
 
 
@@ -166,13 +166,13 @@ BASE: Mapping[str, str] = {
     "gpt_neox_japanese": "rotary_emb_base",
     "modernbert": "global_rope_theta",
 }
-"""The field of the base, for types with another name for it."""
+"""The field of the base, for types that don't call it rope_theta."""
 BASES: Mapping[str, tuple[str, str]] = {
     "gemma3_text": ("rope_theta", "rope_local_base_freq"),
     "gemma3n_text": ("rope_theta", "rope_local_base_freq"),
     "modernbert": ("global_rope_theta", "local_rope_theta"),
 }
-"""The fields of the bases of full and of local layers."""
+"""The fields of the bases, first that of full layers, then that of local ones."""
 
 
 @dataclass(frozen=True)
@@ -190,18 +190,18 @@ class Tally:
 
 def tally(types: Iterable[str]) -> Tally:
     """Count how all configurations of some types are read."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for type in types:
         for _, fields in [("least", small(type)), *changed(type)]:
             meant = read(fields)
-            found["refused" if meant is None else "read"] += 1
+            counts["refused" if meant is None else "read"] += 1
             for _, other in spelled(fields) if meant is not None else ():
                 again = read(other)
                 if again is None:
-                    found["unsaid"] += 1
+                    counts["unsaid"] += 1
                 else:
-                    found["same" if again == meant else "different"] += 1
-    return Tally(*(found[name] for name in ("read", "refused", "same", "unsaid", "different")))
+                    counts["same" if again == meant else "different"] += 1
+    return Tally(*(counts[name] for name in ("read", "refused", "same", "unsaid", "different")))
 
 
 def read(fields: Fields) -> Meaning | None:
@@ -218,9 +218,9 @@ def _given(name: str, value: Any) -> Fields:
 
 def _floats(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _floats(each) for name, each in value.items()}
+        return {name: _floats(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_floats(each) for each in value]
+        return [_floats(item) for item in value]
     return float(value) if type(value) is int else value
 
 

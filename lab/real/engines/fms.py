@@ -59,12 +59,12 @@ class FmsAdapter:
             path = Path(folder, "config.json")
             path.write_text(json.dumps(self._whole(config)), encoding="utf-8")
             try:
-                given = self._read(folder, download_weights=False)
+                parameters = self._read(folder, download_weights=False)
             except KeyError as error:
                 raise NotImplementedError(f"it has no {config['model_type']}") from error
-            kind = given["architecture"]
+            kind = parameters["architecture"]
             if kind == "ministral3":  # its vision part cannot be made without weights
-                model = self._of_ministral(given)
+                model = self._of_ministral(parameters)
             else:
                 model = self._get("hf_configured", variant=folder, device_type="meta")
         layers = getattr(model, "language_model", model).base_model.layers
@@ -95,11 +95,11 @@ class FmsAdapter:
         size = attention.emb_kq_per_head
         heads = {"q": attention.nheads, "k": attention.kvheads, "v": attention.kvheads}
         prefix = "language_model." if hasattr(config, "text_config") else ""
-        given = {
+        checkpoint = {
             f"{prefix}model.layers.0.self_attn.{name}_proj.weight": self._numbered(size * count)
             for name, count in heads.items()
         }
-        loaded = self._adapted(kind, "hf", given, {"model_config": config})
+        loaded = self._adapted(kind, "hf", checkpoint, {"model_config": config})
         (name,) = [key for key in loaded if key.endswith(("key.weight", "qkv_fused.weight"))]
         first = size * attention.nheads if "fused" in name else 0
         return loaded[name][first : first + size, 0]

@@ -20,11 +20,11 @@ CONVERTER = Path(sys.prefix) / "llama_cpp_python-0.3.36/vendor/llama.cpp"
 BEFORE = Path(__file__).parents[2] / "scoreboard/deployed/serving/llamacpp_convert_layers.py"
 """A script that lets the converter run without a tokenizer."""
 TOGETHER = 256
-"""Tokens of one call, each in its own sequence; the engine has room for as many."""
+"""Tokens per call, each in its own sequence; also the engine's maximum."""
 NEIGHBOURS = 0
-"""The type of a model that turns pairs of neighbours, for which most checkpoints are permuted."""
+"""llama.cpp's rope type for interleaved pairs, for which it permutes most checkpoints."""
 AS_RELEASED = ("cohere", "cohere2", "gptj")
-"""Types whose checkpoints have pairs of neighbours already, so that nothing is permuted."""
+"""Types whose checkpoints are interleaved already, so that nothing is permuted."""
 BY_LENGTH = ("longrope", "su")
 """Kinds of scaling that depend on the length for which the engine is started, not on the text."""
 PLAIN: Mapping[str, Any] = {"vocab_size": 256, "tie_word_embeddings": False, "pad_token_id": 0}
@@ -47,10 +47,10 @@ const char * ggml_op_desc(const struct ggml_tensor * tensor);
 
 
 class LlamaCppAdapter:
-    """llama.cpp (seen: build 11549, in xllamacpp): keys as the graph of a layer turns them.
+    """llama.cpp (seen: build 11549, in xllamacpp): keys as the graph of a layer rotates them.
 
-    Its own converter converts a checkpoint saved by transformers. Just before a layer turns its
-    keys, the adapter replaces them; afterwards, it reads the result. Each token is in its own
+    Its own converter converts a checkpoint saved by transformers. Just before a layer rotates
+    its keys, the adapter replaces them; afterwards, it reads the result. Each token is in its own
     sequence, so that it may have any position.
     """
 
@@ -89,7 +89,7 @@ class LlamaCppAdapter:
         return np.concatenate([rows[:0], *parts])[..., order.argsort()].reshape(x.shape)
 
     def _turn(self, layer: int, rows: Array, positions: Positions) -> Array:
-        """Return rows as turned by a layer's graph; unturned if the layer turns none."""
+        """Return rows rotated by a layer's graph; unrotated if the layer rotates none."""
         batch = self.engine.llama_batch_init(len(rows), 0, 1)
         batch.n_tokens = len(rows)
         for i, position in enumerate(positions):
@@ -146,11 +146,11 @@ class LlamaCppAdapter:
             self._model = self.engine.llama_model_load_from_file(str(out).encode(), parameters)
         if not self._model:
             raise NotImplementedError(f"it does not load {config['model_type']}")
-        asked = self.engine.llama_context_default_params()
-        asked.n_ctx, asked.n_batch, asked.n_ubatch = config["_length"], TOGETHER, TOGETHER
-        asked.n_seq_max, asked.kv_unified, asked.cb_eval = TOGETHER, True, self._look
-        asked.n_threads = asked.n_threads_batch = 1
-        self._context = self.engine.llama_init_from_model(self._model, asked)
+        settings = self.engine.llama_context_default_params()
+        settings.n_ctx, settings.n_batch, settings.n_ubatch = config["_length"], TOGETHER, TOGETHER
+        settings.n_seq_max, settings.kv_unified, settings.cb_eval = TOGETHER, True, self._look
+        settings.n_threads = settings.n_threads_batch = 1
+        self._context = self.engine.llama_init_from_model(self._model, settings)
         permuted = (
             self.engine.llama_model_rope_type(self._model) == NEIGHBOURS
             and config["model_type"] not in AS_RELEASED
@@ -188,8 +188,8 @@ def _small(config: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return a configuration with the layers and positions of ``config``, and two heads."""
     fewer = {name: 2 for name in EXPERTS if name in config}
     sizes = {"hidden_size": 2 * size, "intermediate_size": 8 * size}
-    kept = {name: value for name, value in config.items() if name not in OWN}
-    return {**kept, **PLAIN, **HEADS, **fewer, **sizes}
+    own = {name: value for name, value in config.items() if name not in OWN}
+    return {**own, **PLAIN, **HEADS, **fewer, **sizes}
 
 
 def _length(config: Mapping[str, Any], asked: int) -> int:

@@ -69,19 +69,19 @@ class MlxLmAdapter:
             code = import_module(f"mlx_lm.models.{type}")
         except ImportError as error:
             raise NotImplementedError(f"mlx-lm has no model of the type {type}") from error
-        known = {field.name: field for field in fields(code.ModelArgs)}
+        arguments = {field.name: field for field in fields(code.ModelArgs)}
         usual = dict(REST)
         if "hidden_size" in config:
             heads = config["num_attention_heads"]
             usual |= {"head_dim": config["hidden_size"] // heads, "num_key_value_heads": heads}
-        wanted = {
+        missing = {
             name: value
             for name, value in usual.items()
-            if name in known and known[name].default is MISSING
+            if name in arguments and arguments[name].default is MISSING
         }
-        small = {name: 8 for name in SMALL if name in known}
+        small = {name: 8 for name in SMALL if name in arguments}
         try:
-            return code.Model(code.ModelArgs.from_dict({**wanted, **config, **small})).layers
+            return code.Model(code.ModelArgs.from_dict({**missing, **config, **small})).layers
         except TypeError as error:
             raise NotImplementedError(f"more must be given: {error}") from error
 

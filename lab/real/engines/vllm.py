@@ -1,4 +1,4 @@
-"""vLLM, whose layers turn queries and keys with modules that get_rope makes and caches."""
+"""vLLM, whose layers rotate queries and keys with modules that get_rope makes and caches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLAIN = (
     "stablelm",
     "starcoder2",
 )
-"""Types whose layers all turn whole queries and keys, by the module rotary_emb."""
+"""Types whose layers all rotate queries and keys with one call of the module rotary_emb."""
 
 
 class VllmAdapter:
@@ -90,11 +90,11 @@ class VllmAdapter:
         )
         from vllm.model_executor.model_loader.utils import initialize_model
 
-        given = {name: value for name, value in config.items() if name != "_length"}
-        if given["model_type"] not in PLAIN:
-            raise NotImplementedError(f"{given['model_type']} is asked by its probe alone")
-        classes = [dict(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)[given["model_type"]]]
-        whole = {**given, **SMALL, "architectures": classes}
+        own = {name: value for name, value in config.items() if name != "_length"}
+        if own["model_type"] not in PLAIN:
+            raise NotImplementedError(f"{own['model_type']} is asked by its probe alone")
+        classes = [dict(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)[own["model_type"]]]
+        whole = {**own, **SMALL, "architectures": classes}
         with TemporaryDirectory() as folder:
             Path(folder, "config.json").write_text(json.dumps(whole), "utf-8")
             made = self._arguments(
@@ -113,7 +113,7 @@ class VllmAdapter:
             model = initialize_model(made)
         # Layers share a module, which is listed once for each layer.
         named = model.named_modules(remove_duplicate=False)
-        return [each for name, each in named if name.endswith(".rotary_emb")]
+        return [module for name, module in named if name.endswith(".rotary_emb")]
 
 
 def _length(config: Mapping[str, Any], asked: int) -> int:

@@ -34,15 +34,15 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        chosen, asked = select(options.names, engines()), models(options.models)
+        chosen, chosen_models = select(options.names, engines()), models(options.models)
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2
     problems = 0
     for engine in chosen:
-        spellings = [each for each in engine.spellings if each in options.spellings]
-        wanted = [(model, spelling) for model in asked for spelling in spellings]
-        due = [*_due(engine, wanted, options.all)]
+        spellings = [candidate for candidate in engine.spellings if candidate in options.spellings]
+        pairs = [(model, spelling) for model in chosen_models for spelling in spellings]
+        due = [*_due(engine, pairs, options.all)]
         print(f"{engine.name}: {len(due)} due", flush=True)
         if options.check:
             problems += bool(due)
@@ -63,18 +63,18 @@ def _due(engine: Engine, wanted: Sequence[Asked], all: bool) -> Iterator[Asked]:
     """Yield the models and spellings that must be judged."""
     before = None if all else _kept(engine)
     cells = before.cells if before else {}
-    for each in wanted:
-        if (cell := cells.get(each)) is None or cell.kit != __version__:
-            yield each
+    for pair in wanted:
+        if (cell := cells.get(pair)) is None or cell.kit != __version__:
+            yield pair
 
 
 def _kept(engine: Engine) -> Results | None:
     """Return the stored results of an engine, if its installation would be the same now."""
     try:
-        found = kept.read(kept.place_of(engine.name))
+        results = kept.read(kept.place_of(engine.name))
     except UserError:
         return None
-    return found if found.install == engine.pinned else None
+    return results if results.install == engine.pinned else None
 
 
 def _judge(engine: Engine, due: Sequence[Asked], context: int) -> None:
@@ -100,7 +100,7 @@ def _cells(bench: Bench, due: Sequence[Asked], context: int) -> Iterator[Cell]:
 
 
 def _told(cell: Cell) -> str:
-    named = ", ".join(f"{each.id} ({each.failures})" for each in cell.mistakes)
+    named = ", ".join(f"{mistake.id} ({mistake.failures})" for mistake in cell.mistakes)
     counts = f"{len(cell.passed)} passed, {len(cell.failed)} failed"
     return f"{cell.verdict}: {cell.says or named or counts}"
 

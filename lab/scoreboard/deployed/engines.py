@@ -38,7 +38,7 @@ class Engine:
     convert: str = ""
     serve: str = ""
     of_probe: tuple[str, ...] = ()
-    """Words of refusals that concern only the probe, not its model."""
+    """Parts of the engine's error messages that concern only the probe, not its model."""
     says: str = ""
     inside: bool = False
     """Whether the kit runs in the engine's environment."""
@@ -81,7 +81,7 @@ def engines(path: Path = FILE) -> list[Engine]:
     Raises UserError for an invalid entry.
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return [_engine(f"{path.name}: {name}", name, each) for name, each in raw["engines"].items()]
+    return [_engine(f"{path.name}: {name}", name, entry) for name, entry in raw["engines"].items()]
 
 
 def unjudged(path: Path = FILE) -> Mapping[str, str]:
@@ -101,10 +101,10 @@ def select(names: Sequence[str], table: Sequence[Engine]) -> list[Engine]:
 
     Raises UserError for a name that is not in the table.
     """
-    known = [engine.name for engine in table]
+    listed = [engine.name for engine in table]
     for name in names:
-        if name not in known:
-            raise UserError(f"{name} is no engine of the board", f"there are {', '.join(known)}")
+        if name not in listed:
+            raise UserError(f"{name} is no engine of the board", f"there are {', '.join(listed)}")
     return [engine for engine in table if not names or engine.name in names]
 
 
@@ -115,10 +115,10 @@ def _engine(where: str, name: str, raw: Any) -> Engine:
         raise UserError(f"{where}: {missing} is missing", HINT)
     for unknown in sorted(raw.keys() - FIELDS):
         raise UserError(f"{where}: {unknown} is no field", HINT)
-    for each in sorted(LISTS & raw.keys()):
-        if not isinstance(raw[each], list):
-            raise UserError(f"{where}: {each} is no list", HINT)
+    for key in sorted(LISTS & raw.keys()):
+        if not isinstance(raw[key], list):
+            raise UserError(f"{where}: {key} is no list", HINT)
     for requirement in raw["install"]:
         if "==" not in requirement:
             raise UserError(f"{where}: {requirement!r} is not pinned", HINT)
-    return Engine(name=name, **{**raw, **{each: tuple(raw[each]) for each in LISTS & raw.keys()}})
+    return Engine(name=name, **{**raw, **{key: tuple(raw[key]) for key in LISTS & raw.keys()}})

@@ -62,7 +62,7 @@ def findings(path: Path = FOLDER / "findings.yaml") -> tuple[Finding, ...]:
     """
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
-        _finding(f"{path.name}: findings.{n}", each) for n, each in enumerate(raw["findings"])
+        _finding(f"{path.name}: findings.{n}", entry) for n, entry in enumerate(raw["findings"])
     )
 
 
@@ -71,16 +71,16 @@ def unexplained(engine: str, cell: Cell, found: Sequence[Finding]) -> list[Mista
     return [
         mistake
         for mistake in cell.mistakes
-        if not any(each.explains(engine, cell, mistake) for each in found)
+        if not any(finding.explains(engine, cell, mistake) for finding in found)
     ]
 
 
 def _finding(where: str, raw: Any) -> Finding:
     if not isinstance(raw, Mapping) or set(raw) != {*LISTS, *TEXTS}:
-        given = set(raw) if isinstance(raw, Mapping) else set()
-        wrong = ", ".join(sorted(given ^ {*LISTS, *TEXTS}))
+        present = set(raw) if isinstance(raw, Mapping) else set()
+        wrong = ", ".join(sorted(present ^ {*LISTS, *TEXTS}))
         raise UserError(f"{where} must have exactly its fields; see {wrong}", HINT)
-    for field, kind in [*((each, list) for each in LISTS), *((each, str) for each in TEXTS)]:
+    for field, kind in [*((name, list) for name in LISTS), *((name, str) for name in TEXTS)]:
         if not isinstance(raw[field], kind) or not (raw[field] or kind is list):
             raise UserError(f"{where}.{field} is {raw[field]!r}", HINT)
     return Finding(**{**raw, **{field: tuple(raw[field]) for field in LISTS}})

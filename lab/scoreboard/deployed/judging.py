@@ -43,7 +43,7 @@ LOOKED_AT = 40
 """Number of last lines of an engine's output to search for a problem."""
 PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
 PREFIX = re.compile(r".*(?=error loading model: )")
-"""What llama.cpp's log has before the reason: a time, and an earlier unterminated line."""
+"""The text before the reason in llama.cpp's log: a time, and an earlier unterminated line."""
 HEALTH = "/health"
 """The address polled until an engine answers; some engines log each request."""
 LONGEST = 160
@@ -53,7 +53,7 @@ ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM"
 LONG = 8192
 """Context length in tokens for engines that need one, longer than any text of the kit."""
 REACH_BEYOND = 256
-"""Tokens that the check of a window needs beyond the window."""
+"""Tokens that the window check needs beyond the window."""
 
 
 NOT_MADE = {"verdict": UNJUDGED, "says": "the adapter of its layers does not make this model"}
@@ -99,10 +99,12 @@ class Bench:
             words = self._run(places, told, report, Path(folder), seconds)
             if not report.is_file() or not report.stat().st_size:
                 raise UserError(words, "see above")
-            found = read_report(report)
+            document = read_report(report)
         for model in models:
-            checks = [each for each in found["checks"] if each["id"].startswith(f"{model}.yaml::")]
-            made = findings_of({**found, "checks": checks})
+            checks = [
+                check for check in document["checks"] if check["id"].startswith(f"{model}.yaml::")
+            ]
+            made = findings_of({**document, "checks": checks})
             yield _cell(model, SPELLINGS[0], 0, made if checks else NOT_MADE)
 
     def _judge(self, folder: Path, model: str, spelling: str, context: int) -> dict[str, object]:
@@ -117,7 +119,7 @@ class Bench:
         self._write(places["probe"], model, spelling)
         if self.engine.convert:
             self._convert(places)
-        # Identical bytes load alike, in whichever spelling the probe was written before.
+        # Identical bytes load alike, whatever the spelling in which the probe was written.
         digest = f"{model} {digest_of(Path(places['out' if self.engine.convert else 'probe']))}"
         if digest not in self.judged:
             self.judged[digest] = self._ask(places, model, context, folder)
@@ -137,9 +139,9 @@ class Bench:
             words = self._run(places, told, report, folder)
             if report.is_file() and report.stat().st_size:
                 return findings_of(read_report(report))
-            said = own_words(_text(folder / "log"))
-            if said or not alive():
-                raise Refused(said or _last(_text(folder / "log")))
+            problem = own_words(_text(folder / "log"))
+            if problem or not alive():
+                raise Refused(problem or _last(_text(folder / "log")))
             raise Refused(words) if self.engine.inside else UserError(words, "see above")
 
     def _write(self, place: str, model: str, spelling: str) -> None:
@@ -148,14 +150,14 @@ class Bench:
         Raises UserError if there is none in this format.
         """
         if self.engine.gguf:
-            said = write_gguf(model, place, self.engine.probe)
+            progress = write_gguf(model, place, self.engine.probe)
         else:
-            said = write_probe(model, place, self.engine.probe, spelling)
-        for _ in said:
+            progress = write_probe(model, place, self.engine.probe, spelling)
+        for _ in progress:
             pass
 
     def _variables(self, places: Mapping[str, str]) -> dict[str, str]:
-        own = {name: each.format(**places) for name, each in self.engine.variables.items()}
+        own = {name: value.format(**places) for name, value in self.engine.variables.items()}
         return {**os.environ, **ALONE, **own}
 
     def _convert(self, places: Mapping[str, str]) -> None:
@@ -172,9 +174,10 @@ class Bench:
 
     @contextmanager
     def _served(self, places: Mapping[str, str], log: Path) -> Iterator[Callable[[], bool]]:
-        """Serve the probe while the context lasts; yield whether the engine is alive.
+        """Serve the probe while the context lasts; yield a function that tells if it is alive.
 
-        Raises Refused if the engine ends before it answers, and UserError if it never answers.
+        Raises Refused if the engine ends or reports a problem before it answers, and UserError if
+        it never answers.
         """
         if not self.engine.serve:
             yield lambda: True
@@ -238,19 +241,19 @@ def bench_for(engine: Engine) -> Bench:
 def nothing_yet(bench: Bench) -> Results:
     """Return the results of an engine without any cells."""
     installed = versions(bench.home)
-    known = {re.sub("[-_.]+", "-", name).lower(): each for name, each in installed.items()}
-    shown = {name: known[name] for name in (*bench.engine.shows, "python") if name in known}
+    numbers = {re.sub("[-_.]+", "-", name).lower(): number for name, number in installed.items()}
+    shown = {name: numbers[name] for name in (*bench.engine.shows, "python") if name in numbers}
     return Results(bench.engine.name, bench.engine.pinned, shown, platform.platform(), cpu())
 
 
 def models(names: Sequence[str]) -> list[str]:
-    """Return the models of these names; without names, all whose probes can be served.
+    """Return the ids of the models ``names``; without names, of all whose probes can be served.
 
     Raises UserError for an unknown name.
     """
     if names:
         return [model_named(name).id for name in names]
-    return [each.id for each in load_all() if has_probe(each) and not is_encoder(each)]
+    return [model.id for model in load_all() if has_probe(model) and not is_encoder(model)]
 
 
 def context_of(model: str, usual: int) -> int:
@@ -299,8 +302,8 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         if not problem_seen and own_words(_text(log)):
             problem_seen, until = True, min(until, monotonic() + GOING_ON)
         sleep(0.2)
-    if said := own_words(_text(log)):
-        raise Refused(said)  # the server keeps running without the model
+    if problem := own_words(_text(log)):
+        raise Refused(problem)  # the server keeps running without the model
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
 
 
@@ -328,9 +331,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
@@ -350,7 +353,7 @@ def _of_the_kit(text: str) -> str:
 
 def _plain(text: str, folder: str) -> str:
     """Return a message without this machine's paths, shortened to LONGEST."""
-    found = PACKAGES.sub(
+    shortened = PACKAGES.sub(
         r"\1", text.replace(f"{folder}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
     )
-    return found if len(found) <= LONGEST else f"{found[:LONGEST].rstrip()} …"
+    return shortened if len(shortened) <= LONGEST else f"{shortened[:LONGEST].rstrip()} …"

@@ -52,7 +52,7 @@ class Cell:
     """Checks that neither passed nor failed."""
     mistakes: tuple[Mistake, ...] = ()
     reach: int = 0
-    """The farthest distance that was right; 0 if layers were called, which have only positions."""
+    """The largest distance in a passed check; 0 if layers were called, which take positions."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Results:
     system: str
     cpu: str
     cells: Mapping[tuple[str, str], Cell] = field(default_factory=dict)
-    """By model and spelling."""
+    """The cells by model and spelling."""
 
     def with_cell(self, cell: Cell) -> "Results":
         """Return the results with a cell added or replaced."""
@@ -77,20 +77,22 @@ def findings_of(report: Report) -> dict[str, Any]:
     """Return the fields of a cell from a report: verdict, checks, mistakes, and reach."""
     checks = report["checks"]
     by_verdict = {
-        verdict: tuple(_short(each["id"]) for each in checks if each["verdict"] == verdict)
+        verdict: tuple(_short(check["id"]) for check in checks if check["verdict"] == verdict)
         for verdict in ("passed", "failed")
     }
     others = tuple(
-        _short(each["id"]) for each in checks if each["verdict"] not in ("passed", "failed")
+        _short(check["id"]) for check in checks if check["verdict"] not in ("passed", "failed")
     )
-    failed = [each for each in checks if each["verdict"] == "failed"]
+    failed = [check for check in checks if check["verdict"] == "failed"]
     named = Counter(
-        tuple(each["explanations"][0])
-        if each["explanations"]
-        else (UNNAMED, each["message"].splitlines()[0])
-        for each in failed
+        tuple(check["explanations"][0])
+        if check["explanations"]
+        else (UNNAMED, check["message"].splitlines()[0])
+        for check in failed
     )
-    right = [point[0] for each in checks if each["verdict"] == "passed" for point in each["curve"]]
+    right = [
+        point[0] for check in checks if check["verdict"] == "passed" for point in check["curve"]
+    ]
     return {
         "verdict": WRONG if failed else PASSED if by_verdict["passed"] else UNJUDGED,
         "mistakes": tuple(Mistake(id, words, n) for (id, words), n in named.most_common()),
@@ -112,14 +114,14 @@ def read(path: Path) -> Results:
     with named(path.name, hint):
         if raw[MARK] != FORMAT:
             raise UserError(f"{path.name} is not of format {FORMAT}", hint)
-        found = [_cell(each) for each in raw["cells"]]
+        cells = [_cell(cell) for cell in raw["cells"]]
         return Results(
             raw["engine"],
             tuple(raw["install"]),
             raw["packages"],
             raw["system"],
             raw["cpu"],
-            {(each.model, each.spelling): each for each in found},
+            {(cell.model, cell.spelling): cell for cell in cells},
         )
 
 
@@ -135,7 +137,7 @@ def write(results: Results, path: Path) -> None:
 
 def written(content: Mapping[str, Any]) -> str:
     """Return the text of a file, with a line per field and per cell."""
-    fields = {name: _in_one_line(each) for name, each in sorted(content.items())}
+    fields = {name: _in_one_line(value) for name, value in sorted(content.items())}
     if content["cells"]:
         fields["cells"] = "[\n" + ",\n".join(map(_in_one_line, content["cells"])) + "\n]"
     return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in fields.items()) + "\n}\n"
@@ -150,7 +152,7 @@ def _cell(raw: Mapping[str, Any]) -> Cell:
     if raw["verdict"] not in VERDICTS:
         raise ValueError(f"{raw['verdict']!r} is no verdict")
     lists = {name: tuple(raw[name]) for name in ("passed", "failed", "others")}
-    mistakes = tuple(Mistake(**each) for each in raw["mistakes"])
+    mistakes = tuple(Mistake(**mistake) for mistake in raw["mistakes"])
     return Cell(**{**raw, **lists, "mistakes": mistakes})
 
 

@@ -1,4 +1,4 @@
-"""Vectors in array files; everything else is a JSON document in the same file.
+"""Encode vectors as array files, with everything else as a JSON document in the same file.
 
 Safetensors files are written in the published layout, without a dependency: eight bytes with the
 length of a header, the header as JSON, then the arrays.
@@ -80,7 +80,7 @@ def of_npz(content: bytes) -> Vectors:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            if sum(each.file_size for each in packed.infolist()) > LARGEST_DOCUMENT:
+            if sum(entry.file_size for entry in packed.infolist()) > LARGEST_DOCUMENT:
                 raise ValueError(f"unpacked it has more than {LARGEST_DOCUMENT:,} bytes")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = dict(archive)
@@ -94,7 +94,7 @@ def of_npz(content: bytes) -> Vectors:
 
 
 def to_safetensors(vectors: Vectors) -> bytes:
-    """Encode vectors as a safetensors file: a header with the places of arrays, then the arrays."""
+    """Encode vectors as a safetensors file: a header with the arrays' offsets, then the arrays."""
     text, arrays = _apart(vectors)
     header: dict[str, Any] = {"__metadata__": {MARK: text}}
     body = b""
@@ -119,7 +119,7 @@ def of_safetensors(content: bytes) -> Vectors:
     start = 8 + struct.unpack("<Q", content[:8])[0]
     header = json.loads(content[8:start])
     text = header.pop("__metadata__")[MARK]
-    return _together(text, {name: _tensor(each, content[start:]) for name, each in header.items()})
+    return _together(text, {name: _tensor(item, content[start:]) for name, item in header.items()})
 
 
 def _tensor(entry: Mapping[str, Any], body: bytes) -> Array:

@@ -1,9 +1,9 @@
-"""The choice of a scheme's cases to export, and of their elements.
+"""Choose the cases of a scheme to export, and their elements.
 
-Every golden is exported, with the elements that it prints, and a call whose inputs have all the
-digits of their dtype. To these a search adds as few as it can, one by one: elements of goldens that
-print only a part, and calls from the goldens of other combinations. It ends when every form of
-every deviation that some of these calls rejects, by its whole result, is rejected by the export.
+Every golden is exported, with the elements that it prints, and a call whose inputs use the full
+precision of their dtype. To these a greedy search adds as little as it can: elements of goldens
+that print only a part, and calls from the goldens of other combinations. It ends when the export
+rejects every form of every deviation that the whole result of one of these calls rejects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Group = tuple[str, tuple[tuple[str, Value], ...]]
 """A combination, and the options claimed with it."""
 
 FEW = 32
-"""The most judged elements of a result that is exported whole."""
+"""Most judged elements of a result that is exported whole."""
 EXTRA_ELEMENTS = 16
 """The number of elements of a larger result that are exported in addition to the needed ones."""
 LARGEST_INPUT = 512
@@ -46,16 +46,16 @@ class Candidate:
     name: str
     """The golden's id, or the name of a call that is no golden's."""
     comment: str
-    """What the golden kills."""
+    """The golden's description of the mistakes that it kills."""
     group: Group
     case: Case
     """The call under the conventions of the group, with its whole truth."""
     printed: Flags
     """Elements that the golden prints."""
     own: bool
-    """Whether it is a golden of the group."""
+    """Whether the candidate is a golden of the group."""
     kept: bool
-    """Whether it is exported even if others reject the same forms."""
+    """Whether the candidate is exported even if others reject the same forms."""
 
     @cached_property
     def judged(self) -> Flags:
@@ -117,9 +117,9 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """The number of values in the arrays of its arguments."""
-        given = self.case.arguments.values()
-        return sum(value.size for value in given if isinstance(value, np.ndarray))
+        """The number of values in the array arguments of the call."""
+        arguments = self.case.arguments.values()
+        return sum(value.size for value in arguments if isinstance(value, np.ndarray))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +133,13 @@ class Choice:
 
     @cached_property
     def kills(self) -> tuple[str, ...]:
-        """Deviations of which it rejects every form that the group can reject."""
+        """Deviations for which the choice rejects every form that the group can reject."""
         left = self._here - self._rejected
         return tuple(name for name in self._named if name not in {form[0] for form in left})
 
     @cached_property
     def kills_some(self) -> tuple[str, ...]:
-        """Deviations of which it rejects only some forms."""
+        """Deviations for which the choice rejects only some forms."""
         return tuple(name for name in self._named if name not in self.kills)
 
     @cached_property
@@ -165,7 +165,7 @@ def choices(scheme: KnownScheme, call: Call, dtype: str) -> Iterator[Choice]:
     for group in groups:
         candidates = list(_candidates(scheme, call, group, goldens, dtype))
         taken = _choose(candidates)
-        telling = frozenset().union(*(each.forms for each in candidates))
+        telling = frozenset().union(*(contender.forms for contender in candidates))
         for candidate, elements in taken.items():
             if elements.any():
                 yield Choice(candidate, elements, telling)
@@ -178,9 +178,9 @@ def _group(golden: Golden) -> Group:
 def _candidates(
     scheme: KnownScheme, call: Call, group: Group, goldens: Sequence[Golden], dtype: str
 ) -> Iterator[Candidate]:
-    """Yield the goldens of a group, then the calls of others that its conventions allow.
+    """Yield the goldens of a group, then calls of other goldens that its conventions allow.
 
-    Between them comes the call in full precision, if a result has the dtype of the inputs.
+    Between them is the call in full precision, if a result has the dtype of the inputs.
     """
     own = [golden for golden in goldens if _group(golden) == group]
     cases = {golden.id: golden_case(scheme, golden, dtype) for golden in goldens}
@@ -194,27 +194,27 @@ def _candidates(
         candidate = _in_full_precision(scheme, call, group, dtype)
         if candidate.size <= LARGEST_INPUT:
             yield candidate
-    asked = [golden.arguments for golden in own]
+    used = [golden.arguments for golden in own]
     for golden in goldens:
         case = cases[golden.id]
-        known = golden.options.keys() <= own[0].options.keys()
-        if golden in own or not known or golden.arguments in asked or _form(case) not in forms:
+        fits = golden.options.keys() <= own[0].options.keys()
+        if golden in own or not fits or golden.arguments in used or _form(case) not in forms:
             continue
         printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
         other = case.with_fields(conventions=conventions)
-        if other.shape != case.shape:  # such as by a class token
+        if other.shape != case.shape:  # as when a class token adds a row
             continue
         candidate = Candidate(golden.id, "", group, other, printed, False, False)
         small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_EXPORTED
         if small and other.has_result:
-            asked.append(golden.arguments)
+            used.append(golden.arguments)
             yield candidate
 
 
 def _in_full_precision(scheme: KnownScheme, call: Call, group: Group, dtype: str) -> Candidate:
-    """Make the kit's smallest call, whose inputs need all the digits of their dtype.
+    """Make the kit's smallest call, whose inputs use the full precision of their dtype.
 
-    The inputs of goldens fit into narrower dtypes, too.
+    The inputs of goldens are exact in narrower dtypes, too.
     """
     scope = Scope({}, {}, (dtype,), FARTHEST)
     subject = Subject(scheme, call, call.combinations[group[0]], (scope,), str, None)
@@ -234,11 +234,11 @@ def _form(case: Case) -> frozenset[tuple[str, str]]:
 
 def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
     """Return the candidates to export, each with its elements."""
-    taken = {each: each.first for each in candidates if each.kept}
-    for kept in (True, False):
-        some = [each for each in candidates if each.kept is kept]
-        while left := _missing_forms(some, taken):
-            best = max(some, key=lambda each: (len(each.forms & left), -each.size))
+    taken = {candidate: candidate.first for candidate in candidates if candidate.kept}
+    for is_kept in (True, False):
+        group = [candidate for candidate in candidates if candidate.kept is is_kept]
+        while left := _missing_forms(group, taken):
+            best = max(group, key=lambda candidate: (len(candidate.forms & left), -candidate.size))
             elements = taken.get(best, best.first) | best.rejecting(best.forms & left)
             taken[best] = elements
     return taken
@@ -246,5 +246,5 @@ def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
 
 def _missing_forms(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
     """Return the forms that ``some`` candidates can reject, but the taken elements do not."""
-    possible = frozenset[Form]().union(*(each.forms for each in some))
-    return possible.difference(*(each.rejects(flags) for each, flags in taken.items()))
+    possible = frozenset[Form]().union(*(candidate.forms for candidate in some))
+    return possible.difference(*(candidate.rejects(flags) for candidate, flags in taken.items()))

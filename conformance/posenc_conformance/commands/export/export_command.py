@@ -1,4 +1,4 @@
-"""Exporting vectors into a folder, and comparing such a folder with a new export."""
+"""Export vectors into a folder, and compare such a folder with a new export."""
 
 import hashlib
 import json
@@ -50,33 +50,33 @@ def ordered(
     forms: Sequence[str],
     known: Sequence[KnownScheme],
 ) -> Order:
-    """Make an order from names as given, where one text may hold several with commas.
+    """Make an order from the given names, of which one text may contain several with commas.
 
     Raises UserError for an unknown name.
     """
-    asked = [scheme_named(name, known).id for name in _apart(schemes)]
+    ids = [scheme_named(name, known).id for name in _apart(schemes)]
     everything = [scheme.id for scheme in known]
     return Order(
-        tuple(dict.fromkeys(asked or everything)),
+        tuple(dict.fromkeys(ids or everything)),
         _require_known(dtypes or ["float32"], list(DTYPES), "dtype"),
         _require_known(forms or list(FORMS), list(FORMS), "form"),
     )
 
 
 def _apart(names: Sequence[str]) -> list[str]:
-    return [each.strip() for name in names for each in name.split(",")]
+    return [part.strip() for name in names for part in name.split(",")]
 
 
 def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    found = _apart(names)
-    for name in found:
+    chosen = _apart(names)
+    for name in chosen:
         if name in EXACT:
             raise UserError(
                 f"{name} cannot be chosen as a dtype", "such results are always exported"
             )
         if name not in known:
             raise UserError(f"there is no {what} {name!r}", guess(name, known, f"{what}s"))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(chosen))
 
 
 def export(
@@ -84,16 +84,16 @@ def export(
 ) -> Iterator[str]:
     """Write the ordered vectors into a folder, all or nothing, and yield lines on what is written.
 
-    Raises UserError, before any work, for a folder that cannot be written, or holds something else;
-    with ``force``, overwrites files with the names of an export's, and leaves all others.
+    Raises UserError, before any work, for a folder that cannot be written, or has other files; with
+    ``force``, overwrites files with the names of an export's, and leaves all others.
     """
     place = _place(name, force=force)
-    found: list[Vectors] = []
+    exported: list[Vectors] = []
     for scheme in _schemes(order, known):
         for vectors in vectors_of(scheme, order.dtypes):
-            found.append(vectors)
+            exported.append(vectors)
             yield _summary(vectors)
-    files = files_of(order, found)
+    files = files_of(order, exported)
     _write(place, files, force=force)
     size = sum(map(len, files.values()))
     yield f"wrote {len(files)} files, {size / 1e6:.2f} MB, into {shown(place)}"
@@ -112,10 +112,10 @@ def files_of(order: Order, found: Sequence[Vectors]) -> dict[str, bytes]:
 
 
 def _schemes(order: Order, known: Sequence[KnownScheme]) -> list[KnownScheme]:
-    found = [scheme_named(name, known) for name in order.schemes]
-    for scheme in found:
+    schemes = [scheme_named(name, known) for name in order.schemes]
+    for scheme in schemes:
         require_complete(scheme)
-    return found
+    return schemes
 
 
 def _summary(vectors: Vectors) -> str:
@@ -129,9 +129,9 @@ def _index(order: Order, digests: Mapping[str, str]) -> bytes:
 
 
 def _place(name: str, *, force: bool) -> Path:
-    """Return the folder to write, which may hold an earlier export.
+    """Return the folder to write, which may contain an earlier export.
 
-    Raises UserError if it cannot be written, or holds something else.
+    Raises UserError if it cannot be written, or contains other files.
     """
     place = Path(name)
     with named(f"--out={name}", HINT, "cannot be written"):
@@ -141,9 +141,9 @@ def _place(name: str, *, force: bool) -> Path:
             raise UserError(
                 f"--out={shown(name)}: there is no folder {shown(parent)}", "make it first"
             )
-        for each in (parent, place):
-            if each.exists() and not os.access(each, os.W_OK | os.X_OK):
-                raise UserError(f"--out={shown(name)}: {shown(each)} cannot be written into", HINT)
+        for path in (parent, place):
+            if path.exists() and not os.access(path, os.W_OK | os.X_OK):
+                raise UserError(f"--out={shown(name)}: {shown(path)} cannot be written into", HINT)
         if not force:
             _demand_ours(place)
     return place
@@ -154,8 +154,8 @@ def _demand_ours(place: Path) -> None:
     if not place.exists():
         return
     digests = _digests(place)
-    found = sorted(each.name for each in place.iterdir() if not is_draft(each.name))
-    others = [name for name in found if name not in digests]
+    names = sorted(path.name for path in place.iterdir() if not is_draft(path.name))
+    others = [name for name in names if name not in digests]
     if others:
         raise UserError(
             f"{shown(place)} holds {in_line(others[0])}"
@@ -163,7 +163,7 @@ def _demand_ours(place: Path) -> None:
             + "; no export wrote that",
             f"{HINT}; --force overwrites files that an export has, and leaves the rest",
         )
-    _writer(digests, force=False).demand(place / name for name in found)
+    _writer(digests, force=False).demand(place / name for name in names)
 
 
 def _writer(digests: Mapping[str, str], *, force: bool) -> Writer:
@@ -183,11 +183,11 @@ def _digests(place: Path) -> Mapping[str, str]:
         index = _read_index(place)
     except UserError:
         return {}
-    found = index.get(DIGESTS)
-    if not isinstance(found, dict):
+    digests = index.get(DIGESTS)
+    if not isinstance(digests, dict):
         return {}
-    order = Order(*(tuple(index[each]) for each in ("schemes", "dtypes", "forms")))
-    return {**found, INDEX: _digest(_index(order, found))}
+    order = Order(*(tuple(index[key]) for key in ("schemes", "dtypes", "forms")))
+    return {**digests, INDEX: _digest(_index(order, digests))}
 
 
 def _digests_of(content: bytes) -> tuple[str, str]:
@@ -202,11 +202,11 @@ def _digest(content: bytes) -> str:
 def _write(place: Path, files: Mapping[str, bytes], *, force: bool) -> None:
     """Write the files of an export, the index last, and remove those of an earlier one."""
     if not force:
-        _demand_ours(place)  # again, since computing takes minutes
+        _demand_ours(place)  # checked again, since computing takes minutes
     writer = _writer(_digests(place), force=force)
     make_folder(place)
     writer.write({place / name: content for name, content in files.items()})
-    writer.remove(each for each in place.iterdir() if each.name not in files)
+    writer.remove(path for path in place.iterdir() if path.name not in files)
 
 
 def check(name: str, known: Sequence[KnownScheme]) -> list[str]:
@@ -216,29 +216,29 @@ def check(name: str, known: Sequence[KnownScheme]) -> list[str]:
     """
     place = Path(name)
     index = _read_index(place)
-    gone = [each for each in index["schemes"] if each not in {scheme.id for scheme in known}]
-    found = [f"{each}: there is no such scheme any more" for each in gone]
-    staying = [each for each in index["schemes"] if each not in gone]
+    gone = [entry for entry in index["schemes"] if entry not in {scheme.id for scheme in known}]
+    lines = [f"{entry}: there is no such scheme any more" for entry in gone]
+    staying = [entry for entry in index["schemes"] if entry not in gone]
     order = Order(tuple(staying), tuple(index["dtypes"]), tuple(index["forms"]))
     expected = {INDEX, SCHEMA}
     for scheme in _schemes(order, known):
         for vectors in vectors_of(scheme, order.dtypes):
-            for form in (FORMS[each] for each in order.forms):
+            for form in (FORMS[entry] for entry in order.forms):
                 expected.add(f"{vectors.name}.{form.ending}")
-                found += _differences(place / f"{vectors.name}.{form.ending}", form, vectors)
+                lines += _differences(place / f"{vectors.name}.{form.ending}", form, vectors)
     if not _same_schema(place / SCHEMA):
-        found.append(f"{SCHEMA}: is not that of this version")
-    for each in sorted({each.name for each in place.iterdir()} - expected):
-        found.append(f"{each}: is no longer exported, or never was")
-    return found
+        lines.append(f"{SCHEMA}: is not that of this version")
+    for entry in sorted({entry.name for entry in place.iterdir()} - expected):
+        lines.append(f"{entry}: is no longer exported, or never was")
+    return lines
 
 
 def _same_schema(path: Path) -> bool:
     try:
-        kept = read_json(path, LARGEST_CONFIGURATION, HINT)
+        saved = read_json(path, LARGEST_CONFIGURATION, HINT)
     except UserError:
         return False
-    return bool(kept == json.loads((spec_folder() / SCHEMA).read_bytes()))
+    return bool(saved == json.loads((spec_folder() / SCHEMA).read_bytes()))
 
 
 def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
@@ -248,23 +248,23 @@ def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
     except UserError as error:
         return [error.cause]
     try:
-        kept = form.decode(content)
+        saved = form.decode(content)
     except Exception as error:  # a reader may raise anything for other bytes
         return [f"{path.name}: is damaged: {describe_exception(error)}"]
-    return [f"{path.name}: {each}" for each in differences(kept, form.decode(form.encode(now)))]
+    return [f"{path.name}: {line}" for line in differences(saved, form.decode(form.encode(now)))]
 
 
 def _read_index(place: Path) -> dict[str, Any]:
     """Read the index of an exported folder.
 
-    Raises UserError if the folder holds no exported vectors, or those of another version.
+    Raises UserError if the folder has no exported vectors, or those of another version.
     """
     path = place / INDEX
     hint = "name the folder that posenc export --out wrote"
     index = read_json(path, LARGEST_CONFIGURATION, hint, "holds no exported vectors")
     try:
-        names = [each for key in ("schemes", "dtypes", "forms", "files") for each in index[key]]
-        right = index[MARK] == FORMAT and all(isinstance(each, str) for each in names)
+        names = [name for key in ("schemes", "dtypes", "forms", "files") for name in index[key]]
+        right = index[MARK] == FORMAT and all(isinstance(name, str) for name in names)
         right = (
             right and set(index["dtypes"]) <= DTYPES.keys() and set(index["forms"]) <= FORMS.keys()
         )

@@ -1,4 +1,4 @@
-"""Making the vectors of a scheme."""
+"""Make the vectors of a scheme."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,16 +16,16 @@ from posenc_conformance.scheme_file.scheme import Call
 def vectors_of(scheme: KnownScheme, dtypes: Sequence[str]) -> Iterator[Vectors]:
     """Yield the vectors of a scheme in each of ``dtypes``, and those of calls without a dtype.
 
-    Calls of whole numbers and booleans have vectors of their own, the same for all ``dtypes``.
+    Calls that return whole numbers or booleans have vectors of their own, whatever the ``dtypes``.
     """
     calls: dict[str, list[Call]] = {}
     for call in scheme.calls.values():
         for name in (call.dtype,) if call.dtype in EXACT else dtypes:
             calls.setdefault(name, []).append(call)
-    for name, some in calls.items():
-        cases = [_vector(each) for call in some for each in choices(scheme, call, name)]
+    for name, group in calls.items():
+        cases = [_vector(choice) for call in group for choice in choices(scheme, call, name)]
         if cases:
-            yield Vectors(scheme.id, name, _about(scheme, some, cases), tuple(cases))
+            yield Vectors(scheme.id, name, _about(scheme, group, cases), tuple(cases))
 
 
 def _vector(choice: Choice) -> Vector:
@@ -87,7 +87,7 @@ def _about(scheme: KnownScheme, calls: list[Call], cases: list[Vector]) -> dict[
                     name: parameter.description for name, parameter in call.parameters.items()
                 },
                 "returns": call.returns,
-                "combinations": {name: each.used_by for name, each in call.combinations.items()},
+                "combinations": {name: item.used_by for name, item in call.combinations.items()},
             }
             for call in calls
         },
@@ -100,8 +100,8 @@ def _about(scheme: KnownScheme, calls: list[Call], cases: list[Vector]) -> dict[
             if name in used
         },
         "deviations": {
-            each.id: f"{each.description} {each.effect}"
-            for each in scheme.deviations
-            if each.id in named
+            item.id: f"{item.description} {item.effect}"
+            for item in scheme.deviations
+            if item.id in named
         },
     }

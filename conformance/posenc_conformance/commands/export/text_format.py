@@ -1,4 +1,4 @@
-"""Vectors as words and numbers, a line for each fact, for programs without any library."""
+"""Encode vectors as lines of words and numbers, for programs without any library."""
 
 from collections.abc import Iterator
 
@@ -54,9 +54,9 @@ def _joined(*words: object) -> str:
 
 
 def of_text(content: bytes) -> Vectors:
-    """Decode the vectors of a text.
+    """Decode the vectors in a text.
 
-    The text has no descriptions of calls, conventions and deviations.
+    They have no descriptions of calls, conventions and deviations.
 
     Raises ValueError for any other text.
     """
@@ -68,12 +68,12 @@ def of_text(content: bytes) -> Vectors:
         raise ValueError(f"it is not of format {FORMAT}")
     cases: list[Vector] = []
     facts: list[tuple[str, str]] = []
-    for word, _, rest in lines[4:]:
+    for word, _, value in lines[4:]:
         if word == "end":
             cases.append(_of_facts(facts, dtype))
             facts = []
         else:
-            facts.append((word, rest))
+            facts.append((word, value))
     if facts:
         raise ValueError("it ends within a case")
     return Vectors(scheme, dtype, {}, tuple(cases), note)
@@ -84,8 +84,8 @@ def _of_facts(facts: list[tuple[str, str]], dtype: str) -> Vector:
     fields = dict(facts)
     arguments: dict[str, Tensor | int | float] = {}
     elements = []
-    for word, rest in facts:
-        words = rest.split()
+    for word, value in facts:
+        words = value.split()
         if word in ("integer", "real"):
             arguments[words[0]] = int(words[1]) if word == "integer" else float(words[1])
         elif word in ("array", "bits"):
@@ -96,10 +96,10 @@ def _of_facts(facts: list[tuple[str, str]], dtype: str) -> Vector:
         id=fields["case"],
         call=fields["call"],
         combination=fields["combination"],
-        conventions=dict(rest.split(" ") for word, rest in facts if word == "convention"),
+        conventions=dict(value.split(" ") for word, value in facts if word == "convention"),
         comment=fields.get("comment", ""),
-        kills=tuple(rest for word, rest in facts if word == "kills"),
-        kills_some=tuple(rest for word, rest in facts if word == "kills-some"),
+        kills=tuple(value for word, value in facts if word == "kills"),
+        kills_some=tuple(value for word, value in facts if word == "kills-some"),
         arguments=arguments,
         shape=tuple(map(int, fields["shape"].split()[1:])),
         elements=tuple(elements),

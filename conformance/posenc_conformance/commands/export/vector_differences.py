@@ -1,4 +1,4 @@
-"""The differences between kept and current vectors, case by case, in words."""
+"""Describe the differences between kept and current vectors, case by case."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -7,7 +7,7 @@ from typing import Any
 from posenc_conformance.commands.export.vectors import Element, Tensor, Vector, Vectors
 
 SHOWN = 3
-"""The number of differences in a case's elements that are listed."""
+"""Most differences in a case's elements that are listed."""
 
 
 def differences(kept: Vectors, now: Vectors) -> Iterator[str]:
@@ -47,7 +47,7 @@ def _of_case(kept: Vector, now: Vector) -> Iterator[str]:
 
 
 def _of_elements(kept: tuple[Element, ...], now: tuple[Element, ...]) -> Iterator[str]:
-    before, after = ({each[0]: each[1:] for each in some} for some in (kept, now))
+    before, after = ({element[0]: element[1:] for element in elements} for elements in (kept, now))
     lines = []
     for index in sorted({*before, *after}):
         if index not in after:

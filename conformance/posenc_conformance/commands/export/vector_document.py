@@ -7,7 +7,7 @@ from typing import Any
 from posenc_conformance.commands.export.vectors import FORMAT, MARK, Tensor, Vector, Vectors
 
 OWN = (MARK, "scheme", "dtype", "note", "cases")
-"""Fields that are not about the scheme."""
+"""Fields of the document that do not describe the scheme."""
 
 
 def to_json(vectors: Vectors) -> bytes:
@@ -69,18 +69,18 @@ def of_document(raw: Mapping[str, Any]) -> Vectors:
 
     Raises ValueError, KeyError or TypeError for any other data.
     """
-    rest = {key: value for key, value in raw.items() if key not in OWN}
+    about = {key: value for key, value in raw.items() if key not in OWN}
     if raw[MARK] != FORMAT:
         raise ValueError(f"it is not of format {FORMAT}")
     cases = tuple(map(_of_case, raw["cases"]))
-    return Vectors(raw["scheme"], raw["dtype"], rest, cases, raw["note"])
+    return Vectors(raw["scheme"], raw["dtype"], about, cases, raw["note"])
 
 
 def _of_case(raw: Mapping[str, Any]) -> Vector:
     lists = {key: tuple(raw[key]) for key in ("kills", "kills_some", "shape")}
-    given = {name: _of_argument(value) for name, value in raw["arguments"].items()}
+    arguments = {name: _of_argument(value) for name, value in raw["arguments"].items()}
     elements = tuple((index, expected, allowed) for index, expected, allowed in raw["elements"])
-    return Vector(**{**raw, **lists, "arguments": given, "elements": elements})
+    return Vector(**{**raw, **lists, "arguments": arguments, "elements": elements})
 
 
 def _of_argument(raw: Any) -> Tensor | int | float:

@@ -30,18 +30,18 @@ class Tensor:
     dtype: str
     shape: tuple[int, ...]
     values: tuple[int | float, ...]
-    """In row-major order; those of bfloat16 as bit patterns."""
+    """Values in row-major order; those of bfloat16 as bit patterns."""
 
     @classmethod
     def of(cls, array: Array) -> "Tensor":
-        """Make the tensor of an array."""
+        """Make a tensor from an array."""
         name = dtype_name(array)
         plain = array.view(np.uint16) if name == "bfloat16" else array
         return cls(name, array.shape, tuple(plain.ravel().tolist()))
 
     @property
     def array(self) -> Array:
-        """The array of a tensor."""
+        """The tensor as a NumPy array."""
         if self.dtype == "bfloat16":
             bits = np.array(self.values, dtype=np.uint16)
             return np.asarray(bits.view(ml_dtypes.bfloat16).reshape(self.shape))
@@ -58,9 +58,9 @@ class Vector:
     conventions: Point
     comment: str
     kills: tuple[str, ...]
-    """Deviations of which it rejects every form that is modelled for this call."""
+    """Deviations for which the case rejects every form that its group can reject."""
     kills_some: tuple[str, ...]
-    """Deviations of which it rejects some forms."""
+    """Deviations for which the case rejects only some forms."""
     arguments: Mapping[str, Tensor | int | float]
     shape: tuple[int, ...]
     elements: tuple[Element, ...]
@@ -73,11 +73,11 @@ class Vectors:
     scheme: str
     dtype: str
     about: Mapping[str, Any]
-    """Descriptions of its calls, conventions and deviations."""
+    """Descriptions of the scheme's calls, conventions and deviations."""
     cases: tuple[Vector, ...]
     note: str = NOTE
 
     @property
     def name(self) -> str:
-        """The name of their files, without an ending."""
+        """The name of the exported files, without an ending."""
         return f"{self.scheme}.{self.dtype}"

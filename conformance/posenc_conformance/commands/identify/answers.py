@@ -1,4 +1,4 @@
-"""Identifying a saved array: the call whose result it is, maybe with a known mistake."""
+"""Identify a saved array: find the call whose result it is, maybe with a known mistake."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -51,13 +51,13 @@ class Match:
 
     @property
     def text(self) -> str:
-        """The match in words."""
+        """The match as lines of text."""
         case = self.case
         shown = {**case.conventions, **_numbers(case)}
-        said = ", ".join(f"{name} {value}" for name, value in shown.items())
+        settings = ", ".join(f"{name} {value}" for name, value in shown.items())
         but = f"\n  but {self.explanation} [{self.deviation}]" if self.deviation else ""
         return (
-            f"{case.scheme.id}: {case.call.name}, {self.combination} ({said}){but}\n"
+            f"{case.scheme.id}: {case.call.name}, {self.combination} ({settings}){but}\n"
             f"  worst difference {self.difference:.2g}, {self.ratio:.2g} of what "
             f"{case.dtype} {'and the printed digits allow' if case.grain else 'allows'}"
         )
@@ -74,24 +74,24 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
     dtype = dtype_of(array, table.grain)
     if table.gap:
         return beginnings(array, dtype, table.gap.grains, table.gap.after), LEFT_OUT
-    kept = caches(array, dtype, table.grain)
-    right = [cache for cache in kept if not cache.mistake]
+    readings = caches(array, dtype, table.grain)
+    right = [cache for cache in readings if not cache.mistake]
     known_ones = [cache.text for cache in right if cache.simple or cache.rule.models]
     if array.dtype.kind == "c":
         words = "not a complex cache of RoPE, the only complex array that posenc knows"
-        return [cache.text for cache in kept], words
+        return [cache.text for cache in readings], words
     if not any(is_usual(cache.rule) for cache in right) and (
         parts := beginnings(array, dtype, table.grain, 0)
     ):
         return [*parts, *map(_doubted, right)], ""
-    found, otherwise = identify(array, known, table.grain, only_right=bool(right))
-    rotary = [match for match in found if match.case.call.kind == "frequencies"]
-    others = [match for match in found if match.case.call.kind != "frequencies"]
+    matches, otherwise = identify(array, known, table.grain, only_right=bool(right))
+    rotary = [match for match in matches if match.case.call.kind == "frequencies"]
+    others = [match for match in matches if match.case.call.kind != "frequencies"]
     ways = (
         known_ones + [match.text for match in others if not match.deviation],
         [cache.text for cache in right],
         [match.text for match in rotary if not match.deviation],
-        [cache.text for cache in kept] + [match.text for match in found],
+        [cache.text for cache in readings] + [match.text for match in matches],
     )
     return next(filter(None, ways), []), otherwise
 
@@ -177,8 +177,8 @@ def _candidates(
                 options = {key: arguments.pop(key) for key in call.options if key in arguments}
                 for combination in call.combinations.values():
                     point = {**combination.conventions, **options}
-                    given = round_arguments(call, arguments, dtype)
-                    case = Case(scheme, call, point, given, dtype, grain=0 if exact else grain)
+                    rounded = round_arguments(call, arguments, dtype)
+                    case = Case(scheme, call, point, rounded, dtype, grain=0 if exact else grain)
                     if _answers(case, part):
                         yield case, combination.name, part
 
@@ -218,20 +218,20 @@ def told_of_file(
     folders: Sequence[str] = (),
     progress: Callable[[str], None] = lambda words: None,
 ) -> Iterator[tuple[str, bool]]:
-    """Yield lines that identify each array of a file, each with whether it is known.
+    """Yield lines that identify each array of a file, each with whether it is identified.
 
     Each array is dropped before the next one is read. ``progress`` gets a line before each.
     """
     tables = read_tables(path, names)
     first = next(tables)  # an unreadable file is reported without loading any scheme
-    known = load_all(folders)
+    schemes = load_all(folders)
     for table in chain([first], tables):
         if isinstance(table, UserError):
             yield table.cause, False
             continue
         number, count = table.place
         progress(f"{path}: array {number:,} of {count:,}")
-        text, is_known = _told(table, known)
+        text, is_known = _told(table, schemes)
         if table.name:
             shape = " × ".join(map(str, table.array.shape))
             yield f"{in_line(table.name)} ({shape}, {dtype_name(table.array)})", False
@@ -240,7 +240,7 @@ def told_of_file(
 
 
 def _told(table: Table, known: Sequence[KnownScheme]) -> tuple[str, bool]:
-    """Return a text that identifies an array by parts of it, and whether it is known."""
+    """Return a text that identifies an array by parts of it, and whether one is identified."""
     texts = []
     for part in parts_of(table.array):
         explanations, otherwise = answers(replace(table, array=part.array), known)

@@ -1,4 +1,4 @@
-"""Files of arrays, read without the libraries that wrote them and without running any code.
+"""Read files of arrays without the libraries that wrote them and without running any code.
 
 A ``.safetensors`` file is a header in JSON, and bytes. A ``.pt`` file is an archive with a pickle
 that describes tensors, and their bytes next to it; `pickles` reads the description. Every reader
@@ -123,11 +123,11 @@ def numpy_file(stream: IO[bytes], size: int, allowance: Allowance) -> Array:
     if length > LONGEST_FORM:
         raise ValueError(f"a header of {length:,} bytes is impossible")
     header = stream.read(length).decode("latin-1")
-    kind, order, shape = (_found(each, header) for each in (KIND, ORDER, SHAPE))
-    if rest := BETWEEN.sub("", SHAPE.sub("", ORDER.sub("", KIND.sub("", header)))):
-        raise ValueError(f"its header also says {in_line(rest)}, which is not understood")
+    kind, order, shape = (_found(part, header) for part in (KIND, ORDER, SHAPE))
+    if unknown := BETWEEN.sub("", SHAPE.sub("", ORDER.sub("", KIND.sub("", header)))):
+        raise ValueError(f"its header also says {in_line(unknown)}, which is not understood")
     dtype = _dtype(kind)
-    sizes = _sizes([int(each.rstrip("L")) for each in shape.replace(",", " ").split()])
+    sizes = _sizes([int(part.rstrip("L")) for part in shape.replace(",", " ").split()])
     needed = math.prod(sizes) * dtype.itemsize
     if needed > size - stream.tell():
         raise ValueError(f"it ends before the last number of an array of shape {sizes}")
@@ -137,11 +137,11 @@ def numpy_file(stream: IO[bytes], size: int, allowance: Allowance) -> Array:
 
 
 def _found(field: re.Pattern[str], header: str) -> str:
-    found = field.findall(header)
-    if len(found) != 1:
+    values = field.findall(header)
+    if len(values) != 1:
         name = field.pattern.split("]")[1].partition("[")[0]
         raise ValueError(f"its header does not say {name} as an array of numbers does")
-    return str(found[0])
+    return str(values[0])
 
 
 def _dtype(kind: str) -> np.dtype[Any]:
@@ -241,7 +241,7 @@ def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
 
         return load
 
-    names = [each.removesuffix(".npy") for each in archive.namelist() if each.endswith(".npy")]
+    names = [file.removesuffix(".npy") for file in archive.namelist() if file.endswith(".npy")]
     return {name: read(name) for name in names}
 
 
@@ -266,15 +266,15 @@ def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
 
     if not isinstance(header, dict):
         raise ValueError("its header is not a dictionary")
-    tensors = {name: each for name, each in header.items() if name != "__metadata__"}
-    for name, each in tensors.items():
-        if not isinstance(each, dict) or not isinstance(each.get("dtype"), str):
+    tensors = {name: spec for name, spec in header.items() if name != "__metadata__"}
+    for name, spec in tensors.items():
+        if not isinstance(spec, dict) or not isinstance(spec.get("dtype"), str):
             raise ValueError(f"tensor {in_line(name)}: its dtype is missing")
-    found = {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
-    if tensors and not found:
-        name, each = next(iter(tensors.items()))
-        raise ValueError(f"tensor {in_line(name)}: its dtype {in_line(each['dtype'])} is not read")
-    return found
+    arrays = {name: read(name, spec) for name, spec in tensors.items() if spec["dtype"] in STORED}
+    if tensors and not arrays:
+        name, spec = next(iter(tensors.items()))
+        raise ValueError(f"tensor {in_line(name)}: its dtype {in_line(spec['dtype'])} is not read")
+    return arrays
 
 
 def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
@@ -284,7 +284,7 @@ def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any
     """
     where = f"tensor {in_line(name)}"
     offsets = entry.get("data_offsets")
-    if not isinstance(offsets, list) or [type(each) for each in offsets] != [int, int]:
+    if not isinstance(offsets, list) or [type(offset) for offset in offsets] != [int, int]:
         raise ValueError(f"{where}: data_offsets: {in_line(offsets)} are not two whole numbers")
     begin, end = offsets
     try:

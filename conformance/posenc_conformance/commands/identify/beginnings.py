@@ -1,4 +1,4 @@
-"""Parts of longer lists and rows: the first numbers that were printed, perhaps also the last.
+"""Identify a part of a longer list or row: the first printed numbers, perhaps also the last.
 
 A few numbers fit a short list of an unusual base as well as the beginning of a usual list. So only
 usual lists are tried: those of released models, and those of common bases and widths.
@@ -29,14 +29,14 @@ DIMS = (512, 768, 1024, 256, 128, 64)
 ROWS = 2048
 """Positions below this are searched for a row of a sinusoid."""
 LEAST = 3
-"""The fewest numbers that are identified."""
+"""Fewest numbers that are identified."""
 MOST = 5
-"""The most answers: longer lists help nobody."""
+"""Most answers that are returned."""
 SHOWN = 6
 
 
 def beginnings(array: Array, dtype: str, grain: float | Floats, left_out: int) -> list[str]:
-    """Return lines on longer lists of which some numbers may be a part, the usual ones first.
+    """Return lines on longer lists of which ``array`` may be a part, the usual ones first.
 
     ``array`` has one axis. ``left_out`` is the number of values before those that printing left
     out, or 0 if it left out none. ``grain`` is the error that printing may have added to each
@@ -68,13 +68,13 @@ def _shown(count: int, left_out: int) -> str:
 def _of_frequencies(
     values: Floats, dtype: str, grain: float | Floats, left_out: int
 ) -> Iterator[str]:
-    found: dict[tuple[int, str, str], list[str]] = {}
+    matches: dict[tuple[int, str, str], list[str]] = {}
     for pairs, rule in _usual_rules(len(values)):
         part = _part(rule.frequencies, len(values), left_out)
         if (np.abs(values - part) <= allowance(part, dtype) + grain).all():
-            found.setdefault((pairs, rule.scheme, rule.words), []).extend(rule.models)
-    # Lists of many models come first, since they are likelier; those of none keep their order.
-    for (pairs, scheme, words), models in sorted(found.items(), key=lambda it: -len(it[1])):
+            matches.setdefault((pairs, rule.scheme, rule.words), []).extend(rule.models)
+    # Lists that many models use come first, since they are likelier; others keep their order.
+    for (pairs, scheme, words), models in sorted(matches.items(), key=lambda it: -len(it[1])):
         text = (
             f"{scheme}: {_shown(len(values), left_out)} of {pairs} inverse frequencies "
             f"({words}, rotary_dim {2 * pairs})"
@@ -105,7 +105,7 @@ def _of_sinusoids(
     lost = (ROUNDING * u + 16 * ANGLE * single * places)[:, None] + grain
     count = len(values)
     whole = () if left_out or count % 2 else (count,)
-    for dim in (*whole, *(each for each in DIMS if each > count)):
+    for dim in (*whole, *(width for width in DIMS if width > count)):
         rows = _part(posenc.sinusoidal(places, dim), len(values), left_out)
         for place in places[(np.abs(rows - values) <= lost).all(axis=1)]:
             part = "a row" if dim == count else _shown(count, left_out)

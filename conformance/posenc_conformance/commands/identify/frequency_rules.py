@@ -26,7 +26,7 @@ ELSEWHERE = ("head_dim", "rotary_dim", "attention_factor", "mscale", "mscale_all
 FAR = 0.3
 """The largest distance of a tried number from an estimate, relative to the estimate."""
 LENGTHS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512)
-"""Original lengths that are tried."""
+"""Original context lengths that are tried."""
 STEEP = 0.05
 """The largest distance of an estimated ramp from a step."""
 ROUNDING, ANGLE = 4, 4
@@ -35,7 +35,7 @@ ROUNDING, ANGLE = 4, 4
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that makes a cache's frequencies."""
+    """A rule that gives the frequencies of a cache."""
 
     scheme: str
     words: str
@@ -66,11 +66,11 @@ def geometric(base: float, pairs: int) -> Floats:
 
 
 def plain_rules(estimate: Floats) -> Iterator[Rule]:
-    """Yield rules of a geometric progression from 1 on, or of one that is divided by a factor."""
-    found = _base(estimate)
-    if found is None:
+    """Yield rules for a geometric progression from 1 on, or for one divided by a factor."""
+    fitted = _base(estimate)
+    if fitted is None:
         return
-    base, slower = found
+    base, slower = fitted
     pairs = len(estimate)
     if pairs < FEW:  # two numbers fit any base, so only common ones are tried
         for chosen in COMMON:
@@ -102,7 +102,7 @@ def _base(estimate: Floats) -> tuple[float, float] | None:
 def _chosen(number: float) -> tuple[float, ...]:
     """Return round numbers nearby, and the number itself."""
     rounded = (float(f"{number:.{digits}g}") for digits in (1, 2, 3))
-    near = (each for each in rounded if abs(each - number) < FAR * number)
+    near = (candidate for candidate in rounded if abs(candidate - number) < FAR * number)
     return tuple(dict.fromkeys((*near, number)))
 
 
@@ -111,17 +111,17 @@ def stretched(base: float, pairs: int) -> str:
     if pairs < 2:
         return ""
     power = (pairs - 1) / pairs
-    found = []
+    origins = []
     for smaller in STRETCHED:
         factor = (base / smaller) ** power
         near = round(factor, 2)
         if 1.01 < near <= 128 and abs(factor - near) < 1e-4 * near and near == round(near, 1):
-            found.append(f"{smaller:g} with factor {near:g}")
-    return f"as NTK-aware scaling makes of {' or of '.join(found)}" if found else ""
+            origins.append(f"{smaller:g} with factor {near:g}")
+    return f"as NTK-aware scaling makes of {' or of '.join(origins)}" if origins else ""
 
 
 def released(pairs: int) -> Iterator[Rule]:
-    """Return the rules of released models, except those of plain RoPE."""
+    """Yield the rules of released models, except those of plain RoPE."""
     return (rule for rule in of_models(pairs) if rule.scheme != "rope")
 
 
@@ -139,13 +139,13 @@ def is_usual(rule: Rule) -> bool:
     if rule.scheme != "rope":
         return False
     plain = (geometric(base, len(rule.frequencies)) for base in USUAL)
-    return any(np.allclose(rule.frequencies, each, rtol=1e-9, atol=0) for each in plain)
+    return any(np.allclose(rule.frequencies, omega, rtol=1e-9, atol=0) for omega in plain)
 
 
 def with_models(rule: Rule) -> Rule:
-    """Return a rule with the titles of the models that rotate by it."""
-    alike = (each for each in of_models(len(rule.frequencies)) if _same(each, rule))
-    titles = dict.fromkeys(title for each in alike for title in each.models)
+    """Return a rule with the titles of the models that use it."""
+    alike = (other for other in of_models(len(rule.frequencies)) if _same(other, rule))
+    titles = dict.fromkeys(title for other in alike for title in other.models)
     return replace(rule, models=tuple(titles))
 
 
@@ -165,9 +165,9 @@ def _of_model(model: Model, pairs: int) -> Iterator[Rule]:
     groups = [group for group in model.meaning.groups if group.turns]
     if all(rotated(group) != 2 * pairs for group in groups):
         return
-    found = [(group, *each) for group in groups for each in turning(group)]
-    kinds = {(tuple(frequencies), longer) for _, _, frequencies, longer in found}
-    for group, name, frequencies, longer in found:
+    readings = [(group, *reading) for group in groups for reading in turning(group)]
+    kinds = {(tuple(frequencies), longer) for _, _, frequencies, longer in readings}
+    for group, name, frequencies, longer in readings:
         if len(frequencies) == pairs:
             title = f"{model.title} ({name or group.id})" if len(kinds) > 1 else model.title
             words = ", ".join([*_parameters(group), *([name] if name else [])])
@@ -195,11 +195,11 @@ def scaled(estimate: Floats) -> Iterator[Rule]:
     fastest = float((estimate[0] / estimate[1]) ** pairs)
     for base in (*(c for c in COMMON if abs(c - fastest) < FAR * fastest), *_chosen(fastest)):
         usual = geometric(base, pairs)
-        kept = estimate / usual
-        if abs(kept[0] - 1) > 1e-3 or not 0.001 < kept[-1] < 0.99:
+        share = estimate / usual
+        if abs(share[0] - 1) > 1e-3 or not 0.001 < share[-1] < 0.99:
             continue
-        for factor in _chosen(float(1 / kept[-1])):
-            ramp = (kept - 1 / factor) / (1 - 1 / factor)
+        for factor in _chosen(float(1 / share[-1])):
+            ramp = (share - 1 / factor) / (1 - 1 / factor)
             yield from _llama3(base, factor, ramp)
             yield from _step(base, factor, ramp)
             yield from _yarn(base, factor, ramp)
@@ -207,24 +207,24 @@ def scaled(estimate: Floats) -> Iterator[Rule]:
 
 def _step(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
     """Yield YaRN's rule with a step in place of the ramp, as if beta_fast were beta_slow."""
-    kept = ramp > 0.5
-    count = int(kept.sum())
-    if np.abs(ramp - kept).max() < STEEP and kept[:count].all():
+    fast = ramp > 0.5
+    count = int(fast.sum())
+    if np.abs(ramp - fast).max() < STEEP and fast[:count].all():
         base, factor = float(f"{base:.6g}"), float(f"{factor:.6g}")
         words = (
             f"base {base:.9g}, factor {factor:.6g} from pair {count} on, without a ramp: beta_fast "
             "is beta_slow"
         )
-        found = geometric(base, len(ramp))
-        found[count:] /= factor
-        yield Rule("yarn", words, found)
+        frequencies = geometric(base, len(ramp))
+        frequencies[count:] /= factor
+        yield Rule("yarn", words, frequencies)
 
 
 def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
     """Yield Llama 3's rules.
 
     The kept share of a frequency grows in proportion to the number of turns within the original
-    length.
+    context length.
     """
     pairs, size = len(ramp), 2 * len(ramp)
     middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
@@ -236,7 +236,7 @@ def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
             tried.append((high, round(2 * math.pi * slope * (high - 1))))
     for high, length in dict.fromkeys(tried):
         if high > 1 and length > 0:
-            found = posenc.llama3_frequencies(
+            frequencies = posenc.llama3_frequencies(
                 size,
                 base=base,
                 factor=factor,
@@ -248,7 +248,7 @@ def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
                 f"base {base:.9g}, factor {factor:.6g}, high_freq_factor {high:g} for a "
                 f"low_freq_factor of 1, original_max_position_embeddings {length}"
             )
-            yield Rule("llama3", words, np.asarray(found, np.float64))
+            yield Rule("llama3", words, np.asarray(frequencies, np.float64))
 
 
 def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
@@ -259,7 +259,7 @@ def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
     for length in LENGTHS:
         for how in ("index", "untruncated"):
             try:
-                found = posenc.yarn_frequencies(
+                frequencies = posenc.yarn_frequencies(
                     2 * pairs,
                     base=base,
                     factor=factor,
@@ -272,47 +272,47 @@ def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
                 f"base {base:.9g}, factor {factor:.6g}, beta_fast 32, beta_slow 1, ramp {how}, "
                 f"original_max_position_embeddings {length}"
             )
-            yield Rule("yarn", words, np.asarray(found, np.float64))
+            yield Rule("yarn", words, np.asarray(frequencies, np.float64))
     middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
     if len(middle) > 2:
         slope, start = np.polyfit(middle, ramp[middle], 1)
         if slope < 0:
             first, last = (1 - start) / slope, -start / slope
-            kept = np.clip((last - np.arange(pairs)) / (last - first), 0, 1)
+            share = np.clip((last - np.arange(pairs)) / (last - first), 0, 1)
             words = (
                 f"base {base:.9g}, factor {factor:.6g}, a ramp from pair {first:.4g} to pair "
                 f"{last:.4g}"
             )
-            yield Rule("yarn", words, usual * (kept + (1 - kept) / factor))
+            yield Rule("yarn", words, usual * (share + (1 - share) / factor))
 
 
 def partial(estimate: Floats) -> Iterator[Rule]:
-    """Yield rules that rotate only the first pairs, which are a share of the head."""
+    """Yield rules that rotate only the first pairs, a proportion of the head dimension."""
     turning_pairs, pairs = int(np.count_nonzero(estimate)), len(estimate)
     if not 1 < turning_pairs < pairs or estimate[turning_pairs:].any():
         return
     base = float((estimate[0] / estimate[turning_pairs - 1]) ** (pairs / (turning_pairs - 1)))
     for chosen in (*(c for c in COMMON if abs(c - base) < FAR * base), *_chosen(base)):
-        found = geometric(chosen, pairs)
-        found[turning_pairs:] = 0
+        frequencies = geometric(chosen, pairs)
+        frequencies[turning_pairs:] = 0
         share = turning_pairs / pairs
-        yield Rule("p-rope", f"base {chosen:.9g}, proportion {share:.4g}", found)
+        yield Rule("p-rope", f"base {chosen:.9g}, proportion {share:.4g}", frequencies)
 
 
 def even(estimate: Floats) -> Iterator[Rule]:
     """Yield a rule of evenly spaced frequencies.
 
-    Image models whose positions run from -1 to 1 have it.
+    Image models whose positions run from -1 to 1 use it.
     """
     pairs = len(estimate)
-    found = np.linspace(estimate[0], estimate[-1], pairs)
+    frequencies = np.linspace(estimate[0], estimate[-1], pairs)
     first, last = estimate[0] / math.pi, estimate[-1] / math.pi
     if pairs > 2 and last > first and abs(first - 1) < 1e-3:
-        yield Rule("evenly spaced", f"from {first:.6g} π to {last:.6g} π", found)
+        yield Rule("evenly spaced", f"from {first:.6g} π to {last:.6g} π", frequencies)
 
 
 def plain_or_released(estimate: Floats) -> Iterator[Rule]:
-    """Yield the rules of most models, and the special ones of the spec's models."""
+    """Yield the plain rules of most models, then the special rules of the spec's models."""
     yield from plain_rules(estimate)
     yield from released(len(estimate))
 

@@ -1,7 +1,7 @@
-"""Parts of an array that is too large to be examined whole.
+"""Choose the parts of an array to examine if it is too large to be examined whole.
 
-Identifying a part identifies the whole: the first rows of a table, or the corner of a square of
-queries and keys, which is the same bias or mask for a shorter text.
+Identifying a part identifies the whole: the first rows of a table, or the corner of a query-key
+matrix, which is the same bias or mask for a shorter text.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from posenc_conformance.judge.arrays import Array
 
 LOOKED_AT = 2**20
-"""The most numbers that are examined; each needs some five hundred bytes of memory."""
+"""Most numbers that are examined; each needs some five hundred bytes of memory."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Part:
 
     array: Array
     words: str
-    """Its place in the whole; empty if it is the whole."""
+    """Description of the part's place in the array; empty if it is the whole array."""
 
 
 def parts_of(array: Array) -> Iterator[Part]:
@@ -40,8 +40,8 @@ def parts_of(array: Array) -> Iterator[Part]:
         if side > 1:
             words = f"the first {side:,} queries and keys of {shape[-1]:,}"
             yield Part(array[..., :side, :side], words)
-    # The rows of a table come first; those of a cache of cosines and sines may come second.
-    axis = 0 if len(shape) < 3 else max(range(len(shape) - 1), key=lambda each: shape[each])
+    # Rows are the first axis of a table; in a cache of cosines and sines they may be the second.
+    axis = 0 if len(shape) < 3 else max(range(len(shape) - 1), key=lambda index: shape[index])
     rows = LOOKED_AT // (math.prod(shape) // shape[axis])
     if rows > 0:
         words = f"the first {rows:,} of {shape[axis]:,} rows"
@@ -49,7 +49,7 @@ def parts_of(array: Array) -> Iterator[Part]:
 
 
 def _without_padding(array: Array) -> Iterator[Part]:
-    """Yield the array without last columns that are 1 or 0 throughout, as of unrotated channels."""
+    """Yield the array without last columns that are all 1 or all 0, as for unrotated channels."""
     for value in (1, 0):
         padding = np.logical_and.accumulate((array == value).all(axis=0)[::-1])
         count = array.shape[1] - int(padding.sum())

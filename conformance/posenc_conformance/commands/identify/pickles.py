@@ -20,7 +20,7 @@ LARGEST_INTEGER = 2**63
 
 @dataclass(frozen=True)
 class Name:
-    """The file's name of a class or a function: text, never the class or function itself."""
+    """The name of a class or function in the file: text, never the class or function itself."""
 
     module: str
     name: str
@@ -203,9 +203,9 @@ def _tensor(
 
 
 def _integers(values: object) -> tuple[int, ...]:
-    if not isinstance(values, tuple | list) or not all(type(each) is int for each in values):
+    if not isinstance(values, tuple | list) or not all(type(value) is int for value in values):
         raise ValueError("a tensor's shape, strides or offset are not whole numbers")
-    if any(abs(each) >= LARGEST_INTEGER for each in values):
+    if any(abs(value) >= LARGEST_INTEGER for value in values):
         raise ValueError("a tensor's shape, strides or offset are beyond 64 bits")
     return tuple(values)
 
@@ -243,7 +243,7 @@ STAND_INS: dict[Name, Callable[..., Any]] = {
     Name("torch", "Size"): _size,
     Name("collections", "OrderedDict"): _state_dict,
 }
-"""Stand-ins for calls of names: each returns a value that holds nothing of the kit."""
+"""Stand-ins for calls of names: each returns plain data."""
 
 INTEGERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"}
 FLOATS = {"FLOAT", "BINFLOAT"}

@@ -1,4 +1,4 @@
-"""The cosines, sines and frequencies that libraries store for RoPE, recognised in an array."""
+"""Recognise an array as cosines, sines or frequencies that libraries store for RoPE."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +21,9 @@ from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.positions import rows_to_show
 
 MOST_PAIRS = 1024
-"""The most pairs of a cache that is recognised."""
+"""Most pairs in a cache that is recognised."""
 SHOWN = 6
-"""The most models that are named; the others are only counted."""
+"""Most models that are named; the others are only counted."""
 SOLVED = ("rope", "position-interpolation", "p-rope", "evenly spaced")
 """Rules whose parameters are fitted to the numbers, so that only the first match is reported."""
 CLEAR = 0.1
@@ -46,7 +46,7 @@ class Cache:
 
     @property
     def simple(self) -> bool:
-        """Whether it is plain RoPE with a round base, and right."""
+        """Whether the cache is plain RoPE with a round base, without a mistake."""
         return self.rule.simple and not self.mistake
 
     @property
@@ -56,13 +56,13 @@ class Cache:
 
     @property
     def text(self) -> str:
-        """The cache in words."""
+        """The cache as lines of text."""
         rule, ratio = self.rule, f"{self.ratio:.2g} of what {self.dtype} allows"
         start = f", from position {self.first} on" if self.first else ""
         scaled = rule.amplitude != 1 and "frequencies" not in self.form
         longer = f", scaled by {rule.amplitude:.6g}" if scaled else ""
-        what = f"{rule.scheme} or a sinusoidal table" if self.is_table else rule.scheme
-        lines = [f"{what}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"]
+        name = f"{rule.scheme} or a sinusoidal table" if self.is_table else rule.scheme
+        lines = [f"{name}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"]
         if self.mistake:
             lines.append(f"  but {self.mistake}")
         if rule.models:
@@ -81,24 +81,24 @@ def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
     if array.dtype.kind in "biu":
         return []
     array = _alike_once(array)
-    found = [
+    matches = [
         cache for form, parts in _forms(array) for cache in _find_caches(form, parts, dtype, grain)
     ]
-    if not found and array.ndim == 2 and array.shape[0] > 1:
+    if not matches and array.ndim == 2 and array.shape[0] > 1:
         turned = (
             (f"{form}, a column for each position", parts)
             for form, parts in _forms(array.T)
             if "angles" not in parts
         )
-        found = [
+        matches = [
             cache for form, parts in turned for cache in _find_caches(form, parts, dtype, grain)
         ]
-    right = [cache for cache in found if not cache.mistake]
-    return right or found
+    right = [cache for cache in matches if not cache.mistake]
+    return right or matches
 
 
 def _alike_once(array: Array) -> Array:
-    """Drop leading axes along which everything is the same, such as texts of a batch."""
+    """Drop leading axes along which all entries are equal, such as the axis of a batch."""
     while array.ndim > 2 and array.shape[0] > 1 and (array == array[:1]).all():
         array = array[0]
     return array
@@ -109,7 +109,7 @@ Expected = Callable[[Floats, Array, str], tuple[Floats, Floats]]
 
 
 def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
-    """Yield readings of an array: each in words, with its numbers.
+    """Yield readings of an array: the description of each, with its numbers.
 
     The numbers are inverse frequencies, angles, cosines or sines.
     """
@@ -205,10 +205,10 @@ def _find_caches(form: str, parts: Parts, dtype: str, grain: float) -> list[Cach
     pairs = next(iter(parts.values())).shape[-1]
     if not 1 < pairs <= MOST_PAIRS:
         return []
-    found = _estimate(parts)
-    if found is None:
+    estimated = _estimate(parts)
+    if estimated is None:
         return []
-    estimate, first, longer = found
+    estimate, first, longer = estimated
     mirrored = bool((estimate[:2] < 0).all())
     if mirrored:
         estimate, first = -estimate, -first
@@ -222,7 +222,7 @@ def _find_caches(form: str, parts: Parts, dtype: str, grain: float) -> list[Cach
 
 @dataclass(frozen=True)
 class _Look:
-    """An array under a reading, to be compared with rules."""
+    """An array under one reading, to be compared with rules."""
 
     form: str
     parts: Parts
@@ -283,7 +283,7 @@ class _Look:
         return replace(cache, rule=rule)
 
     def mistaken(self, estimate: Floats) -> Iterator[Cache]:
-        """Yield the first cache that fits with angles in a narrow dtype."""
+        """Yield the first plain cache that fits if angles are computed in a narrow dtype."""
         rows = rows_to_show(len(next(iter(self.parts.values()))))
         if "frequencies" in self.parts or self.mirrored:
             return
@@ -342,7 +342,7 @@ def _of_both(cos: Floats, sin: Floats) -> tuple[Floats, int, float] | None:
 def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
     """Read frequencies from only cosines or only sines, which must begin at position 0.
 
-    Returns None for a table that does not, or does not hold cosines or sines.
+    Returns None for a table that begins elsewhere, or is not one of cosines or sines.
     """
     longer = 1.0
     if name == "cos":
@@ -366,12 +366,12 @@ def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
 
 
 def _nearer(name: str, wave: Floats, steps: Floats, place: int) -> Floats:
-    """Return frequencies that fit the waves at a place, those nearest to the present estimates."""
+    """Return frequencies that fit the waves at a position, those nearest to the estimates."""
     angle = np.arccos(wave) if name == "cos" else np.arcsin(wave)
     other = -angle if name == "cos" else np.pi - angle
     guess = place * steps
     candidates = [
-        each + 2 * np.pi * np.round((guess - each) / (2 * np.pi)) for each in (angle, other)
+        root + 2 * np.pi * np.round((guess - root) / (2 * np.pi)) for root in (angle, other)
     ]
     nearest = np.where(np.abs(candidates[0] - guess) <= np.abs(candidates[1] - guess), *candidates)
     slope = np.abs(np.sin(angle) if name == "cos" else np.cos(angle))
@@ -406,7 +406,7 @@ WAVES: dict[str, Wave] = {"cos": _wave(np.cos), "sin": _wave(np.sin), "angles": 
 
 
 def dtype_of(array: Array, grain: float) -> str:
-    """Return the narrowest dtype that holds an array exactly, since saving often widens it.
+    """Return the narrowest dtype that represents an array exactly, since saving may widen it.
 
     Printed values may differ from the dtype's by ``grain``; then the narrowest is float32.
     """

@@ -1,4 +1,4 @@
-"""Reading saved arrays from files of various formats."""
+"""Read saved arrays from files of various formats."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -36,13 +36,13 @@ ARCHIVES: dict[str, Reader] = {
     ".bin": torch_archive,
 }
 FEW = 24
-"""The most arrays of a file that are all examined; of more, only those of positions are."""
+"""Most arrays of a file that are all examined; of more, only those of OF_POSITIONS are."""
 MOST_LOOKED_AT = 2000
 OF_POSITIONS = re.compile(
     r"rot|freq|rope|pos|cos|sin|alibi|slope|bucket|mask|relative|index|cache|timestep",
     re.IGNORECASE,
 )
-"""Names of arrays of positions."""
+"""Names that suggest an array of a positional encoding."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +53,20 @@ class Table:
     grain: float = 0.0
     """Half a unit of the last printed decimal; 0 if it was not printed."""
     name: str = ""
-    """Its name in its file; empty if it is the only array."""
+    """The array's name in its file; empty if it is the only array."""
     gap: Gap | None = None
     """The values that printing left out of a row."""
     place: tuple[int, int] = (1, 1)
-    """Its number among the examined arrays, from 1 on, and their count."""
+    """The array's number among the examined ones, from 1 on, and their count."""
 
 
 def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserError]:
-    """Yield the arrays of a file: the named ones, all if they are few, or those of positions.
+    """Yield the arrays of a file: the named ones, all if they are few, or those of OF_POSITIONS.
 
-    If there are several and none is named, an array that holds no numbers, or too many, is replaced
+    If there are several and none is named, an array without numbers, or with too many, is replaced
     by the error.
 
-    Raises UserError if there is none, or if the file cannot be read.
+    Raises UserError if there is no array, or if the file cannot be read.
     """
     with opened(path, HINT) as stream:
         reader = _reader(path, stream)
@@ -116,19 +116,19 @@ def _chosen(path: Path, arrays: Arrays, names: Sequence[str]) -> list[str]:
         return list(names)
     if len(arrays) <= FEW:
         return list(arrays)
-    found = [name for name in arrays if OF_POSITIONS.search(name.rpartition(".")[2])]
-    some = ", ".join(map(in_line, (found or list(arrays))[:4]))
-    if not found:
+    matching = [name for name in arrays if OF_POSITIONS.search(name.rpartition(".")[2])]
+    examples = ", ".join(map(in_line, (matching or list(arrays))[:4]))
+    if not matching:
         raise UserError(
             f"{path} has {len(arrays)} arrays, and no name suggests positions",
-            f"after the file, give the names of some: {some} …",
+            f"after the file, give the names of some: {examples} …",
         )
-    if len(found) > MOST_LOOKED_AT:
+    if len(matching) > MOST_LOOKED_AT:
         raise UserError(
-            f"{path} has {len(found):,} arrays whose names suggest positions",
-            f"after the file, give the names of some: {some} …",
+            f"{path} has {len(matching):,} arrays whose names suggest positions",
+            f"after the file, give the names of some: {examples} …",
         )
-    return found
+    return matching
 
 
 def _table(path: Path, name: str, load: Callable[[], Array]) -> Table:

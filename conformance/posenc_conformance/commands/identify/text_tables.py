@@ -1,4 +1,4 @@
-"""Numbers in a text: a table as programs write it, or a list or array as Python prints it.
+"""Parse numbers in a text: a table as programs write it, or a list or array as Python prints it.
 
 The numbers are converted as soon as they are read, so that a long text needs little more memory
 than an array.
@@ -53,10 +53,10 @@ def numbers_of(path: Path, text: str) -> Read:
 
 def _is_printed(text: str) -> bool:
     """Return whether a text begins like a list, or like a tensor or array as Python prints it."""
-    rest = text.lstrip()
+    content = text.lstrip()
     for name in PRINTERS:
-        rest = rest.removeprefix(name)
-    return rest.lstrip().removeprefix("(").lstrip().startswith("[")
+        content = content.removeprefix(name)
+    return content.lstrip().removeprefix("(").lstrip().startswith("[")
 
 
 def _lines(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -135,8 +135,8 @@ def _printed(path: Path, text: str) -> Read:
     brackets, left_out, grains = _Brackets(path), 0, array("d")
     end = text.rfind("]") + 1
     for number, line in _lines(path, text[:end]):
-        for found in TOKENS.finditer(line.removeprefix("tensor").removeprefix("array")):
-            token = found[0]
+        for match in TOKENS.finditer(line.removeprefix("tensor").removeprefix("array")):
+            token = match[0]
             if token == "[":
                 brackets.begin(number)
             elif token == "]":
@@ -229,7 +229,7 @@ def _number(path: Path, line: int, cell: str) -> float:
     if not _is_number(cell):
         raise UserError(f"{path}:{line}: {in_line(cell)!r} is not a number", HINT)
     number = float(cell)
-    if math.isinf(number) and any(each.isdigit() for each in cell):
+    if math.isinf(number) and any(character.isdigit() for character in cell):
         raise UserError(f"{path}:{line}: {in_line(cell)} is beyond every float64", HINT)
     return number
 

@@ -1,1 +1,1 @@
-"""The command ``posenc init``: look at a library, try what it finds, write an adapter."""
+"""The command ``posenc init``: search a library, try its candidates, write an adapter."""

@@ -21,10 +21,10 @@ SHOWN = 3
 
 def sizes_of(parts: Sequence[Found]) -> tuple[int, ...]:
     """Read sizes of blocks, and limits of sizes, from the modules of some functions or classes."""
-    found: set[int] = set()
+    sizes: set[int] = set()
     for module in dict.fromkeys(each.module for each in parts):
-        found |= _of_module(module)
-    return tuple(sorted(each for each in found if LEAST <= each <= MOST)[-SHOWN:])
+        sizes |= _of_module(module)
+    return tuple(sorted(each for each in sizes if LEAST <= each <= MOST)[-SHOWN:])
 
 
 @lru_cache(maxsize=128)
@@ -52,7 +52,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _number(node: ast.AST | None, constants: dict[str, int]) -> int | None:
-    """Return the value of an expression of whole numbers; None if it is another one, or unknown."""
+    """Return the value of an expression of whole numbers; None for any other expression."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Name):
@@ -60,7 +60,7 @@ def _number(node: ast.AST | None, constants: dict[str, int]) -> int | None:
     if isinstance(node, ast.Call) and len(node.args) == 1:  # tl.constexpr(128)
         return _number(node.args[0], constants)
     if isinstance(node, ast.BinOp):
-        left, right = (_number(each, constants) for each in (node.left, node.right))
+        left, right = (_number(side, constants) for side in (node.left, node.right))
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Mult):
@@ -71,11 +71,11 @@ def _number(node: ast.AST | None, constants: dict[str, int]) -> int | None:
 
 
 def _blocks(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
-    """Yield the values of names of blocks: assigned, passed by keyword, or defaults."""
+    """Yield the values of names for block sizes: assigned, passed by keyword, or defaults."""
     for node in ast.walk(tree):
         named: list[tuple[str, ast.AST | None]] = []
         if isinstance(node, ast.Assign):
-            named = [(each.id, node.value) for each in node.targets if isinstance(each, ast.Name)]
+            named = [(item.id, node.value) for item in node.targets if isinstance(item, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             named = [(node.target.id, node.value)]
         elif isinstance(node, ast.keyword):
@@ -85,7 +85,7 @@ def _blocks(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
             named = [(a.arg, b) for a, b in zip(last, node.defaults[::-1], strict=False)]
             named += [(a.arg, b) for a, b in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
         elif isinstance(node, ast.Dict):  # triton.Config({"BLOCK": 128})
-            keys = [each.value if isinstance(each, ast.Constant) else "" for each in node.keys]
+            keys = [item.value if isinstance(item, ast.Constant) else "" for item in node.keys]
             named = [(str(a), b) for a, b in zip(keys, node.values, strict=True)]
         for name, value in named:
             number = _number(value, constants)
@@ -94,13 +94,13 @@ def _blocks(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
 
 
 def _limits(tree: ast.Module, constants: dict[str, int]) -> Iterator[int]:
-    """Yield the numbers that the number of rows is compared with."""
+    """Yield the numbers with which code compares a number of rows."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             sides = (node.left, node.comparators[0])
-            for one, other in (sides, sides[::-1]):
+            for side, other in (sides, sides[::-1]):
                 number = _number(other, constants)
-                if number is not None and _is_rows(one):
+                if number is not None and _is_rows(side):
                     yield number
 
 

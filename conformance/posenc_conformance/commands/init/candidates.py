@@ -1,4 +1,4 @@
-"""The parts of a library that look like positional encodings."""
+"""Find the parts of a library that look like positional encodings."""
 
 import importlib
 import importlib.util
@@ -48,12 +48,12 @@ class Found:
 
     @property
     def named(self) -> str:
-        """Its name in snake case."""
+        """The name in snake case."""
         return _snake(self.path)
 
     @property
     def package(self) -> str:
-        """The package that holds its module."""
+        """The package that contains the module."""
         return self.module.rpartition(".")[0] or self.module
 
 
@@ -65,7 +65,7 @@ class Library:
     found: tuple[Found, ...]
     """Candidates for positional encodings, the most promising first."""
     asked: str
-    """Name of the requested attribute; empty if the whole library was."""
+    """Name of the requested attribute; empty if the whole library was requested."""
     left_out: int
     """The number of modules that were not searched."""
     folder: Path | None
@@ -97,15 +97,15 @@ def library(name: str) -> Library | None:
     if not attribute and folder is None and hasattr(module, "__path__"):
         inner, left_out = _inner_modules(module)
         modules += inner
-    found = list(_of_modules(modules))
+    candidates = list(_of_modules(modules))
     if attribute:
         if not hasattr(module, attribute):
             raise UserError(f"{target} has no attribute {attribute!r}", "check the spelling")
-        asked = _find_one(target, attribute, getattr(module, attribute))
-        if asked is None:
+        requested = _find_one(target, attribute, getattr(module, attribute))
+        if requested is None:
             raise UserError(f"{target}.{attribute} is not a function or class", "name one that is")
-        found = [asked, *(each for each in found if each.path != attribute)]
-    return Library(module, tuple(found), attribute, left_out, folder)
+        candidates = [requested, *(other for other in candidates if other.path != attribute)]
+    return Library(module, tuple(candidates), attribute, left_out, folder)
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def _import_name(name: str) -> str:
     if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
         return name
     for module, distributions in packages_distributions().items():
-        same = [each for each in distributions if _normalise(each) == _normalise(name)]
+        same = [other for other in distributions if _normalise(other) == _normalise(name)]
         if same and not module.startswith("_"):
             return module
     return name
@@ -168,9 +168,9 @@ def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
     names = [package.__name__]
     for name in names:
         spec = importlib.util.find_spec(name) if len(names) < 20 * MOST_MODULES else None
-        for each in pkgutil.iter_modules((spec and spec.submodule_search_locations) or []):
-            if not AVOID.search(each.name):
-                names.append(f"{name}.{each.name}")
+        for info in pkgutil.iter_modules((spec and spec.submodule_search_locations) or []):
+            if not AVOID.search(info.name):
+                names.append(f"{name}.{info.name}")
     inner = sorted(names[1:], key=lambda name: not LOOKS.search(name.lower()))
     start, left_out = time.monotonic(), 0
     modules: list[ModuleType] = []
@@ -195,16 +195,16 @@ def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:
                 continue
             if len(modules) == 1 and home != module.__name__ and not hasattr(module, "__path__"):
                 continue
-            for each in _all_of(module.__name__, name, value):
+            for candidate in _all_of(module.__name__, name, value):
                 seen.add(id(value))
-                if LOOKS.search(each.named):
-                    yield each
+                if LOOKS.search(candidate.named):
+                    yield candidate
 
 
 def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:
-    found = _find_one(module, name, value)
-    if found is not None:
-        yield found
+    candidate = _find_one(module, name, value)
+    if candidate is not None:
+        yield candidate
     if inspect.isclass(value):
         for inner in ("_relative_position_bucket", "relative_position_bucket"):
             if isinstance(inspect.getattr_static(value, inner, None), staticmethod):
@@ -225,7 +225,7 @@ def _find_one(module: str, path: str, value: Any) -> Found | None:
 
 
 def _framework(module: ModuleType) -> str:
-    """Return the library of arrays that a module's own names come from."""
+    """Return the array library from which a module's names come."""
     origins = {
         (each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) or "")
         for each in vars(module).values()

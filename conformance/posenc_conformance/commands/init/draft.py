@@ -1,4 +1,4 @@
-"""Drafts of an adapter's methods as text, which can be called."""
+"""Drafts of an adapter's methods: source text that can be run."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.scheme import Call
 HEAD_DIM = "HEAD_DIM"
 """The placeholder in the text for the number of rotated channels."""
 LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
-"""The line that sizes a table to hold all positions: a power of two, so that few are made."""
+"""The line that makes a table long enough for all positions: a power of two, to make few."""
 POSITIONS = {
     "torch": "to_torch(positions)",
     "jax": "jnp.asarray(positions)",
@@ -31,12 +31,12 @@ class Draft:
 
     call: Call
     what: str
-    """The names of the parts that it calls."""
+    """The names of the library's parts that the draft calls."""
     imports: tuple[str, ...]
     body: tuple[str, ...]
     """Lines of the method; the last one returns the result."""
     parts: tuple[Found, ...]
-    """The parts of the library that it uses."""
+    """The parts of the library that the draft uses."""
     setup: tuple[str, ...] = ()
     """Lines before the class."""
     keywords: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Draft:
 
     def source(self, decorators: str = "") -> str:
         """Return the method as text."""
-        keywords = [f"{each}=None" if each == "rotary_dim" else each for each in self.keywords]
+        keywords = [f"{name}=None" if name == "rotary_dim" else name for name in self.keywords]
         star = ["*", *keywords] if keywords else []
         head = ", ".join(["self", *self.call.arguments, *star])
         lines = [f"def {self.call.name}({head}):", f'    """{self.what}."""']
@@ -96,9 +96,9 @@ def _adapter(source: str) -> Any:
 
 
 def header(drafts: Sequence[Draft]) -> list[str]:
-    """Return the imports of some drafts: standard library, packages, and the kit."""
-    text = "\n".join(line for each in drafts for line in (*each.setup, *each.body))
-    lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
+    """Return the imports for some drafts: standard library, packages, and the kit."""
+    text = "\n".join(line for draft in drafts for line in (*draft.setup, *draft.body))
+    lines = {line for draft in drafts for line in draft.imports} | {"import numpy as np"}
     names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
     kit = [f"from posenc_conformance import {', '.join(names)}"]
     helpers = [
@@ -120,8 +120,8 @@ def _merged(lines: Sequence[str]) -> list[str]:
         module, _, name = line.partition(" import ")
         names.setdefault(module, []).append(name)
     return [
-        f"{module} import {', '.join(some)}" if any(some) else module
-        for module, some in names.items()
+        f"{module} import {', '.join(members)}" if any(members) else module
+        for module, members in names.items()
     ]
 
 
@@ -137,7 +137,7 @@ def imported(found: Found) -> str:
 
 def default_of(found: Found, role_names: frozenset[str]) -> Any:
     """Return the default of the first parameter with one of these names, if it is a number."""
-    for each in found.parameters:
-        if each.name in role_names and isinstance(each.default, (int, float)):
-            return float(each.default)
+    for parameter in found.parameters:
+        if parameter.name in role_names and isinstance(parameter.default, (int, float)):
+            return float(parameter.default)
     return None

@@ -1,4 +1,4 @@
-"""The convention that a draft behaves like, and the limits of a claim."""
+"""Find the convention that a draft follows, and the limits of its claim."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -91,11 +91,11 @@ def best(drafts: Iterable[Draft], scheme: KnownScheme) -> tuple[Fit | None, list
     """Return the first draft that meets a convention, or else the answers of all of them."""
     answers: list[Answered] = []
     for draft in drafts:
-        found = list(_answers(draft, scheme))
-        right = [each.fit for each in found if each.fit.right]
+        own_answers = list(_answers(draft, scheme))
+        right = [answer.fit for answer in own_answers if answer.fit.right]
         if right:
             return _most_telling(right), []
-        answers += found
+        answers += own_answers
     return None, answers
 
 
@@ -105,8 +105,8 @@ def _answers(draft: Draft, scheme: KnownScheme) -> Iterator[Answered]:
     If no base is passed, each convention is tried with every usual base.
     """
     told = {"base", "max_period"} & {*draft.keywords}
-    known = [each for each in (draft.default_base, *BASES) if each]
-    bases = dict.fromkeys([BASE] if told or not _has_base(draft) else known)
+    usual = [number for number in (draft.default_base, *BASES) if number]
+    bases = dict.fromkeys([BASE] if told or not _has_base(draft) else usual)
     outputs: Restrictions = {}
     for combination in draft.call.combinations.values():
         for dtype in DTYPES_OF.get(draft.call.dtype, (draft.call.dtype,)):
@@ -165,7 +165,7 @@ def _most_telling(fits: Sequence[Fit]) -> Fit:
     symmetric one shows.
     """
     return max(
-        fits, key=lambda fit: (sum(_agrees(fit, *each) for each in _corners(fit)), fit.judged)
+        fits, key=lambda fit: (sum(_agrees(fit, *corner) for corner in _corners(fit)), fit.judged)
     )
 
 
@@ -180,7 +180,7 @@ def _corners(fit: Fit) -> Iterator[tuple[Arguments, str]]:
         yield {**first, "dim": 2}, str(point["single_pair"])
         if "odd_dim" in point:
             yield {**first, "dim": 9}, str(point["odd_dim"])
-    yield from ((each, "") for each in PROBES[fit.draft.call.name](fit.base)[1:])
+    yield from ((arguments, "") for arguments in PROBES[fit.draft.call.name](fit.base)[1:])
 
 
 def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
@@ -196,16 +196,16 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
 
     A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
     """
-    usual = [each for each in answers if each.fit.base == (each.fit.draft.default_base or BASE)]
-    close = sorted(usual, key=lambda each: (each.off, -each.fit.judged))[:MOST_DIAGNOSED]
-    for each in close:
-        diagnosis = diagnose(each.case, each.output)
+    usual = [entry for entry in answers if entry.fit.base == (entry.fit.draft.default_base or BASE)]
+    close = sorted(usual, key=lambda entry: (entry.off, -entry.fit.judged))[:MOST_DIAGNOSED]
+    for entry in close:
+        diagnosis = diagnose(entry.case, entry.output)
         if (
             diagnosis.explanations
             and diagnosis.residual <= 1
             and "+" not in str(diagnosis.deviation)
         ):
-            return replace(each.fit, mistake=diagnosis.explanations[0][1])
+            return replace(entry.fit, mistake=diagnosis.explanations[0][1])
     if close and close[0].off < NEAR:
         return replace(close[0].fit, mistake=f"off by {close[0].off:.2g} of the largest value")
     return None
@@ -223,11 +223,11 @@ class Claimed:
     lines: tuple[str, ...]
     """The ``@claims`` lines."""
     notes: tuple[str, ...]
-    """Findings along the way, in words."""
+    """Further findings, as text."""
 
 
 def claimed(fit: Fit) -> Claimed:
-    """Make the claim of a fit: dtypes, bases, sizes and positions that work."""
+    """Make the claim for a fit: dtypes, bases, sizes and positions that work."""
     notes: list[str] = []
     dtypes = _dtypes(fit, notes)
     restrictions: Restrictions = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
@@ -258,7 +258,7 @@ def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
     """Claim the sizes of blocks that the code names, up to the largest position."""
     if not {"positions", "k_len"} & {*fit.draft.call.arguments}:
         return {}
-    sizes = [each for each in sizes_of(fit.draft.parts) if limit is None or each <= limit]
+    sizes = [size for size in sizes_of(fit.draft.parts) if limit is None or size <= limit]
     if not sizes:
         return {}
     shown = ", ".join(map(str, sizes))
@@ -269,9 +269,9 @@ def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
 
 
 def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restrictions]:
-    """Yield a claim of all widths if the narrowest works, else of whole heads and two widths.
+    """Yield a claim for all rotary widths if the narrowest works, else for whole heads and two.
 
-    All widths are claimed only if no size of heads is excluded. Whole heads are claimed in all
+    All widths are claimed only if no head dimension is excluded. Whole heads are claimed in all
     their sizes.
     """
     if 2 in widths and "head_dim" not in said:
@@ -305,7 +305,7 @@ def _render(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(_render, value))})"
     if isinstance(value, Mapping):
-        items = (f"{_render(name)}: {_render(each)}" for name, each in value.items())
+        items = (f"{_render(name)}: {_render(item)}" for name, item in value.items())
         return f"{{{', '.join(items)}}}"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
@@ -313,7 +313,7 @@ def _render(value: object) -> str:
 def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
     if fit.draft.call.dtype != "inputs":
         return (fit.dtype,)
-    found = [fit.dtype]
+    dtypes = [fit.dtype]
     arguments = PROBES[fit.draft.call.name](fit.base)[0]
     for dtype in ("bfloat16", "float16", "float64"):
         try:
@@ -322,11 +322,11 @@ def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
             notes.append(f"{dtype} is not claimed: {_first_line(problem)}")
             continue
         if error <= max(1.0, fit.worst if fit.mistake else 1.0):
-            found.append(dtype)
+            dtypes.append(dtype)
         else:
             kind = f"{error:.2g} times the bound" if error < np.inf else "it returns another dtype"
             notes.append(f"{dtype} is not claimed: {kind}")
-    return tuple(found)
+    return tuple(dtypes)
 
 
 def _first_line(problem: Exception) -> str:
@@ -423,10 +423,10 @@ def _limit(fit: Fit, notes: list[str]) -> int | None:
 
 
 def _reaching(arguments: Arguments, position: int) -> Arguments:
-    given = {**arguments, "positions": np.array([position])}
+    changed = {**arguments, "positions": np.array([position])}
     if "x" in arguments:
-        given["x"] = arguments["x"][..., :1, :]
-    return given
+        changed["x"] = arguments["x"][..., :1, :]
+    return changed
 
 
 def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:

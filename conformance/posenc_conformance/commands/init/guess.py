@@ -1,4 +1,4 @@
-"""Matching the parts of a library with calls of the spec."""
+"""Match the parts of a library with calls of the spec."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -44,22 +44,22 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
 
     ``schemes`` restricts the calls; without any, all are tried.
     """
-    tried = [each for each in library.found if not HELPERS.search(each.named)]
+    tried = [entry for entry in library.found if not HELPERS.search(entry.named)]
     if library.asked:
-        tried = [each for each in library.found if each.path == library.asked or _is_pair(each)]
+        tried = [entry for entry in library.found if entry.path == library.asked or _is_pair(entry)]
     calls = {call.name: (scheme, call) for scheme in load_all() for call in scheme.calls.values()}
     right: list[Fit] = []
     answers: dict[str, list[Answered]] = {}
-    asked = next((each.named for each in library.found if each.path == library.asked), "")
-    for name, hint in sorted(HINTS.items(), key=lambda each: not re.search(each[1], asked)):
+    asked_name = next((entry.named for entry in library.found if entry.path == library.asked), "")
+    for name, hint in sorted(HINTS.items(), key=lambda entry: not re.search(entry[1], asked_name)):
         scheme, call = calls[name]
         if schemes and scheme.id not in schemes:
             continue
         looking = [
-            each
-            for each in tried
-            if each.path == library.asked or re.search(hint, each.named)
-            if not _settled(each, name, right)
+            entry
+            for entry in tried
+            if entry.path == library.asked or re.search(hint, entry.named)
+            if not _settled(entry, name, right)
         ]
         for fit, others in _tried(scheme, call, looking, library.asked):
             if fit is not None:
@@ -88,7 +88,7 @@ def _tried(
     module = rotary_drafts if call.name == "rope" else table_drafts
     done: set[Found] = set()
     for parts, drafts in module.groups(call, found):
-        if asked and all(each.path != asked for each in parts):
+        if asked and all(part.path != asked for part in parts):
             continue
         if parts[-1] in done or (len(parts) > 1 and parts[0] in done and parts[-1] in done):
             continue
@@ -108,20 +108,20 @@ def _concluded(
             guessed.claims[name] = claimed(fit)
         elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
             guessed.others.append(fit)
-    explained = {each for fit in right for each in fit.draft.parts}
-    for each in tried:
-        if _is_explained(each, explained) or (asked and each.path != asked):
+    explained = {part for fit in right for part in fit.draft.parts}
+    for part in tried:
+        if _is_explained(part, explained) or (asked and part.path != asked):
             continue
-        found = _nearest(each, answers)
-        if found is None:
-            guessed.unknown.append(each)
+        closest = _nearest(part, answers)
+        if closest is None:
+            guessed.unknown.append(part)
             continue
-        explained |= {*found.draft.parts}
-        name = found.draft.call.name
+        explained |= {*closest.draft.parts}
+        name = closest.draft.call.name
         if name in guessed.claims:
-            guessed.near.append(found)
+            guessed.near.append(closest)
         else:
-            guessed.claims[name] = claimed(found)
+            guessed.claims[name] = claimed(closest)
     return guessed
 
 
@@ -129,13 +129,13 @@ def _is_explained(found: Found, explained: Collection[Found]) -> bool:
     """Return whether a candidate, or a static method of it, is explained already."""
     within = f"{found.path}."
     return found in explained or any(
-        each.module == found.module and each.path.startswith(within) for each in explained
+        other.module == found.module and other.path.startswith(within) for other in explained
     )
 
 
 def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
-    for given in answers.values():
-        own = [each for each in given if found in each.fit.draft.parts]
+    for group in answers.values():
+        own = [answer for answer in group if found in answer.fit.draft.parts]
         fit = nearest(own)
         if fit is not None:
             return fit

@@ -33,15 +33,15 @@ def init(
     writer = Writer(force=force)
     writer.demand([path])
     blank = template.text(_stem(name), schemes)
-    found = library(name)
-    guessed = guess(found, schemes) if found else Guess()
-    if found and guessed.claims:
-        missing = [each for each in schemes if each not in _schemes_of(guessed)]
-        writer.write({path: write.adapter(found, guessed) + template.blocks(missing)})
-        yield from write.words(found, guessed)
+    source = library(name)
+    guessed = guess(source, schemes) if source else Guess()
+    if source and guessed.claims:
+        missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
+        writer.write({path: write.adapter(source, guessed) + template.blocks(missing)})
+        yield from write.words(source, guessed)
     else:
         writer.write({path: blank})
-        yield _nothing(name, found)
+        yield _nothing(name, source)
     yield f"wrote {path}; judge it with: pytest --impl={path}"
 
 
@@ -63,14 +63,14 @@ def _is_target(name: str) -> bool:
 
 
 def _schemes_of(guessed: Guess) -> set[str]:
-    return {each.fit.scheme.id for each in guessed.claims.values()}
+    return {claim.fit.scheme.id for claim in guessed.claims.values()}
 
 
 def _nothing(name: str, found: Library | None) -> str:
     if found is None:
         return f"no module called {name} can be imported here: this is a template to fill in"
     left = f", {found.left_out} modules were not looked at" if found.left_out else ""
-    seen = ", ".join(each.path for each in found.found) or "none"
+    seen = ", ".join(part.path for part in found.found) or "none"
     return (
         f"nothing in {found.module.__name__} behaves like a scheme (looked at: {seen}{left}): "
         "this is a template to fill in"

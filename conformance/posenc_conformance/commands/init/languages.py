@@ -74,8 +74,8 @@ def start(stem: str, language: str, *, force: bool = False) -> Iterator[str]:
     contents = {adapter: example.replace(f"my {chosen.title} library", stem)}
     shipped = (texts / chosen.harness).read_text(encoding="utf-8")
     hint = "move it away, or go to another folder"
-    found = read_bytes(harness, LARGEST_CONFIGURATION, hint) if harness.is_file() else b""
-    has_harness = found == shipped.encode()
+    existing = read_bytes(harness, LARGEST_CONFIGURATION, hint) if harness.is_file() else b""
+    has_harness = existing == shipped.encode()
     if not has_harness:
         contents[harness] = shipped
     Writer(force=force).write(contents)

@@ -1,4 +1,4 @@
-"""Instantiating a library's classes, and the callables of an object."""
+"""Instantiate a library's classes, and list the callables of an object."""
 
 import inspect
 import re
@@ -15,14 +15,14 @@ CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
 
 @dataclass(frozen=True)
 class Maker:
-    """Text that makes an object, which is kept for calls with the same parameters."""
+    """Code that makes an object, which is cached for calls with the same parameters."""
 
     line: str
     setup: tuple[str, ...]
     imports: tuple[str, ...]
     used: frozenset[str]
     left: tuple[str, ...] = ()
-    """Names of optional parameters that it does not pass."""
+    """Names of optional parameters that the code does not pass."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Target:
 
 
 def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
-    """Return how to make an object of a class; None if a parameter's meaning is unknown."""
+    """Return code that makes an object of a class; None if a parameter's meaning is unknown."""
     name = found.path
     line = f"from {found.module} import {name}"
-    if any(_needs_config(each) for each in found.parameters):
+    if any(_needs_config(parameter) for parameter in found.parameters):
         return _from_config(found, line, offered)
     call = call_text(f"make_{found.named}", found.parameters, offered)
     if call is None:
@@ -51,13 +51,13 @@ def _needs_config(parameter: inspect.Parameter) -> bool:
 
 
 def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker | None:
-    """Return how to make an object of a class that takes a configuration of transformers.
+    """Return code that makes an object of a class that takes a configuration of transformers.
 
-    Returns None if it needs more than that, or no base is offered.
+    Returns None if the class needs more than that, or no base is offered.
     """
     config = _config_class(found)
-    rest = [each for each in found.parameters if each.default is inspect.Parameter.empty]
-    if config is None or len(rest) != 1 or "base" not in offered:
+    required = [param for param in found.parameters if param.default is inspect.Parameter.empty]
+    if config is None or len(required) != 1 or "base" not in offered:
         return None
     setup = (
         "@lru_cache(maxsize=8)",
@@ -78,9 +78,9 @@ def _config_class(found: Found) -> Any:
     general = ("PreTrainedConfig", "PretrainedConfig")
     return next(
         (
-            each
-            for name, each in names
-            if name.endswith("Config") and name not in general and inspect.isclass(each)
+            value
+            for name, value in names
+            if name.endswith("Config") and name not in general and inspect.isclass(value)
         ),
         None,
     )
@@ -105,9 +105,9 @@ def vars_of(cls: type) -> dict[str, Any]:
     """Return the attributes of a class and of its bases in its own library."""
     root = cls.__module__.partition(".")[0]
     names: dict[str, Any] = {}
-    for each in reversed(cls.__mro__):
-        if each.__module__.partition(".")[0] == root and each is not object:
-            names |= vars(each)
+    for base in reversed(cls.__mro__):
+        if base.__module__.partition(".")[0] == root and base is not object:
+            names |= vars(base)
     return names
 
 

@@ -56,17 +56,17 @@ def sincos_2d(base: float = BASE) -> list[Arguments]:
 
 
 def alibi_slopes(base: float = BASE) -> list[Arguments]:
-    """Return arguments with numbers of heads that are no power of two, and one that is."""
+    """Return arguments with head counts that are no power of two, and with one that is."""
     return [{"heads": 6}, {"heads": 8}, {"heads": 20}]
 
 
 def alibi_bias(base: float = BASE) -> list[Arguments]:
-    """Return fewer queries than keys, and a number of heads that is no power of two."""
+    """Return arguments, first with fewer queries than keys and heads that are no power of two."""
     return [{"heads": 6, "q_len": 5, "k_len": 9}, {"heads": 4, "q_len": 7, "k_len": 7}]
 
 
 def t5_bucket(base: float = BASE) -> list[Arguments]:
-    """Return distances on both sides, beyond the largest one, with T5's parameters and others."""
+    """Return distances of both signs, beyond the largest, with T5's parameters and others."""
     reach = np.arange(-200, 201)
     return [
         {"relative_position": reach, "num_buckets": 32, "max_distance": 128},
@@ -75,7 +75,7 @@ def t5_bucket(base: float = BASE) -> list[Arguments]:
 
 
 def t5_bias(base: float = BASE) -> list[Arguments]:
-    """Return lengths beyond T5's largest distance and another one, first with fewer queries."""
+    """Return lengths beyond the largest distance, first with fewer queries than keys."""
     return [
         {"table": fine((32, 3)), "q_len": 20, "k_len": 150, "max_distance": 128},
         {"table": fine((16, 2)), "q_len": 80, "k_len": 80, "max_distance": 64},

@@ -77,7 +77,7 @@ class CallText:
     text: str
     used: Roles
     left: tuple[str, ...] = ()
-    """Names of optional parameters that it does not pass."""
+    """Names of optional parameters that the call does not pass."""
 
 
 def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
 
 def has(parameters: Sequence[inspect.Parameter], *roles: str) -> bool:
     """Return whether there is a parameter for each of these roles."""
-    return all(any(role in roles_of(each) for each in parameters) for role in roles)
+    return all(any(role in roles_of(parameter) for parameter in parameters) for role in roles)
 
 
 def call_text(
@@ -106,20 +106,20 @@ def call_text(
     used: list[str] = []
     left: list[str] = []
     by_keyword = False
-    for each in parameters:
-        if each.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
+    for parameter in parameters:
+        if parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
             continue
-        possible = roles_of(each)
+        possible = roles_of(parameter)
         role = next((r for r in offered if r in possible and r not in used), None)
-        required = each.default is kinds.empty
+        required = parameter.default is kinds.empty
         if role is None and required:
             return None
         if role is None or not (required or role in passed):
             by_keyword = True
-            left.append(each.name)
+            left.append(parameter.name)
             continue
         used.append(role)
-        keyword = (by_keyword or not required) and each.kind is not kinds.POSITIONAL_ONLY
-        by_keyword = by_keyword or keyword or each.kind is kinds.KEYWORD_ONLY
-        written.append(f"{each.name}={offered[role]}" if by_keyword else offered[role])
+        keyword = (by_keyword or not required) and parameter.kind is not kinds.POSITIONAL_ONLY
+        by_keyword = by_keyword or keyword or parameter.kind is kinds.KEYWORD_ONLY
+        written.append(f"{parameter.name}={offered[role]}" if by_keyword else offered[role])
     return CallText(f"{function}({', '.join(written)})", frozenset(used), tuple(left))

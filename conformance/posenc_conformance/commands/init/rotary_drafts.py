@@ -45,7 +45,7 @@ LAYOUTS = (
 )
 """How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
-"""Ways to index a table that give it the axes it may need."""
+"""Indices that add the axes that a table may need."""
 SEQUENCE_FORMS = (
     ("hnd", ""),
     ("bhnd", ""),
@@ -53,14 +53,14 @@ SEQUENCE_FORMS = (
     ("hnd", ".swapaxes(0, 1)"),
     ("bnhd", ".swapaxes(0, 1)"),
 )
-"""The arrays of calls without positions: a form of by_heads, perhaps with its rows first."""
+"""Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
 NO_CALL = CallText("", frozenset())
 
 
 @dataclass(frozen=True)
 class Source:
-    """Lines that leave tables of angles in the name ``given``."""
+    """Code that assigns tables of angles to the name ``given``."""
 
     parts: tuple[Found, ...]
     imports: tuple[str, ...]
@@ -80,18 +80,18 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
     """Yield drafts that call each candidate, or each pair of candidates, that may rotate."""
-    for each in found:
-        yield (each,), direct(call, each)
-    appliers = [each for each in found if not each.is_class and _applies(each)]
+    for candidate in found:
+        yield (candidate,), direct(call, candidate)
+    appliers = [candidate for candidate in found if not candidate.is_class and _applies(candidate)]
     for apply in appliers:
         sources = [
-            (each, source)
-            for each in found
-            if each is not apply and _near(each, apply)
-            for source in _sources(call, each)
+            (candidate, source)
+            for candidate in found
+            if candidate is not apply and _near(candidate, apply)
+            for source in _sources(call, candidate)
         ]
-        for each, source in sources:
-            yield (each, apply), pairs(call, source, apply)
+        for candidate, source in sources:
+            yield (candidate, apply), pairs(call, source, apply)
         yield (apply,), _with_own_tables(call, apply)
 
 
@@ -131,7 +131,7 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
             yield from _finished(call, (found,), found, made, lines, text, after, None)
     text = called(target, {"x": "heads", "offset": "first", **plain})
     if text is not None and "offset" in text.used:
-        # Whole sequences are not tried: a call that ignores the offset would be right in them.
+        # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text)
     elif text is not None:
         yield from _sequences(call, found, made, text)
@@ -287,7 +287,7 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
     raw = _draft(call, source.parts, found, None, lines, NO_CALL, source)
     value = raw.value(_arguments(raw))
     tables = value if isinstance(value, (tuple, list)) else (value,)
-    shapes = [tuple(getattr(each, "shape", ())) for each in tables]
+    shapes = [tuple(getattr(table, "shape", ())) for table in tables]
     rows = ROWS if by_positions else TABLE_ROWS
     if not shapes or rows not in shapes[0]:
         return None
@@ -307,9 +307,9 @@ def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
 def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
     taken = f"{source.index}{form}"
     if source.tables >= 2:
-        rest = ", *_" if source.tables > 2 else ""
+        more = ", *_" if source.tables > 2 else ""
         for first, second in (("cos", "sin"), ("sin", "cos")):
-            lines = (f"{first}, {second}{rest} = given",)
+            lines = (f"{first}, {second}{more} = given",)
             yield lines, {"cos": f"cos{taken}", "sin": f"sin{taken}"}
         yield (), {"table": f"given[0]{taken}", "scale": "given[1]"}
         yield (), {"table": f"given[0]{taken}"}
@@ -347,6 +347,6 @@ def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
             values = [(f"given = {cos}, {sin}", 2)]
         else:
             values = [(f"given = {complex_}", 0), (f"given = {plain}", 0)]
-        for given, count in values:
-            source = Source((), (), (), (*lines, given), frozenset({"base"}), count)
+        for line, count in values:
+            source = Source((), (), (), (*lines, line), frozenset({"base"}), count)
             yield from pairs(call, source, apply)

@@ -22,7 +22,7 @@ from posenc_conformance.scheme_file.scheme import Call
 ROWS, TABLE_ROWS, DIM = 9, 64, 32
 BASES = frozenset(ROLES["base"].split())
 MOST_IN_SQUARES = 2047
-"""Largest position of a call that makes a square of queries and keys."""
+"""Largest position of a call that makes a square query-key matrix."""
 FORMS_OF_BIAS: Mapping[str, int | None] = {
     "bias.reshape(heads, q_len, k_len)": None,
     "bias.reshape(heads, k_len, k_len)[:, k_len - q_len :]": MOST_IN_SQUARES,
@@ -35,8 +35,8 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
     """Yield drafts of a call of the spec for each candidate."""
-    for each in found:
-        yield (each,), DRAFTS[call.name](call, each)
+    for candidate in found:
+        yield (candidate,), DRAFTS[call.name](call, candidate)
 
 
 def _encodings(call: Call, found: Found) -> Iterator[Draft]:
@@ -68,7 +68,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
     for target in callables(found):
         text = called(target, {"x": "added", "offset": "first", **common})
         if text is not None and {"x", "offset"} <= text.used:
-            # A whole table is not tried: a call that ignores the offset would be right in it.
+            # A whole table is not tried: in it, a call that ignores the offset would look right.
             takes_offset = True
             yield from _stretches(call, found, made, text, base)
             continue
@@ -84,7 +84,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
                 yield from _rows(call, found, made, text, base, at)
-    if made is not None and not takes_offset:  # or it keeps a table, under one of the usual names
+    if made is not None and not takes_offset:  # the object may store a table under a usual name
         for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
@@ -200,9 +200,9 @@ def _biases(call: Call, found: Found) -> Iterator[Draft]:
 def _buckets(call: Call, found: Found) -> Iterator[Draft]:
     if found.is_class or not has(found.parameters, "relative"):
         return
-    given = {"torch": "to_torch(relative_position)", "jax": "jnp.asarray(relative_position)"}
+    tensors = {"torch": "to_torch(relative_position)", "jax": "jnp.asarray(relative_position)"}
     offered = {
-        "relative": given.get(found.framework, "relative_position"),
+        "relative": tensors.get(found.framework, "relative_position"),
         "bidirectional": 'direction == "bidirectional"',
         "causal": 'direction == "causal"',
         "num_buckets": "num_buckets",
@@ -216,7 +216,7 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
 
 
 def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
-    """Yield drafts of functions that read T5's table, as rows of buckets or of heads."""
+    """Yield drafts of functions that take T5's bias table, with rows for buckets or for heads."""
     if found.is_class:
         return
     both = {
@@ -228,10 +228,10 @@ def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
         "q_len": "q_len",
         "k_len": "k_len",
     }
-    given = {"torch": "to_torch(table)", "jax": "jnp.asarray(table)"}
-    table = given.get(found.framework, "table")
-    for each in (table, f"{table}.T"):
-        text = called(next(callables(found)), {"bias_table": each, **both})
+    tensors = {"torch": "to_torch(table)", "jax": "jnp.asarray(table)"}
+    table = tensors.get(found.framework, "table")
+    for form in (table, f"{table}.T"):
+        text = called(next(callables(found)), {"bias_table": form, **both})
         if text is None or not {"bias_table", "k_len"} <= text.used:
             continue
         keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []

@@ -24,12 +24,12 @@ def blocks(wanted: Sequence[str]) -> str:
 
     Raises UserError for a scheme that does not exist.
     """
-    known = {scheme.id: scheme for scheme in load_all()}
-    for each in wanted:
-        if each not in known:
-            raise UserError(f"there is no scheme {each!r}", f"schemes are {', '.join(known)}")
+    schemes = {scheme.id: scheme for scheme in load_all()}
+    for name in wanted:
+        if name not in schemes:
+            raise UserError(f"there is no scheme {name!r}", f"schemes are {', '.join(schemes)}")
     return "".join(
-        _commented(known[each], call) for each in wanted for call in known[each].calls.values()
+        _commented(schemes[name], call) for name in wanted for call in schemes[name].calls.values()
     )
 
 
@@ -42,7 +42,7 @@ def _method(scheme: Scheme, call: Call) -> Iterator[str]:
     names = ", ".join(f'"{name}"' for name in call.combinations)
     yield f"@claims({names})"
     keywords = [parameter.name for parameter in call.parameters.values() if parameter.passed]
-    axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
+    axes = dict.fromkeys(axis for point in call.combinations.values() for axis in point.conventions)
     keywords += [axis for axis in axes if scheme.conventions[axis].passed]
     keywords += ["dtype"] if call.dtype == "keyword" else []
     star = ["*", *keywords] if keywords else []

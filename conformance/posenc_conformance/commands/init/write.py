@@ -17,7 +17,7 @@ def adapter(library: Library, guess: Guess) -> str:
     """Return the text of the adapter."""
     name = library.module.__name__
     claims = [guess.claims[call] for call in guess.claims]
-    drafts = [each.fit.draft for each in claims]
+    drafts = [claim.fit.draft for claim in claims]
     lines = [
         f'"""Connects {name} to the posenc conformance kit; written by posenc init."""',
         "",
@@ -33,17 +33,17 @@ def adapter(library: Library, guess: Guess) -> str:
     requires = _requires(library)
     if requires:
         lines += [f"    requires = ({', '.join(map(_quoted, requires))},)", ""]
-    for each in claims:
-        lines += [*_method(each), ""]
+    for claim in claims:
+        lines += [*_method(claim), ""]
     lines += [f"    # {line}" if line else "" for line in _leftovers(guess)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _setup(drafts: list[Draft]) -> list[str]:
-    """Return the lines that make kept objects, and functions, each once."""
-    kept = dict.fromkeys(line for each in drafts for line in each.setup if len(each.setup) == 1)
-    blocks = dict.fromkeys("\n".join(each.setup) for each in drafts if len(each.setup) > 1)
-    return [*(["", *kept] if kept else []), *(f"\n\n{block}" for block in blocks)]
+    """Return the lines that make cached objects, and the functions, each once."""
+    lines = dict.fromkeys(line for draft in drafts for line in draft.setup if len(draft.setup) == 1)
+    blocks = dict.fromkeys("\n".join(draft.setup) for draft in drafts if len(draft.setup) > 1)
+    return [*(["", *lines] if lines else []), *(f"\n\n{block}" for block in blocks)]
 
 
 def _quoted(text: str) -> str:
@@ -94,7 +94,7 @@ def _leftovers(guess: Guess) -> Iterator[str]:
     for fit in guess.near:
         yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
     if guess.unknown:
-        names = ", ".join(each.path for each in guess.unknown)
+        names = ", ".join(part.path for part in guess.unknown)
         yield from wrap(f"None of the ways tried to call these fits a scheme: {names}.", 90)
 
 
@@ -106,8 +106,8 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     """Yield lines that report the findings, to be printed."""
     name = library.module.__name__
     count = len(library.found)
-    what = "thing looks like a positional encoding"
-    yield f"{name}: {count} {what if count == 1 else 'things look like positional encodings'}"
+    phrase = "thing looks like a positional encoding"
+    yield f"{name}: {count} {phrase if count == 1 else 'things look like positional encodings'}"
     if library.left_out:
         yield (
             f"  {library.left_out} of its modules were not looked at; "

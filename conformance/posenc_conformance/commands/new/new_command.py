@@ -1,4 +1,4 @@
-"""Writing the files of a new scheme."""
+"""Write the files of a new scheme."""
 
 import keyword
 import re
@@ -13,7 +13,7 @@ from posenc_conformance.registry import KIT, ORACLE, REFERENCE, load_readable
 from posenc_conformance.scheme_file.read import spec_folder
 
 TEMPLATES = Path(__file__).parent
-FAMILIES = sorted(each.name for each in TEMPLATES.iterdir() if (each / "kit.py.txt").is_file())
+FAMILIES = sorted(path.name for path in TEMPLATES.iterdir() if (path / "kit.py.txt").is_file())
 MINIATURES = "lab/posenc_lab/miniatures/wrong"
 SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -22,7 +22,7 @@ def new(name: str, family: str, to: str | None, *, force: bool = False) -> Itera
     """Write the files of a scheme, and yield lines on them and on the next steps.
 
     They describe and compute the simplest scheme of the family, so that every test passes. In a
-    checkout they go next to those of its own schemes; with ``to``, all go into that folder.
+    checkout they are written next to the kit's own schemes; with ``to``, all into that folder.
 
     Raises UserError, before anything is written, for an invalid or used name and, unless ``force``
     is given, for a file that exists.

@@ -12,16 +12,16 @@ END = "EOF"
 
 def conversation(title: Sequence[str], manifest: Manifest, name: str, calls: Sequence[Made]) -> str:
     """Return the command, with the requests as its input; it prints the answers."""
-    asked: list[Message] = [{"request": "describe", "protocol": 1}]
+    queue: list[Message] = [{"request": "describe", "protocol": 1}]
     for made in calls:
-        given = {
+        arguments = {
             name: each.made() if isinstance(each, Given) else each
             for name, each in made.arguments.items()
         }
-        asked.append({"request": "call", "call": name, "arguments": given})
-    asked.append({"request": "goodbye"})
+        queue.append({"request": "call", "call": name, "arguments": arguments})
+    queue.append({"request": "goodbye"})
     wire = Lines()
-    lines = [wire.encode({"id": 1 + n, **each}).decode().rstrip() for n, each in enumerate(asked)]
+    lines = [wire.encode({"id": 1 + n, **each}).decode().rstrip() for n, each in enumerate(queue)]
     command = manifest.command
     variables = [f"{name}={shlex.quote(value)}" for name, value in command.environment.items()]
     started = " ".join([*variables, *map(shlex.quote, command.words)])

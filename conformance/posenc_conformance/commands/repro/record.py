@@ -1,4 +1,4 @@
-"""Recording the calls that a check makes, with their arrays in their form."""
+"""Record the calls that a check makes, with the memory layout of their arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -14,17 +14,17 @@ from posenc_conformance.judge.subject import Subject
 
 @dataclass(frozen=True)
 class Given:
-    """An array as it was before a call."""
+    """A copy of an array argument, as it was before a call."""
 
     values: Array
     """A copy in row-major order."""
     form: str
-    """plain, read-only, strided or column-major"""
+    """The memory layout: plain, read-only, strided or column-major."""
     strides: tuple[int, ...] = ()
-    """Those of a strided array, in elements."""
+    """Strides in elements, which a strided array needs."""
 
     def made(self) -> Array:
-        """Make a new array of the same values and form."""
+        """Make a new array with the same values and form."""
         if self.form == "column-major":
             return np.asfortranarray(self.values)
         if self.form == "strided":
@@ -40,12 +40,12 @@ class Made:
 
     case: Case
     arguments: Mapping[str, Any]
-    """By name, arrays as ``Given``; those that are passed by position come first."""
+    """Arguments by name, arrays as ``Given``; those that are passed by position come first."""
     positional: tuple[str, ...]
     result: Array | None = None
     """The returned array itself, which later calls may change."""
     got: Array | None = None
-    """A copy of the result, in the shape in which it is added."""
+    """A copy of the result, broadcast to its full shape if it leaves out axes."""
     problem: str = ""
     """The reason why there is no such array, or the fault in its form."""
 
@@ -58,8 +58,8 @@ class Recorded(Subject):
 
     @classmethod
     def of(cls, subject: Subject) -> "Recorded":
-        """Make a recording subject of another one, without any call yet."""
-        return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
+        """Make a recording copy of a subject, without any call yet."""
+        return cls(**{item.name: getattr(subject, item.name) for item in fields(subject)})
 
     def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """Call the method, and record the call and its result."""
@@ -77,7 +77,7 @@ class Recorded(Subject):
         return made.result
 
     def require_form(self, case: Case, output: Array) -> None:
-        """Raise Misbehaviour for a wrong form, and record that."""
+        """Raise Misbehaviour for a wrong form, and record the fault."""
         try:
             super().require_form(case, output)
         except Misbehaviour as problem:
@@ -86,7 +86,7 @@ class Recorded(Subject):
 
 
 def keep_argument(value: Any) -> Any:
-    """Return an argument in a form from which it can be made again."""
+    """Return a copy of an argument from which it can be made again."""
     if not isinstance(value, np.ndarray):
         return value
     strides = tuple(step // value.itemsize for step in value.strides)

@@ -1,4 +1,4 @@
-"""Python text that repeats calls, with only NumPy and an implementation."""
+"""Write Python code that repeats calls, with only NumPy and an implementation."""
 
 import base64
 import keyword
@@ -16,7 +16,7 @@ from posenc_conformance.judge.arrays import Array, dtype_name
 SHORT = 400
 """Arrays with more elements than this are written compressed."""
 FEW = 8
-"""Ranges of more integers than this are written as ranges."""
+"""Evenly spaced integers are written as a range if there are more than this."""
 
 WIDTH = 80
 
@@ -59,7 +59,7 @@ def plain(result):
 
 
 class Script:
-    """Lines, and the imports and helpers that they need."""
+    """The lines of a script, with the imports and helpers that they need."""
 
     def __init__(self, comments: list[str], result: object) -> None:
         self.lines: list[str] = []
@@ -110,7 +110,7 @@ class Script:
         return "module"
 
     def load_module(self, name: str, folder: Path | None) -> str:
-        """Write lines that import an adapter's module, also from a folder.
+        """Write lines that import an adapter's module, from ``folder`` if given.
 
         Returns the module's name.
         """

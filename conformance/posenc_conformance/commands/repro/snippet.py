@@ -42,7 +42,7 @@ def snippet(
 
     For a program, return a shell command that sends the same requests.
 
-    Raises UserError if the implementation claims no such check, or if it passes or is blocked.
+    Raises UserError if the implementation claims no such check, or the check passes or is blocked.
     """
     manifest = manifest_of(implementation_name)
     if manifest is not None:
@@ -60,7 +60,7 @@ def snippet(
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
         _write_call(script, calls[-1], wrong, name, result)
-    else:  # it does not fail by itself
+    else:  # the call does not fail alone
         _write_sequence(script, calls, "after-others")
     return script.text
 
@@ -89,12 +89,12 @@ def _asked_again(
 def _check(
     id: str, implementation: Implementation, schemes: Sequence[KnownScheme], models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
-    """Return the check of an id, and the subject that records the check's calls.
+    """Return the check with this id, and the subject that records the check's calls.
 
     Raises UserError if there is none.
     """
-    file, _, rest = id.partition("::")
-    level, _, name = rest.partition("::")
+    file, _, inner = id.partition("::")
+    level, _, name = inner.partition("::")
     if level == LEVEL:
         return _check_of_model(Path(file).name, name, implementation, models)
     for scheme in schemes:
@@ -125,8 +125,8 @@ def _check_of_model(
     if file in paths:
         own = [with_configuration(path) for path in models if path.name == file]
         shipped = [] if own else [load_model(paths[file])]
-        for some in subjects_of(implementation.adapter, shipped, own=own).values():
-            for subject in map(Recorded.of, some):
+        for group in subjects_of(implementation.adapter, shipped, own=own).values():
+            for subject in map(Recorded.of, group):
                 for check in checks_of_model((own or shipped)[0], [subject]):
                     if check.id == name:
                         return check, subject
@@ -134,23 +134,23 @@ def _check_of_model(
 
 
 def _failure(check: Check, options: Options) -> Execution:
-    found = execute(check, options)
-    if found.verdict in (Verdict.FAILED, Verdict.SILENT):
-        return found
-    if found.verdict is Verdict.PASSED:
+    execution = execute(check, options)
+    if execution.verdict in (Verdict.FAILED, Verdict.SILENT):
+        return execution
+    if execution.verdict is Verdict.PASSED:
         raise UserError(
             "this check passes when it runs alone",
             "if it fails in a run, it does so only after other checks: see which with pytest -x",
         )
-    raise UserError(f"this check does not run: {found.text}", "ask for another one")
+    raise UserError(f"this check does not run: {execution.text}", "ask for another one")
 
 
 def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
-    """Return the number of the call whose result is wrong."""
+    """Return the index of the call whose result is wrong."""
     if same := [number for number, made in enumerate(calls) if made.case is wrong.case]:
         # A call may have been repeated with plain arrays, to diagnose it.
-        found = (number for number in reversed(same) if _is_wrong(calls[number]))
-        return next(found, _wrong_beside(calls, same[-1]))
+        numbers = (number for number in reversed(same) if _is_wrong(calls[number]))
+        return next(numbers, _wrong_beside(calls, same[-1]))
     for number in reversed(range(len(calls))):
         made = calls[number]
         if wrong.case is None and made.problem and made.problem.splitlines()[0] in wrong.text:
@@ -161,9 +161,9 @@ def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
 
 
 def _wrong_beside(calls: Sequence[Made], number: int) -> int:
-    """Return the number of the wrong call, near the one that is named.
+    """Return the index of the wrong call nearest to call ``number``.
 
-    An invariant makes several calls, and names one of them.
+    An invariant makes several calls, and its failure names only one of them.
     """
     near = sorted(range(len(calls)), key=lambda other: abs(other - number))[:5]
     return next((other for other in near if _is_wrong(calls[other])), number)
@@ -175,7 +175,7 @@ def _is_wrong(made: Made) -> bool:
 
 def _differs(calls: Sequence[Made], made: Made) -> bool:
     """Return whether a call gave another result than the first of the same case."""
-    first = next(each for each in calls if each.case is made.case)
+    first = next(other for other in calls if other.case is made.case)
     if first.got is None or made.got is None:
         return False
     return not np.array_equal(first.got, made.got, equal_nan=True)
@@ -209,19 +209,19 @@ def _write_sequence(script: Script, calls: Sequence[Made], name: str) -> None:
     names = [script.function(made) for made in calls]
     *before, last = names
     if name == "after-others" or calls[-1].problem:
-        script.lines += [f"{each}()" for each in before]
+        script.lines += [f"{function}()" for function in before]
         script.lines += [f"got = plain({last}())", *_verdict(calls[-1])]
     elif name == "results-last":
         spoiled = next(i for i, made in enumerate(calls) if _spoiled(made))
-        script.lines += [f"{each}()" for each in names[:spoiled]]
+        script.lines += [f"{function}()" for function in names[:spoiled]]
         script.lines += [f"first = plain({names[spoiled]}())", "kept = first.copy()"]
-        script.lines += [f"{each}()" for each in names[spoiled + 1 :]]
+        script.lines += [f"{function}()" for function in names[spoiled + 1 :]]
         script.lines += _differing("kept", "first", "of the earlier result have changed")
     else:
         first = names.index(last)
-        script.lines += [f"{each}()" for each in names[:first]]
+        script.lines += [f"{function}()" for function in names[:first]]
         script.lines += [f"first = plain({last}()).copy()"]
-        script.lines += [f"{each}()" for each in names[first + 1 : -1]]
+        script.lines += [f"{function}()" for function in names[first + 1 : -1]]
         script.lines += [f"again = plain({last}())"]
         script.lines += _differing("first", "again", "differ although the call is the same")
 
@@ -238,7 +238,7 @@ def _write_call(script: Script, made: Made, wrong: Execution, name: str, result:
     arrays = [key for key, value in made.arguments.items() if isinstance(value, Given)]
     if name in ("inputs-untouched", "no-alias"):
         script.lines += [
-            f"inputs = dict({', '.join(f'{each}={each}' for each in arrays)})",
+            f"inputs = dict({', '.join(f'{array}={array}' for array in arrays)})",
             "before = {name: array.copy() for name, array in inputs.items()}",
         ]
     if name == "no-alias":
@@ -324,13 +324,13 @@ def _worst(made: Made) -> tuple[int, ...]:
 
 def _write_loading(name: str, script: Script) -> str:
     """Write lines that load the adapter, and return its expression."""
-    found, point = target(name), registered().get(name)
+    adapter, point = target(name), registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     if not point and module.endswith(".py"):
         path = Path(module).resolve()
-        return script.load_file(path) + _call_text(found, attribute or _name_in(path, found))
+        return script.load_file(path) + _call_text(adapter, attribute or _name_in(path, adapter))
     folder = None if point else Path.cwd()
-    return script.load_module(module, folder) + _call_text(found, attribute)
+    return script.load_module(module, folder) + _call_text(adapter, attribute)
 
 
 def _call_text(found: object, attribute: str) -> str:

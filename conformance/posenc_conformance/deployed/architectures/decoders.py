@@ -1,4 +1,4 @@
-"""Families of models that probes are made of, by type."""
+"""Families of models that can have a probe, by type."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -458,11 +458,11 @@ FAMILIES: Mapping[str, Family] = {
     ),
     **ENCODERS,
 }
-"""The families that a probe can be made of, by ``model_type``."""
+"""The families that can have a probe, by ``model_type``."""
 
 
 def family_of(config: Configuration) -> Family | None:
-    """Return the family of a configuration; None if there is none yet."""
+    """Return the family of a configuration; None if no probe supports it yet."""
     if config.type == "falcon" and config.get("alibi"):
         return FALCON_BIASED
     return FAMILIES.get(config.type)

@@ -1,4 +1,4 @@
-"""Families of encoders that probes are made of, by type: BERT and its descendants."""
+"""Families of encoders that can have a probe, by type: BERT and its descendants."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ BERT = Family(
 
 
 def _inside(names: Names, prefix: str) -> Names:
-    """Return BERT's names of tensors, within another class."""
+    """Return BERT's names of tensors, with the prefix of another class."""
 
     def moved(name: str) -> str:
         return name.replace("bert.", prefix, 1)
@@ -164,4 +164,4 @@ ENCODERS: Mapping[str, Family] = {
     "roberta": ROBERTA,
     "xlm-roberta": replace(ROBERTA, architecture="XLMRobertaForMaskedLM"),
 }
-"""The encoders that a probe can be made of, by ``model_type``."""
+"""The encoders that can have a probe, by ``model_type``."""

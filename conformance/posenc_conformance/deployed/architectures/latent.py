@@ -14,9 +14,9 @@ QUERY_RANK = 128
 """Channels of the low-rank layer of queries, one for each pair."""
 INTO = 16.0
 """Weight of projections into low-rank layers: their outputs are so large that the eps of the norms
-there hardly matters. Engines use different ones."""
+there hardly matters, which differs between engines."""
 DEFAULTS: Mapping[str, int] = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "v_head_dim": 128}
-"""Sizes of DeepSeek's models, for configurations that name none."""
+"""Sizes in DeepSeek's models, for configurations that do not state them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Latent:
         return self.still + self.turned
 
     def query(self, read: float, eps: float) -> float:
-        """Compute the size of a query from the size of the channel that it is made of."""
+        """Compute the size of a query from the size of the channel that it is projected from."""
         if self.query_rank is None:
             return read
         made = INTO * read
@@ -92,9 +92,9 @@ class Latent:
 
 def fields_of(raw: Fields, layers: int) -> dict[str, int]:
     """Return fields of a probe's configuration: sizes, and that no layer has experts."""
-    found = {name: raw.get(name) or usual for name, usual in DEFAULTS.items()}
+    sizes = {name: raw.get(name) or usual for name, usual in DEFAULTS.items()}
     ranked = {"q_lora_rank": QUERY_RANK} if raw.get("q_lora_rank", QUERY_RANK) else {}
-    return {**found, **ranked, "first_k_dense_replace": layers}
+    return {**sizes, **ranked, "first_k_dense_replace": layers}
 
 
 def latent_of(config: Fields) -> Latent:

@@ -13,7 +13,7 @@ from posenc_conformance.models.configuration import Fields
 INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
 EXPERTS = 4
-"""Feed-forward layers of which two are chosen, where a family has experts."""
+"""Number of experts, of which two are chosen, in families with experts."""
 Tensor = tuple[str, Floats]
 Shaped = tuple[str, tuple[int, ...]]
 """The name and the shape of a tensor of zeros."""
@@ -21,7 +21,7 @@ Shaped = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Layer:
-    """The projections of the attention of a layer."""
+    """The attention projections of a layer."""
 
     query: Floats
     key: Floats
@@ -72,7 +72,7 @@ def _gated(hidden: int) -> Iterator[Shaped]:
 
 
 def gated_elsewhere(hidden: int) -> Iterator[Shaped]:
-    """Yield the same under Llama 4's name for it."""
+    """Yield a feed-forward layer with a gate, under Llama 4's name for it."""
     for name, shape in _gated(hidden):
         yield name.replace("mlp", "feed_forward"), shape
 
@@ -211,11 +211,11 @@ class Names:
     norm_of_embeddings: str = ""
     """The norm of the embeddings, before the first layer, if there is one."""
     positions: str = ""
-    """The table of positions, if there is one."""
+    """The position table, if there is one."""
     types: str = ""
     """The table that tells the first text of two from the second, if there is one."""
     head: tuple[str, str, str] = ("", "", "")
-    """Of an encoder: the matrix and the norm after its last layer, and the bias of logits."""
+    """In an encoder, the matrix and the norm after the last layer, and the bias of logits."""
     not_in_first: str = ""
     """The norm that is missing in the first layer."""
 
@@ -240,7 +240,7 @@ class Family:
     """The tensors of the feed-forward layers, all of them zero."""
     names: Names = Names()
     one_key: bool = False
-    """Whether all heads share one head of keys, and the configuration does not count them."""
+    """Whether all heads share one key head, and the configuration does not count key heads."""
     latent: bool = False
     """Whether attention is latent, as DeepSeek's; ``attention`` is not used then."""
     sinks: bool = False
@@ -275,6 +275,6 @@ class Family:
     eps: str = "rms_norm_eps"
     """The field with the eps of norms; empty if there is none, and eps is 1e-5."""
     fields: Fields = field(default_factory=dict)
-    """Other fields that the configuration must have; of a field that has fields, some of them."""
+    """Other fields that the configuration must have; a mapping adds to a block of fields."""
     defaults: Fields = field(default_factory=dict)
     """Values of fields that the released configuration may omit."""

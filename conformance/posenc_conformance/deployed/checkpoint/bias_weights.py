@@ -5,7 +5,7 @@ from posenc_conformance.judge.arrays import Floats
 
 
 def query(plan: Biased) -> Floats:
-    """Make the matrix of queries: 0 in the heads that are measured, 1 in all others."""
+    """Make the matrix of queries: 0 in the heads that a query measures, 1 in all others."""
     rows: Rows = {}
     for head in range(plan.heads):
         rows[head * plan.head_dim] = {
@@ -16,13 +16,13 @@ def query(plan: Biased) -> Floats:
 
 
 def key(plan: Biased, weight: float) -> Floats:
-    """Make the matrix of keys: only queries have one, so that they attend to themselves."""
+    """Make the matrix of keys: only query tokens have a key, so that they attend to themselves."""
     rows = {head * plan.head_dim: {plan.asking: weight} for head in range(plan.kv_heads)}
     return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
 
 
 def value(plan: Biased, layer: int, weight: float) -> Floats:
-    """Make the matrix of values: of the layer's own key, and of the neutral one, in all heads."""
+    """Make the matrix of values: for the layer's own key, and the neutral one, in all heads."""
     rows = {
         head * plan.head_dim + neutral: plan.balanced(
             plan.value(layer, neutral=bool(neutral)), plan.share * weight

@@ -48,11 +48,11 @@ class Architecture:
 
     name: str
     turned_pairwise: bool = False
-    """Whether neighbours are rotated together: queries and keys are permuted for it."""
+    """Whether neighbouring channels are a pair: queries and keys are permuted for it."""
     centred: bool = False
-    """Whether norms subtract the mean; the key of their eps is then another one."""
+    """Whether norms subtract the mean; their eps then has another key."""
     window: bool = False
-    """Whether the size of a window is read."""
+    """Whether engines read the size of a window from the file."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
@@ -111,10 +111,10 @@ def gguf_of(probe: Probe, meaning: Meaning, dtype: str) -> bytes:
             "a probe whose layers are turned in several ways cannot be written as GGUF yet",
             "leave out --gguf and convert the folder",
         )
-    found = ARCHITECTURES[type]
+    architecture = ARCHITECTURES[type]
     keys, divisors = _rotation(group, meaning)
-    metadata = {**_metadata(probe, found, group, meaning), **_prefixed(found, keys)}
-    named = [*divisors, *_renamed(probe, found)]
+    metadata = {**_metadata(probe, architecture, group, meaning), **_prefixed(architecture, keys)}
+    named = [*divisors, *_renamed(probe, architecture)]
     return _packed({**metadata, **_words(probe)}, named, dtype)
 
 
@@ -164,24 +164,24 @@ def _rotation(group: Group, meaning: Meaning) -> tuple[dict[str, Value], list[Te
 
     Raises UserError for a scaling that is not supported yet.
     """
-    given, scheme = group.parameters, group.scheme
+    parameters, scheme = group.parameters, group.scheme
     original = "rope.scaling.original_context_length"
     if scheme == "rope":
         return {}, []
     if scheme == "position-interpolation":
         return {
             "rope.scaling.type": (TEXT, "linear"),
-            "rope.scaling.factor": (FLOAT, float(given["factor"])),
+            "rope.scaling.factor": (FLOAT, float(parameters["factor"])),
         }, []
     if scheme == "llama3":
         count = len(frequencies(group))
-        plain = float(given["base"]) ** (-np.arange(count) / count)
+        plain = float(parameters["base"]) ** (-np.arange(count) / count)
         return {}, [("rope_freqs.weight", plain / frequencies(group))]
     if scheme == "yarn" and "attention" not in group.options:
         return {
             "rope.scaling.type": (TEXT, "yarn"),
-            "rope.scaling.factor": (FLOAT, float(given["factor"])),
-            original: (UNSIGNED, int(given["original_max_position_embeddings"])),
+            "rope.scaling.factor": (FLOAT, float(parameters["factor"])),
+            original: (UNSIGNED, int(parameters["original_max_position_embeddings"])),
         }, []
     raise UserError(
         f"a probe with the scaling {scheme!r} cannot be written as GGUF yet",
@@ -285,7 +285,7 @@ def _value(type: int, value: Any) -> bytes:
         return _text(value)
     if type == LIST:
         inner, values = value
-        listed = b"".join(_value(inner, each) for each in values)
+        listed = b"".join(_value(inner, item) for item in values)
         return struct.pack("<IQ", inner, len(values)) + listed
     return struct.pack({UNSIGNED: "<I", SIGNED: "<i", FLOAT: "<f", FLAG: "<?"}[type], value)
 

@@ -42,8 +42,8 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         rows = plan.types() if isinstance(plan, Tabled) else {}
         count = int(probe.config.get("type_vocab_size", 2))
         shape = (count, plan.hidden)
-        found = {number: row for number, row in rows.items() if number < count}
-        yield f"{names.types}.weight", dense(shape, found)
+        table = {number: row for number, row in rows.items() if number < count}
+        yield f"{names.types}.weight", dense(shape, table)
     for number in range(plan.layers):
         yield from _layer(probe, number)
     if names.last_norm:
@@ -92,7 +92,7 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
 
 
 def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
-    """Yield the tensors of the attention of a layer."""
+    """Yield the attention tensors of a layer."""
     plan, family = probe.plan, probe.family
     if probe.latent is not None:
         weights = probe.key_weight, probe.value_weight
@@ -110,7 +110,7 @@ def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
 
 
 def _projections(probe: Probe, number: int) -> Layer:
-    """Return the projections of the attention of a layer."""
+    """Return the attention projections of a layer."""
     plan = probe.plan
     if isinstance(plan, Biased):
         query, key = bias_weights.query(plan), bias_weights.key(plan, probe.weight_of_looking)
@@ -189,7 +189,7 @@ def _key(probe: Probe) -> Floats:
 
 
 def _value(probe: Probe, layer: int) -> Floats:
-    """Make the matrix of values: of the layer's own key, and of the neutral one."""
+    """Make the matrix of values: for the layer's own key, and for the neutral one."""
     plan = probe.plan
     rows = {
         head * plan.head_dim + neutral: plan.balanced(

@@ -1,4 +1,4 @@
-"""Configurations of a model in the forms in which it is released and saved again."""
+"""Configurations in the forms in which models are released and saved again."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,40 +11,40 @@ OLD_PLACES = ("rope_scaling", "rope_theta")
 
 
 def as_saved_by_transformers_5(config: Fields) -> FieldDict:
-    """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
+    """Return a configuration as transformers 5 saves it: all about rotation in rope_parameters.
 
     Based on the output of transformers 5.24.0 for the configurations of these families.
     """
-    found = dict(config)
-    if "torch_dtype" in found:
-        found["dtype"] = found.pop("torch_dtype")
-    if found["model_type"] not in ROTARY or found.get("alibi"):
-        return found
-    style = ROTARY[found["model_type"]]
-    if "rope_parameters" in found:
-        return {name: value for name, value in found.items() if name not in OLD_PLACES}
-    if "rotary_dim" in found and "rope_theta" not in found:  # GPT-J keeps its own form
-        return found
-    block = dict(found.pop("rope_scaling", None) or {})
+    fields = dict(config)
+    if "torch_dtype" in fields:
+        fields["dtype"] = fields.pop("torch_dtype")
+    if fields["model_type"] not in ROTARY or fields.get("alibi"):
+        return fields
+    style = ROTARY[fields["model_type"]]
+    if "rope_parameters" in fields:
+        return {name: value for name, value in fields.items() if name not in OLD_PLACES}
+    if "rotary_dim" in fields and "rope_theta" not in fields:  # GPT-J keeps its own form
+        return fields
+    block = dict(fields.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))
     names = ("rope_theta", "rotary_emb_base", "global_rope_theta")
-    block["rope_theta"] = _taken(found, names, style.base)
-    share = _taken(found, ("partial_rotary_factor", "rotary_pct"), style.partial)
+    block["rope_theta"] = _taken(fields, names, style.base)
+    share = _taken(fields, ("partial_rotary_factor", "rotary_pct"), style.partial)
     if share != 1 or style.partial != 1:  # a missing share is the type's default
         block["partial_rotary_factor"] = share
-    original = found.get("original_max_position_embeddings")
+    original = fields.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
         block["original_max_position_embeddings"] = original
     # Each kind of layers has its own block.
     if style.scaled == ("full",) or style.local_base is not None:
         local_names = ("rope_local_base_freq", "local_rope_theta")
-        base = _taken(found, local_names, style.local_base or block["rope_theta"])
+        base = _taken(fields, local_names, style.local_base or block["rope_theta"])
         local = {"rope_type": "default", "rope_theta": base}
         block = {"full_attention": block, "sliding_attention": local}
-    return {**found, "rope_parameters": block}
+    return {**fields, "rope_parameters": block}
 
 
 def _taken(fields: FieldDict, names: Sequence[str], default: Any) -> Any:
     """Remove a field under any of its names, and return its value."""
-    given = [fields.pop(name) for name in names if name in fields]
-    return given[0] if given else default
+    values = [fields.pop(name) for name in names if name in fields]
+    return values[0] if values else default

@@ -1,4 +1,4 @@
-"""The weights of a probe of an encoder with a decoder: T5's."""
+"""The weights of a probe for an encoder with a decoder, T5."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.judge.arrays import Floats
 
 BIASES = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-"""The table of biases, which the first layer has for all layers."""
+"""The table of biases; the first layer's table serves all layers."""
 
 
 def tensors(probe: Probe, plan: Bucketed) -> Iterator[Tensor]:

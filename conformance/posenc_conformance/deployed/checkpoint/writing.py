@@ -86,7 +86,7 @@ def _strangers(folder: Path, names: Container[str]) -> Sequence[str]:
     if not folder.exists():
         return ()
     with named(shown(folder), "give another folder", "cannot be written"):
-        entries = sorted(each.name for each in folder.iterdir())
+        entries = sorted(entry.name for entry in folder.iterdir())
     return [name for name in entries if name not in names and not is_draft(name)]
 
 
@@ -115,7 +115,7 @@ def _header(stream: BinaryIO) -> Any:
 
 
 def _digest(path: Path) -> str:
-    """Compute the digest of a file of a probe: of weights, that of the values only."""
+    """Compute the digest of a probe's file; for weights, the digest of the values only."""
     with opened(path, HINT) as stream:
         if path.name == WEIGHTS:
             _header(stream)
@@ -155,7 +155,7 @@ def files_of(
         ),
     }
     marked = {name: [content] for name, content in others.items()}
-    marked["config.json"] = [_json(each(config)) for each in (dict, as_saved_by_transformers_5)]
+    marked["config.json"] = [_json(form(config)) for form in (dict, as_saved_by_transformers_5)]
     return {**others, WEIGHTS: safetensors(tensors(probe), dtype, marked)}
 
 
@@ -187,7 +187,7 @@ def safetensors(
         end += len(part)
         of_values.update(part)
     marks = {
-        MARK + name: " ".join(each.hexdigest() for each in some) for name, some in digests.items()
+        MARK + name: " ".join(h.hexdigest() for h in hashes) for name, hashes in digests.items()
     }
     header = {"__metadata__": {"format": "pt", **marks}, **header}
     text = json.dumps(header, separators=(",", ":")).encode()

@@ -17,7 +17,7 @@ HIDDEN = "***"
 SHORTEST_SECRET = 4
 """Characters of the shortest secret that is hidden in texts: shorter ones occur in every text."""
 LONG_SECRET = 8
-"""Characters from which on a secret is hidden within words too."""
+"""Least number of characters of a secret that is hidden within words too."""
 ORDINARY = frozenset(
     ("api", "completions", "engines", "inference", "llm", "models", "openai", "v1", "v2", "v3")
 )
@@ -36,11 +36,11 @@ class Secrets:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
-        found = {each for value in self.values for each in (value, quote(value, safe=""))}
+        texts = {text for value in self.values for text in (value, quote(value, safe=""))}
         parts = [
-            re.escape(each) if len(each) >= LONG_SECRET else rf"(?<!\w){re.escape(each)}(?!\w)"
-            for each in sorted(found, key=len, reverse=True)
-            if len(each) >= SHORTEST_SECRET
+            re.escape(text) if len(text) >= LONG_SECRET else rf"(?<!\w){re.escape(text)}(?!\w)"
+            for text in sorted(texts, key=len, reverse=True)
+            if len(text) >= SHORTEST_SECRET
         ]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
@@ -100,9 +100,9 @@ class Address:
     def __str__(self) -> str:
         """Return the address with all possible secrets replaced."""
         own = f"{HIDDEN}@" if self.user or self.password else ""
-        path = "/".join(each if self._is_ordinary(each) else HIDDEN for each in self._parts)
-        fields = [each.rpartition("=")[:2] for each in self.query.split("&") if each]
-        query = "?" + "&".join(f"{in_line(''.join(each))}{HIDDEN}" for each in fields)
+        path = "/".join(part if self._is_ordinary(part) else HIDDEN for part in self._parts)
+        fields = [part.rpartition("=")[:2] for part in self.query.split("&") if part]
+        query = "?" + "&".join(f"{in_line(''.join(part))}{HIDDEN}" for part in fields)
         model = f"#{in_line(self.model)}" if self.model else ""
         return f"{self.scheme}://{own}{self._machine}{path}{query if fields else ''}{model}"
 
@@ -132,10 +132,10 @@ class Address:
 
     def secrets(self, key: str) -> Secrets:
         """Return the secrets: a key, and the parts of the address that give access."""
-        long = [each for each in self._parts if not self._is_ordinary(each)]
+        long = [part for part in self._parts if not self._is_ordinary(part)]
         long += [value for _, value in parse_qsl(self.query)]
         own = (key, self.basic, self.password, "" if self.password else self.user)
-        return Secrets((*own, *(each for each in long if len(each) >= LONG_SECRET)))
+        return Secrets((*own, *(part for part in long if len(part) >= LONG_SECRET)))
 
     @property
     def _machine(self) -> str:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from posenc_conformance.deployed.http.exchange import Reply
 
 KEY = "POSENC_API_KEY"
-"""Environment variable that may hold the key of an endpoint; the key is never shown."""
+"""Environment variable that may contain the key of an endpoint; the key is never shown."""
 SECONDS = 600.0
 """Time limit of an answer in seconds: a long prompt takes long on a slow machine."""
 WAITED_FOR = {429: "it is asked too often", 503: "it is loading"}
 """Status codes after which the request is repeated, with the reason."""
 PAUSE = 0.5
-"""Seconds before a request is repeated, at least, and if the engine does not say when."""
+"""Least seconds before a request is repeated, and the default if the engine names none."""
 
 
 class NoAnswer(UserError):
@@ -125,15 +125,15 @@ class Client:
                 )
             if reply.status in (401, 403):
                 hint = f"put the key of the endpoint into the variable {KEY}"
-            said = self._said(reply)
-            cause = f"{self.address} answers {reply.status} to /{name}: {said}"
+            text = self._said(reply)
+            cause = f"{self.address} answers {reply.status} to /{name}: {text}"
             raise Refused(cause, hint, reply.status)
         try:
             return parse_json(reply.body)
         except (ValueError, RecursionError):
-            said = self._said(reply)
+            text = self._said(reply)
             raise UserError(
-                f"{self.address} answers something that is not JSON to /{name}: {said}",
+                f"{self.address} answers something that is not JSON to /{name}: {text}",
                 "give the address that ends in /v1; for a model that the engine does not list, "
                 "http://…/v1#NAME",
             ) from None

@@ -13,7 +13,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed
 
 Reading = Mapping[str, float]
-"""Log-probabilities by word, the likeliest words among them."""
+"""Log-probabilities by word; they include those of the likeliest words."""
 ASKED = 10
 """Number of likeliest words that are requested; six are read."""
 FORM = frozenset({400, 413, 415, 422, 501})
@@ -56,7 +56,7 @@ class Endpoint:
         return self.client.shown(self.model)
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Generate ``steps`` tokens, and return the log-probabilities at each.
+        """Generate ``steps`` tokens, and return the log-probabilities at each step.
 
         Raises Misbehaviour for an invalid answer, FormRefused for an engine that does not support
         the request, and Gone for one that no longer answers.
@@ -67,8 +67,8 @@ class Endpoint:
     def read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> list[list[Reading]]:
-        """Read several prompts in one request."""
-        listed = [each if isinstance(each, str) else [*each] for each in prompts]
+        """Generate after several prompts in one request, as ``read`` does."""
+        listed = [prompt if isinstance(prompt, str) else [*prompt] for prompt in prompts]
         return self._read(listed, len(prompts), steps)
 
     def read_at(
@@ -88,22 +88,22 @@ class Endpoint:
 
     def _read(self, prompt: object, count: int, steps: int) -> list[list[Reading]]:
         """Request completions of a prompt or a list of prompts; return the log-probabilities."""
-        asked = {
+        request = {
             "model": self.model,
             "prompt": prompt,
             "max_tokens": steps,
             "temperature": 0,
             **({"logprobs": True, "top_logprobs": ASKED} if self.as_chat else {"logprobs": ASKED}),
         }
-        answer = self._answer(asked)
-        found = _readings(answer)
-        if len(found) != count:
-            raise Misbehaviour(f"{count} prompts were given, and {len(found)} answered")
-        for each in found:
-            if not each:
-                said = self.client.shown(json.dumps(answer))
-                raise Misbehaviour(f"the answer has no log-probabilities: {said}")
-            values = [value for reading in each for value in reading.values()]
+        answer = self._answer(request)
+        readings = _readings(answer)
+        if len(readings) != count:
+            raise Misbehaviour(f"{count} prompts were given, and {len(readings)} answered")
+        for choice in readings:
+            if not choice:
+                text = self.client.shown(json.dumps(answer))
+                raise Misbehaviour(f"the answer has no log-probabilities: {text}")
+            values = [value for reading in choice for value in reading.values()]
             if any(math.isnan(value) for value in values):
                 raise Misbehaviour("log-probabilities are no numbers (NaN)")
             if max(values, default=0.0) > CERTAIN:
@@ -111,9 +111,9 @@ class Endpoint:
                     f"log-probabilities up to {max(values):.3g} cannot be: those of a word that is "
                     "certain are 0"
                 )
-            if len(each) < steps:
-                raise Misbehaviour(f"the engine stopped after {len(each)} of {steps} words")
-        return [each[:steps] for each in found]
+            if len(choice) < steps:
+                raise Misbehaviour(f"the engine stopped after {len(choice)} of {steps} words")
+        return [choice[:steps] for choice in readings]
 
     def _answer(self, asked: Mapping[str, Any]) -> Any:
         """Return the engine's answer to a request for completions."""
@@ -143,9 +143,9 @@ def connect(client: Client) -> Endpoint:
     listed = client.ask("models")
     models = listed.get("data") if isinstance(listed, dict) else None
     models = models if isinstance(models, list) else []
-    models = [each for each in models if isinstance(each, dict)]
+    models = [model for model in models if isinstance(model, dict)]
     if len(models) != 1:
-        names = ", ".join(str(each.get("id")) for each in models)
+        names = ", ".join(str(model.get("id")) for model in models)
         raise UserError(
             f"{client.address}/models lists {len(models)} models: {client.shown(names)}",
             "serve a probe alone, or say what it is called there: --impl=http://…/v1#NAME",
@@ -162,8 +162,8 @@ def connect(client: Client) -> Endpoint:
 def _context(model: Mapping[str, Any]) -> int | None:
     """Return the length of the longest text, if vLLM or llama.cpp reports it."""
     meta = model.get("meta")
-    said = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
-    return said if type(said) is int and said > 0 else None
+    length = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return length if type(length) is int and length > 0 else None
 
 
 def _readings(answer: Any) -> list[list[Reading]]:
@@ -179,7 +179,7 @@ def _readings(answer: Any) -> list[list[Reading]]:
 
 def _in_order(choices: list[Any]) -> list[Any]:
     """Sort choices by their indices, if they have any."""
-    indices = [each.get("index") if isinstance(each, dict) else None for each in choices]
+    indices = [choice.get("index") if isinstance(choice, dict) else None for choice in choices]
     if all(index is None for index in indices):
         return choices
     numbers = [index for index in indices if type(index) is int]
@@ -199,7 +199,7 @@ def _of_choice(choice: Any) -> list[Reading]:
         logprobs = choice["logprobs"]
         if logprobs.get("content") is not None:
             steps = [
-                [(each["token"], each["logprob"]) for each in step["top_logprobs"]]
+                [(entry["token"], entry["logprob"]) for entry in step["top_logprobs"]]
                 for step in logprobs["content"]
             ]
         else:

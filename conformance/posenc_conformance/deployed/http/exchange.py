@@ -52,7 +52,7 @@ class Late(Silence):
 
 @dataclass
 class _Exchange:
-    """A request in a thread of its own: an answer may drip, or never come."""
+    """A request in a thread of its own: an answer may arrive slowly, or never."""
 
     request: Request
     through_proxy: bool
@@ -135,7 +135,7 @@ class _Stay(HTTPRedirectHandler):
     """A handler that follows no redirect: the key is meant for this address."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Return no request."""
+        """Return no request, so that the redirect is not followed."""
 
 
 def exchange(
@@ -147,16 +147,16 @@ def exchange(
     reason.
     """
     request = Request(address.url(name), body, headers)
-    asked = _Exchange(request, not address.is_here, seconds)
-    thread = threading.Thread(target=asked.run, daemon=True)
+    pending = _Exchange(request, not address.is_here, seconds)
+    thread = threading.Thread(target=pending.run, daemon=True)
     thread.start()
     thread.join(seconds)
-    if asked.reply is not None:
-        return asked.reply
-    if asked.problem is None:
-        asked.cut()
+    if pending.reply is not None:
+        return pending.reply
+    if pending.problem is None:
+        pending.cut()
         raise Late(f"it has not ended after {seconds:g} s")
-    raise _silence(asked.problem) from None
+    raise _silence(pending.problem) from None
 
 
 def _silence(problem: Exception) -> Silence:

@@ -1,4 +1,4 @@
-"""Linear biases of distances: prompts, the scores of a right engine, and those of wrong ones."""
+"""Biases linear in distance: prompts, the scores of a right engine, and those of wrong ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,22 +37,22 @@ class Linear:
     rounded: str = "float64"
     """The dtype to which positions of keys are rounded."""
     first_alone: bool = False
-    """Whether generated tokens have no bias."""
+    """Whether queries that are generated have no bias."""
 
     def of(self, prompt: Prompt) -> Floats:
         """Return the slope of each query and head, [queries, heads]."""
-        found = np.tile(self.slopes, (len(prompt.positions), 1))
+        tiled = np.tile(self.slopes, (len(prompt.positions), 1))
         if self.first_alone:
-            found[1:] = 0
-        return found
+            tiled[1:] = 0
+        return tiled
 
     def distances(self, prompt: Prompt) -> tuple[Floats, Floats]:
         """Return the distances of the key and of the neutral one to each query, [queries, 1]."""
         queries = np.array(prompt.positions, dtype=np.float64)[:, np.newaxis]
-        given = np.array([prompt.key, prompt.neutral], dtype=np.float64)
+        keys = np.array([prompt.key, prompt.neutral], dtype=np.float64)
         if self.rounded != "float64":
-            given = round_to(given, self.rounded)
-        return queries - given[0], queries - given[1]
+            keys = round_to(keys, self.rounded)
+        return queries - keys[0], queries - keys[1]
 
 
 Named = tuple[str, str, Linear]
@@ -66,8 +66,8 @@ def prompt_for(
     bias = Linear(slopes(group))
 
     def largest(gain: int) -> float:
-        asked = replace(prompt, gain=gain)
-        return float(probe.logits(gain, _shares(probe, asked, bias)).max())
+        trial = replace(prompt, gain=gain)
+        return float(probe.logits(gain, _shares(probe, trial, bias)).max())
 
     gains = probe.plan.gains
     fitting = [gain for gain in gains if gain == gains[0] or largest(gain) <= probe.largest_read]
@@ -79,7 +79,7 @@ def expected(
 ) -> Scores:
     """Compute the biases of two heads in each step, the key's minus the neutral key's.
 
-    ``bias`` is that of a mistake. A share too small to be read counts as the smallest readable one.
+    ``bias`` replaces the right one. A share too small to be read counts as the smallest readable.
     """
     unit, all = UNIT_ROUNDOFF[dtype], slopes(group)
     wrong = Linear(all) if bias is None else bias
@@ -101,15 +101,15 @@ def expected(
 
 
 def _factor(probe: Probe) -> float:
-    """Return the factor of biases."""
+    """Return the factor by which the engine multiplies biases."""
     plain = probe.family.scale(probe.config, probe.plan.head_dim)
     return plain if probe.family.scaled_bias else 1.0
 
 
 def _of_steps(probe: Probe, prompt: Prompt, values: Floats) -> Floats:
     """Return the values of the two heads that each query measures, [queries, 2]."""
-    asked = [probe.plan.pairs[step] for step in range(prompt.given - 1, prompt.steps)]
-    return np.take_along_axis(values, np.array(asked), axis=1)
+    heads = [probe.plan.pairs[step] for step in range(prompt.given - 1, prompt.steps)]
+    return np.take_along_axis(values, np.array(heads), axis=1)
 
 
 def _shares(probe: Probe, prompt: Prompt, bias: Linear) -> Floats:
@@ -118,12 +118,12 @@ def _shares(probe: Probe, prompt: Prompt, bias: Linear) -> Floats:
     positions = np.array(prompt.positions)[:, np.newaxis]
     # The sum of exp(-m j) for all distances j, and its logarithm, for slopes of either sign.
     above = np.maximum(0, -steep * positions)
-    each = np.abs(steep)
+    values = np.abs(steep)
     with np.errstate(divide="ignore", invalid="ignore"):
-        sums = np.expm1(-each * (positions + 1)) / np.expm1(-each)
-    whole = above + np.log(np.where(each == 0, positions + 1, sums))
+        sums = np.expm1(-values * (positions + 1)) / np.expm1(-values)
+    whole = above + np.log(np.where(values == 0, positions + 1, sums))
     both = [np.exp(-steep * distance - whole) for distance in bias.distances(prompt)]
-    return np.stack([_of_steps(probe, prompt, each) for each in both], axis=-1)
+    return np.stack([_of_steps(probe, prompt, values) for values in both], axis=-1)
 
 
 def explanations(

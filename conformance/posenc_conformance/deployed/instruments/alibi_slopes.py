@@ -13,7 +13,7 @@ def slopes(group: Group) -> Floats:
 
 
 def in_twos(slopes: Floats) -> tuple[tuple[int, int], ...]:
-    """Return heads in twos, those of the largest slopes first, without leaving one out.
+    """Return pairs of heads, those with the largest slopes first, without leaving one out.
 
     If the number of heads is odd, the last one is paired with one that is measured already.
     """

@@ -1,4 +1,4 @@
-"""Tables of positions: prompts, the rows of a right engine, and those of wrong ones."""
+"""Position tables: prompts, the rows of a right engine, and those of wrong ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,11 +19,11 @@ between two rows."""
 HALF_A_ROW = 0.5
 """Addition to an encoder's rows by the token type of the second of two texts."""
 Rows = Callable[[Ints], Ints]
-"""The rows that positions read."""
+"""Returns the rows that positions read."""
 
 
 def prompt_for(probe: Probe, distance: int, steps: int | None = None) -> Prompt:
-    """Make the prompt whose first query, or last one if it is far, is at a position."""
+    """Make the prompt whose first query is at position ``distance``; if that is far, its last."""
     count = len(probe.plan.pairs) if steps is None else steps
     first = distance if distance <= LONGEST_NEAR else distance - count + 1
     total = first + count if probe.plan.encoder else 0
@@ -32,20 +32,20 @@ def prompt_for(probe: Probe, distance: int, steps: int | None = None) -> Prompt:
 
 
 def expected(group: Group, prompt: Prompt, rows: Rows | None = None, more: float = 0.0) -> Scores:
-    """Compute the right rows, [queries, 1]; ``rows`` replaces those of the group.
+    """Compute the rows that queries read, [queries, 1]; ``rows`` replaces those of the group.
 
-    ``more`` is added to each.
+    ``more`` is added to each row.
     """
-    found = (rows or partial(right_rows, group))(np.array(prompt.positions))
-    values = np.asarray(found, dtype=np.float64)[:, np.newaxis] + more
+    read = (rows or partial(right_rows, group))(np.array(prompt.positions))
+    values = np.asarray(read, dtype=np.float64)[:, np.newaxis] + more
     return Scores(values, np.full(values.shape, A_QUARTER))
 
 
 def right_rows(group: Group, positions: Ints) -> Ints:
     """Return the rows that positions read, by the definition of the scheme."""
     table = np.arange(group.parameters["rows"], dtype=np.float64)[:, np.newaxis]
-    given: Floats = case_of(group, {"positions": positions, "table": table}).truth[:, 0]
-    return given.astype(np.int64)
+    values: Floats = case_of(group, {"positions": positions, "table": table}).truth[:, 0]
+    return values.astype(np.int64)
 
 
 def explanations(
@@ -54,8 +54,8 @@ def explanations(
     """Yield the known mistakes: an id, a description, and the rows that each reads."""
     right = partial(right_rows, group)
     offset = int(right(np.array([0]))[0])
-    got = np.concatenate([each.values[:, 0] for each in found])
-    places = np.concatenate([each.prompt.positions for each in found])
+    got = np.concatenate([measured.values[:, 0] for measured in found])
+    places = np.concatenate([measured.prompt.positions for measured in found])
     shift = int(got[0] - right(places[:1])[0])
     if offset:
         words = f"rows without the offset of {offset}"
@@ -91,5 +91,5 @@ def _at(group: Group, places: Callable[[Prompt], tuple[list[int], int]], prompt:
     """Return the rows of queries at wrong positions."""
     last = int(group.parameters["rows"]) - 1 - int(right_rows(group, np.array([0]))[0])
     positions = np.clip(np.array(places(prompt)[0]), 0, last)
-    found = np.asarray(right_rows(group, positions), dtype=np.float64)
-    return Scores(found[:, np.newaxis], np.full((len(found), 1), A_QUARTER))
+    values = np.asarray(right_rows(group, positions), dtype=np.float64)
+    return Scores(values[:, np.newaxis], np.full((len(values), 1), A_QUARTER))

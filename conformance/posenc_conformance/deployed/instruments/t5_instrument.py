@@ -35,7 +35,7 @@ LEAST_REACH = 2048
 """Distances up to this one, at least, may have different buckets, also in a wrong engine."""
 
 Buckets = Callable[[Ints], Ints]
-"""The buckets of distances: positions of keys minus those of queries."""
+"""Returns the buckets of distances: positions of keys minus those of queries."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Rule:
     places: Places | None = None
     """Positions of queries and keys, if they are wrong."""
     first_alone: bool = False
-    """Whether generated tokens have no bias."""
+    """Whether queries that are generated have no bias."""
 
 
 Named = tuple[str, str, Rule]
@@ -168,12 +168,12 @@ def _sums(probe: Probe, group: Group, rule: Rule, first: Ints, last: Ints) -> Fl
     Returns [distances, 2 heads].
     """
     reach = _reach(group)
-    each = np.exp(rule.bias * _table(probe)[rule.buckets(np.arange(-reach, reach + 1))])
-    added = np.concatenate([np.zeros((1, each.shape[1])), each.cumsum(axis=0)])
+    raised = np.exp(rule.bias * _table(probe)[rule.buckets(np.arange(-reach, reach + 1))])
+    added = np.concatenate([np.zeros((1, raised.shape[1])), raised.cumsum(axis=0)])
     within = added[np.clip(last, -reach, reach) + reach + 1]
     within = within - added[np.clip(first, -reach, reach) + reach]
     before, behind = np.maximum(-reach - first, 0), np.maximum(last - reach, 0)
-    return np.asarray(within + np.outer(before, each[0]) + np.outer(behind, each[-1]))
+    return np.asarray(within + np.outer(before, raised[0]) + np.outer(behind, raised[-1]))
 
 
 def explanations(
@@ -231,5 +231,5 @@ def described(probe: Probe, group: Group, prompt: Prompt, row: int, scores: Floa
     neutral = _scores(probe, prompt, Rule(right_buckets(group)))[row, 1]
     bucket = probe.plan.bucket(scores + neutral - probe.score_of_content(prompt.gain))
     first, second = map(float, scores)
-    found = "scores of no bucket" if bucket is None else f"bucket {bucket}"
-    return f"{found}: scores {first:.6g} and {second:.6g} above those of the neutral key"
+    encoded = "scores of no bucket" if bucket is None else f"bucket {bucket}"
+    return f"{encoded}: scores {first:.6g} and {second:.6g} above those of the neutral key"

@@ -18,17 +18,17 @@ def nerf(arguments: Arguments, conventions: Conventions) -> Element:
                 return mpmath.mpf(float(x[(*place, feature)]))
             feature -= coords
         if conventions["order"] == "by-frequency":
-            k, rest = divmod(feature, 2 * coords)
-            odd, coord = divmod(rest, coords)
+            k, remainder = divmod(feature, 2 * coords)
+            odd, coord = divmod(remainder, coords)
         elif conventions["order"] == "sines-by-frequency":
-            odd, rest = divmod(feature, count * coords)
-            k, coord = divmod(rest, coords)
+            odd, remainder = divmod(feature, count * coords)
+            k, coord = divmod(remainder, coords)
         elif conventions["order"] == "sines-by-coordinate":
-            odd, rest = divmod(feature, count * coords)
-            coord, k = divmod(rest, count)
+            odd, remainder = divmod(feature, count * coords)
+            coord, k = divmod(remainder, count)
         else:
-            coord, rest = divmod(feature, 2 * count)
-            k, odd = divmod(rest, 2)
+            coord, remainder = divmod(feature, 2 * count)
+            k, odd = divmod(remainder, 2)
         angle = factor * mpmath.ldexp(mpmath.mpf(float(x[(*place, coord)])), k)
         return mpmath.cos(angle) if odd else mpmath.sin(angle)
 

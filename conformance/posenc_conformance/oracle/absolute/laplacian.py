@@ -1,4 +1,4 @@
-"""Dot products of nodes by eigenvectors of the Laplacian, which mpmath computes."""
+"""Dot products of node encodings from Laplacian eigenvectors, which mpmath computes."""
 
 import mpmath
 
@@ -7,7 +7,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 def laplacian(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the dot product of two encodings at (node, node)."""
-    adjacency, kept = arguments["adjacency"], int(arguments["count"])
+    adjacency, count = arguments["adjacency"], int(arguments["count"])
     nodes = range(len(adjacency))
     dropped = conventions["loops"] == "dropped"
     weights = [
@@ -27,9 +27,9 @@ def laplacian(arguments: Arguments, conventions: Conventions) -> Element:
     _, vectors = mpmath.eigsy(matrix)  # eigenvalues ascend
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
-        one, other = index
+        left, right = index
         return mpmath.fsum(
-            vectors[one, column] * vectors[other, column] for column in range(1, kept + 1)
+            vectors[left, column] * vectors[right, column] for column in range(1, count + 1)
         )
 
     return value

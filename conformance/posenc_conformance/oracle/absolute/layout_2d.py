@@ -13,7 +13,7 @@ def layout_embedding(arguments: Arguments, conventions: Conventions) -> Element:
     boxes = arguments["bbox"]
 
     def rows(word: int) -> list[Any]:
-        left, upper, right, lower = (int(each) for each in boxes[word])
+        left, upper, right, lower = (int(edge) for edge in boxes[word])
         height, width = lower - upper, right - left
         if conventions["sizes"] == "clipped":
             height, width = max(height, 0), max(width, 0)
@@ -36,15 +36,15 @@ def layout_bias(arguments: Arguments, conventions: Conventions) -> Element:
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         head, query, key = index
-        found = mpmath.mpf(0)
+        bias = mpmath.mpf(0)
         for letter, edge in (("x", 0), ("y", 3)):
             table = arguments[f"{letter}_table"]
             apart = int(boxes[key][edge]) - int(boxes[query][edge])
             row = bucket(apart, "bidirectional", len(table), distance)
-            found += mpmath.mpf(float(table[row][head]))
+            bias += mpmath.mpf(float(table[row][head]))
         if conventions["scaling"] == "root":
-            found /= mpmath.sqrt(int(arguments["head_dim"]))
-        return found
+            bias /= mpmath.sqrt(int(arguments["head_dim"]))
+        return bias
 
     return value
 

@@ -7,11 +7,11 @@ import mpmath
 from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Along = Callable[[int], mpmath.mpf]
-"""A value at each old cell of an axis."""
+"""A function from an old cell of an axis to its value."""
 
 
 def learned(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives the row of a position at (row, channel)."""
+    """Return the function that gives the table entry of a position at (row, channel)."""
     table, positions = arguments["table"], arguments["positions"]
     match conventions["offset"]:
         case "none":

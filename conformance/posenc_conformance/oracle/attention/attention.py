@@ -32,7 +32,7 @@ def logits_of_row(
 def weight(logits: list[mpmath.mpf], j: int) -> mpmath.mpf:
     """Return the attention weight of key j, which is 0 if the query may not see it.
 
-    It is one over the sum of the exponentials of each logit minus that of key j.
+    It is 1 over the sum of ``exp(other - logits[j])`` over all logits.
     """
     if j >= len(logits):
         return mpmath.mpf(0)

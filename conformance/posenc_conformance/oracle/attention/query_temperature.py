@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def number_of(index: tuple[int, ...], positions: Any, conventions: Conventions) -> int:
-    """Return the number of the query to which an element (..., row, channel) belongs."""
+    """Return the number of the query that contains the element (..., row, channel)."""
     place = int(positions[index[-2]])
     return place + 1 if conventions["count"] == "from-1" else place
 

@@ -50,7 +50,7 @@ def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int:
 def alibi_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient of the slopes at (head,).
 
-    It is the derivative of slope times distance, summed over the pairs of query and key.
+    It sums the upstream gradient times the distance over the pairs of query and key.
     """
     gradient = arguments["gradient"]
     _, q_len, k_len = gradient.shape

@@ -28,18 +28,18 @@ def clipped_bias(arguments: Arguments, conventions: Conventions) -> Element:
 def clipped_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient of the table at (row, head).
 
-    It is the sum over the pairs of query and key that look this entry up.
+    It sums the upstream gradient over the pairs of query and key that read the entry.
     """
     gradient, rows = arguments["gradient"], int(arguments["rows"])
     _, queries, keys = gradient.shape
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
-        wanted, head = index
+        table_row, head = index
         return mpmath.fsum(
             mpmath.mpf(float(gradient[head, query, key]))
             for query in range(queries)
             for key in range(keys)
-            if row(rows, key - (keys - queries + query)) == wanted
+            if row(rows, key - (keys - queries + query)) == table_row
         )
 
     return value

@@ -20,11 +20,11 @@ def dynamic_position_bias(arguments: Arguments, conventions: Conventions) -> Ele
 
     @cache
     def hidden(lag: int) -> list[mpmath.mpf]:
-        given = mpmath.mpf(lag)
+        coordinate = mpmath.mpf(lag)
         if conventions["distance"] == "log":
-            given = mpmath.sign(lag) * mpmath.log(1 + abs(lag))
+            coordinate = mpmath.sign(lag) * mpmath.log(1 + abs(lag))
         units = [
-            silu(exact(w) * given + exact(b))
+            silu(exact(w) * coordinate + exact(b))
             for w, b in zip(arguments["w_in"], arguments["b_in"], strict=True)
         ]
         for weights, biases in zip(arguments["w_mid"], arguments["b_mid"], strict=True):

@@ -30,7 +30,7 @@ def kerple_bias(arguments: Arguments, conventions: Conventions) -> Element:
 
 
 def kerple_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that gives the gradient at (which, head).
+    """Return the function that gives the gradient at (0 for r1 or 1 for r2, head).
 
     It differentiates the kernel numerically with respect to r1 or r2.
     """

@@ -44,8 +44,8 @@ def log_cpb(arguments: Arguments, conventions: Conventions) -> Element:
         head, query, key = index
         offset = query // width - key // width, query % width - key % width
         place = [
-            coordinate(each, axis, arguments, conventions["coordinates"])
-            for each, axis in zip(offset, AXES, strict=True)
+            coordinate(steps, axis, arguments, conventions["coordinates"])
+            for steps, axis in zip(offset, AXES, strict=True)
         ]
         answer = mpmath.mpf(0)
         for unit in range(len(b1)):

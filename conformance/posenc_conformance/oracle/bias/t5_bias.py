@@ -54,7 +54,7 @@ def t5_bias(arguments: Arguments, conventions: Conventions) -> Element:
 def t5_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the gradient of the table at (bucket, head).
 
-    It is the sum over the pairs of query and key that look this entry up.
+    It sums the upstream gradient over the pairs of query and key that read the entry.
     """
     gradient = arguments["gradient"]
     _, queries, keys = gradient.shape

@@ -16,7 +16,7 @@ def dot(a: Any, b: Any) -> mpmath.mpf:
 
 
 def position(arguments: Arguments, head: int, i: int, j: int) -> mpmath.mpf:
-    """Return the product of the positions of two tokens, with [CLS] untied."""
+    """Return the position logit of two tokens before scaling, with [CLS] untied."""
     p_q, p_k = arguments["p_q"][head], arguments["p_k"][head]
     if i == 0:
         return dot(p_q[0], p_k[0])

@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def conv_peg(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded picture at (…, row, channel).
 
-    It checks the distance of every patch of the picture.
+    It tests for every patch whether it is within the kernel's reach.
     """
     x, weight, bias = (arguments[name] for name in ("x", "weight", "bias"))
     height, width = int(arguments["height"]), int(arguments["width"])

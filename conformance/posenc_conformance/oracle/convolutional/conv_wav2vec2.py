@@ -45,7 +45,7 @@ def conv_wav2vec2(arguments: Arguments, conventions: Conventions) -> Element:
 def conv_hubert(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded frames at (…, frame, channel).
 
-    It applies evaluation's batch norm, the padding and the convolution, in this order.
+    It applies the batch norm in evaluation mode, then the padding, then the convolution.
     """
     x, weight = arguments["x"], arguments["weight"]
     _outputs, width, kernel = weight.shape
@@ -77,7 +77,7 @@ def conv_hubert(arguments: Arguments, conventions: Conventions) -> Element:
 def conv_data2vec(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded frames at (…, frame, channel).
 
-    Each layer gets the frames that it reads from the layer below.
+    Each layer reads its frames from the layer below.
     """
     x, weight, bias = arguments["x"], arguments["weight"], arguments["bias"]
     layers, dim, width, kernel = weight.shape
@@ -86,7 +86,7 @@ def conv_data2vec(arguments: Arguments, conventions: Conventions) -> Element:
     def frame_of(layer: int, place: tuple[int, ...]) -> list[mpmath.mpf]:
         """Return all channels of a frame that a layer returns; layer 0 returns the input."""
         if layer == 0:
-            return [mpmath.mpf(float(each)) for each in x[place]]
+            return [mpmath.mpf(float(element)) for element in x[place]]
         *leading, frame = place
         read = {
             tap: frame_of(layer - 1, (*leading, frame + tap - kernel // 2))
@@ -104,9 +104,9 @@ def conv_data2vec(arguments: Arguments, conventions: Conventions) -> Element:
             for channel in range(dim)
         ]
         mean = mpmath.fsum(z) / dim
-        variance = mpmath.fsum((each - mean) ** 2 for each in z) / dim
-        normed = [(each - mean) / mpmath.sqrt(variance + mpmath.mpf(1e-5)) for each in z]
-        return [each * mpmath.ncdf(each) for each in normed]
+        variance = mpmath.fsum((element - mean) ** 2 for element in z) / dim
+        normed = [(element - mean) / mpmath.sqrt(variance + mpmath.mpf(1e-5)) for element in z]
+        return [element * mpmath.ncdf(element) for element in normed]
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *place, channel = index

@@ -8,12 +8,12 @@ from posenc_conformance.oracle.bias.alibi import slope
 
 def smallest(numbers: list[int], rank: int) -> int:
     """Find the number that is larger than exactly ``rank`` of the numbers."""
-    return next(one for one in numbers if sum(other < one for other in numbers) == rank)
+    return next(number for number in numbers if sum(other < number for other in numbers) == rank)
 
 
 def randomized_positions(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the position at (token,)."""
-    drawn = [int(each) for each in arguments["order"]][: int(arguments["n"])]
+    drawn = [int(number) for number in arguments["order"]][: int(arguments["n"])]
     return lambda index: mpmath.mpf(smallest(drawn, index[0]))
 
 
@@ -21,7 +21,7 @@ def randomized_alibi_bias(arguments: Arguments, conventions: Conventions) -> Ele
     """Return the function that gives the bias at (head, query, key)."""
     heads, q_len, k_len = (int(arguments[name]) for name in ("heads", "q_len", "k_len"))
     before, after = (
-        [int(each) for each in arguments[name]][: k_len - 1] for name in ("before", "after")
+        [int(number) for number in arguments[name]][: k_len - 1] for name in ("before", "after")
     )
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

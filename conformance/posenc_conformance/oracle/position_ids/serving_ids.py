@@ -1,4 +1,4 @@
-"""Position ids while a model is served, token by token."""
+"""Position ids for serving, token by token."""
 
 import mpmath
 
@@ -28,7 +28,7 @@ def shard_position_ids(arguments: Arguments, conventions: Conventions) -> Elemen
 
 
 def tree_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that counts the tokens from (token,) up to the cache."""
+    """Return the function that gives the position at (token,), by counting its predecessors."""
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         above, row = 0, int(arguments["parents"][index[0]])
@@ -52,7 +52,7 @@ def length_position_ids(arguments: Arguments, conventions: Conventions) -> Eleme
 
 
 def segment_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that counts back from (sequence, column) to the start of its text."""
+    """Return the function that gives the position at (sequence, column), by counting back."""
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         row, column = arguments["segments"][index[0]], index[1]
@@ -65,20 +65,20 @@ def segment_position_ids(arguments: Arguments, conventions: Conventions) -> Elem
 
 
 def session_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
-    """Replay the events on a cache that maps each token's number to its position."""
+    """Return the function that gives the position at (token,), by replaying the events."""
     cache: dict[int, int] = {}
-    given: list[int] = []
+    appended: list[int] = []
     for kind, first, second in arguments["events"]:
         if kind == 0:
             for _ in range(int(first)):
-                given.append(1 + max(cache.values(), default=-1))
-                cache[len(given)] = given[-1]
+                appended.append(1 + max(cache.values(), default=-1))
+                cache[len(appended)] = appended[-1]
         for token, position in list(cache.items()):
             if kind == 1 and first <= position < second:
                 del cache[token]
             if kind == 2 and position >= first:
                 cache[token] = position + int(second)
-    return of_list(given)
+    return of_list(appended)
 
 
 def m_rope_window_position_ids(arguments: Arguments, conventions: Conventions) -> Element:

@@ -1,4 +1,4 @@
-"""Order of vision tokens: patches sorted by their places."""
+"""Order of vision tokens: patches sorted by frame, block, row and column."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,12 +33,12 @@ def merge_of(arguments: Arguments) -> int:
 def merged_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the coordinate at (axis, patch)."""
     merge = merge_of(arguments)
-    found = sorted(cells(arguments, 1), key=lambda place: by_blocks(place, merge))
-    return lambda index: mpmath.mpf(found[index[1]][2 + index[0]])
+    patches = sorted(cells(arguments, 1), key=lambda place: by_blocks(place, merge))
+    return lambda index: mpmath.mpf(patches[index[1]][2 + index[0]])
 
 
 def in_windows(arguments: Arguments) -> list[tuple[Place, int]]:
-    """List the window and the number of each token, sorted by windows."""
+    """List the sorting key and the number of each token, sorted by windows."""
     side = int(arguments["window"])
     numbered: Any = enumerate(cells(arguments, merge_of(arguments)))
     return sorted((by_blocks(place, side), number) for number, place in numbered)
@@ -46,12 +46,12 @@ def in_windows(arguments: Arguments) -> list[tuple[Place, int]]:
 
 def window_order(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the token at (place,)."""
-    found = in_windows(arguments)
-    return lambda index: mpmath.mpf(found[index[0]][1])
+    tokens = in_windows(arguments)
+    return lambda index: mpmath.mpf(tokens[index[0]][1])
 
 
 def window_edges(arguments: Arguments, conventions: Conventions) -> Element:
-    """Return the function that counts the patches before (window,)."""
+    """Return the function that gives the number of patches before (window,)."""
     windows = [key[:4] for key, _ in in_windows(arguments)]
     starts = [
         place for place, window in enumerate(windows) if not place or windows[place - 1] != window

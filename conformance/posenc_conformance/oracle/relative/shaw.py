@@ -10,7 +10,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def vector(table: Any, steps_ahead: int) -> list[mpmath.mpf]:
     """Return the vector of an edge to a key ``steps_ahead`` steps ahead.
 
-    It is w_max(-k, min(k, steps)) of the paper.
+    This is w_max(-k, min(k, steps)) in the paper.
     """
     reach = (len(table) - 1) // 2
     return [mpmath.mpf(float(x)) for x in table[max(-reach, min(reach, steps_ahead)) + reach]]
@@ -19,7 +19,7 @@ def vector(table: Any, steps_ahead: int) -> list[mpmath.mpf]:
 def shaw_scores(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the logit at (head, query, key).
 
-    It is the query times the sum of the key and the vector of the edge, over sqrt(head_dim).
+    The logit is the query times the sum of the key and the vector of the edge, over sqrt(head_dim).
     """
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
     head_dim, late = q.shape[2], k.shape[1] - q.shape[1]
@@ -40,7 +40,7 @@ def shaw_scores(arguments: Arguments, conventions: Conventions) -> Element:
 def shaw_values(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the output at (head, query, channel).
 
-    It is the weighted sum of the values and the vectors of the edges.
+    The output is the weighted sum of the values and the vectors of the edges.
     """
     weights, v, table = (arguments[name] for name in ("weights", "v", "table"))
     late = weights.shape[2] - weights.shape[1]

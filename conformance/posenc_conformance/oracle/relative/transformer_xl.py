@@ -11,7 +11,7 @@ START = {"past": 1, "full": 1, "padded": 0}
 def relative_shift(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the shifted score at (…, query, key).
 
-    It is the score in the column of the distance between the query and the key.
+    This is the score in the column for the distance between the query and the key.
     """
     x, held = arguments["x"], conventions["distances"]
     q_len, columns = x.shape[-2:]

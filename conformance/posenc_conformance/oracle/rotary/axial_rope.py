@@ -42,8 +42,8 @@ def axial_rope(arguments: Arguments, conventions: Conventions) -> Element:
         *row, channel = index
         axis, pair, partner, second = place_of(channel, widths, conventions["layout"])
         angle = int(positions[axis][row[-1]]) / mpmath.root(base, widths[axis]) ** (2 * pair)
-        here, there = mpmath.mpf(float(x[index])), mpmath.mpf(float(x[(*row, partner)]))
-        return here * mpmath.cos(angle) + (1 if second else -1) * there * mpmath.sin(angle)
+        here, other = mpmath.mpf(float(x[index])), mpmath.mpf(float(x[(*row, partner)]))
+        return here * mpmath.cos(angle) + (1 if second else -1) * other * mpmath.sin(angle)
 
     return value
 
@@ -62,8 +62,8 @@ def axial_rope_tiled(arguments: Arguments, conventions: Conventions) -> Element:
         wave = number if number < width // 2 else number - width // 2
         angle = int(positions[axis][row[-1]]) * mpmath.mpf(10) ** (mpmath.mpf(-8 * wave) / width)
         partner = channel + 1 if channel % 2 == 0 else channel - 1
-        there = mpmath.mpf(float(x[(*row, partner)]))
-        return here * mpmath.cos(angle) + (channel - partner) * there * mpmath.sin(angle)
+        other = mpmath.mpf(float(x[(*row, partner)]))
+        return here * mpmath.cos(angle) + (channel - partner) * other * mpmath.sin(angle)
 
     return value
 

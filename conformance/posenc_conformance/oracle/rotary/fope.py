@@ -15,7 +15,7 @@ def fope(arguments: Arguments, conventions: Conventions) -> Element:
     base = mpmath.mpf(float(arguments.get("base", 10000)))
     floor = 2 * mpmath.pi / int(arguments["original_max_position_embeddings"])
     powers = [mpmath.power(base, -mpmath.mpf(t) / half) for t in range(half)]
-    kept = [power for power in powers if power > floor]
+    omega = [power for power in powers if power > floor]
 
     def number(array: Any, *index: int) -> mpmath.mpf:
         return mpmath.mpf(float(array[index]))
@@ -28,8 +28,8 @@ def fope(arguments: Arguments, conventions: Conventions) -> Element:
         if t >= sines.shape[1]:
             return own if conventions["rest"] == "unchanged" else own + other
         p = int(positions[place[-1]])
-        cos = mpmath.fsum(number(cosines, i, t) * mpmath.cos(p * w) for i, w in enumerate(kept))
-        sin = mpmath.fsum(number(sines, i, t) * mpmath.sin(p * w) for i, w in enumerate(kept))
+        cos = mpmath.fsum(number(cosines, i, t) * mpmath.cos(p * w) for i, w in enumerate(omega))
+        sin = mpmath.fsum(number(sines, i, t) * mpmath.sin(p * w) for i, w in enumerate(omega))
         return own * cos + other * sin
 
     return value

@@ -40,7 +40,7 @@ def longrope(arguments: Arguments, conventions: Conventions) -> Element:
     factors = short if conventions["choice"] == "length" and fits else long
     half = len(factors)
     length = longer(arguments, conventions["amplitude"])
-    known: dict[int, mpmath.mpf] = {}
+    cached: dict[int, mpmath.mpf] = {}
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *row, channel = index
@@ -52,10 +52,10 @@ def longrope(arguments: Arguments, conventions: Conventions) -> Element:
         else:
             pair, part = divmod(channel, 2)
             sources = 2 * pair, 2 * pair + 1
-        if pair not in known:
-            known[pair] = frequency(arguments["base"], factors, pair)
+        if pair not in cached:
+            cached[pair] = frequency(arguments["base"], factors, pair)
         real, imaginary = (float(x[(*row, source)]) for source in sources)
-        turned = mpmath.mpc(real, imaginary) * mpmath.expj(positions[row[-1]] * known[pair])
+        turned = mpmath.mpc(real, imaginary) * mpmath.expj(positions[row[-1]] * cached[pair])
         return length * (turned.imag if part else turned.real)
 
     return value

@@ -34,11 +34,11 @@ def m_rope(arguments: Arguments, conventions: Conventions) -> Element:
         else:
             pair, second = divmod(channel, 2)
             partner = channel - 1 if second else channel + 1
-        there = mpmath.mpf(float(x[(*row, partner)]))
+        other = mpmath.mpf(float(x[(*row, partner)]))
         axis = axis_of(pair, sections, conventions["allocation"])
         angle = int(positions[axis][row[-1]]) / mpmath.root(base, pairs) ** pair
         sign = 1 if second else -1
-        return here * mpmath.cos(angle) + sign * there * mpmath.sin(angle)
+        return here * mpmath.cos(angle) + sign * other * mpmath.sin(angle)
 
     return value
 

@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def source_row(row: int, rotated: int, direction: str) -> int:
-    """Return the row of a head from which row ``row`` of the result comes."""
+    """Return the row of a head that becomes row ``row`` of the result."""
     if row >= rotated:
         return row
     pairs = rotated // 2
@@ -25,11 +25,11 @@ def element(q: Any, k: Any, arguments: Arguments, direction: str) -> Element:
     rotated = int(arguments.get("rotary_dim") or size)
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
-        row, rest = index[0], index[1:]
-        given, row = (q, row) if row < len(q) else (k, row - len(q))
+        row, column = index[0], index[1:]
+        source, row = (q, row) if row < len(q) else (k, row - len(q))
         head, place = divmod(row, size)
-        found = given[head * size + source_row(place, rotated, direction)]
-        return mpmath.mpf(float(found[rest[0]] if rest else found))
+        entry = source[head * size + source_row(place, rotated, direction)]
+        return mpmath.mpf(float(entry[column[0]] if column else entry))
 
     return value
 

@@ -8,7 +8,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 def pope(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives the encoded x at (…, row, channel).
 
-    x holds queries, or keys if there is a ``bias`` of phases.
+    x contains keys if there is a ``bias`` of phases, queries otherwise.
     """
     x, positions = arguments["x"], arguments["positions"]
     head_dim = x.shape[-1]

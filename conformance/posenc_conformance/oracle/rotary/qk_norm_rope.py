@@ -13,8 +13,8 @@ def qk_norm_rope(arguments: Arguments, conventions: Conventions) -> Element:
     heads = len(arguments["q"])
 
     def normed(row: Any, weight: Any, channel: int) -> mpmath.mpf:
-        numbers = [mpmath.mpf(float(each)) for each in row]
-        squares = mpmath.fsum(each * each for each in numbers)
+        numbers = [mpmath.mpf(float(entry)) for entry in row]
+        squares = mpmath.fsum(entry * entry for entry in numbers)
         root = mpmath.sqrt(squares / len(numbers) + eps)
         factor = mpmath.mpf(float(weight[channel]))
         return numbers[channel] * (factor + (conventions["norm_weight"] == "one-plus")) / root
@@ -33,7 +33,7 @@ def qk_norm_rope(arguments: Arguments, conventions: Conventions) -> Element:
             pair, is_second = channel // 2, channel % 2 == 1
             members = 2 * pair, 2 * pair + 1
         angle = int(arguments["positions"][place]) * mpmath.power(base, -mpmath.mpf(pair) / pairs)
-        real, imaginary = (normed(row, weight, each) for each in members)
+        real, imaginary = (normed(row, weight, entry) for entry in members)
         if is_second:
             return real * mpmath.sin(angle) + imaginary * mpmath.cos(angle)
         return real * mpmath.cos(angle) - imaginary * mpmath.sin(angle)

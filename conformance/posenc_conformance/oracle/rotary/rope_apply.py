@@ -1,4 +1,4 @@
-"""Rotation by given tables: each pair is a complex number, times that of the table."""
+"""Rotation by the caller's tables: each pair is multiplied, as a complex number, by the table's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def turned(x: Any, turn: Turn, pairs: int, layout: str) -> Element:
         else:
             member, pair = divmod(channel, pairs)
             channels = pair, pair + pairs
-        real, imaginary = (number(x[(*index[:-1], each)]) for each in channels)
+        real, imaginary = (number(x[(*index[:-1], source)]) for source in channels)
         cos, sin = map(number, turn(row, pair))
         product = mpmath.mpc(real, imaginary) * mpmath.mpc(cos, sin)
         return product.imag if member else product.real
@@ -68,8 +68,8 @@ def rope_apply_cache(arguments: Arguments, conventions: Conventions) -> Element:
     pairs = cache.shape[1] // 2
 
     def turn(row: int, pair: int) -> tuple[Any, Any]:
-        kept = cache[int(rows[row])]
-        return kept[pair], kept[pairs + pair]
+        entries = cache[int(rows[row])]
+        return entries[pair], entries[pairs + pair]
 
     return turned(arguments["x"], turn, pairs, conventions["layout"])
 

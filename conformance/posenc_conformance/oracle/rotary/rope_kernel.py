@@ -44,7 +44,7 @@ def by_rows(
 def of_batched(arguments: Arguments) -> Find:
     """Make the finder for elements (sequence, head, row, channel).
 
-    ``positions`` has the position of every row of a sequence.
+    ``positions`` contains the position of every row of a sequence.
     """
 
     def find(index: tuple[int, ...]) -> Found:
@@ -58,7 +58,7 @@ def of_batched(arguments: Arguments) -> Find:
 def of_offsets(arguments: Arguments) -> Find:
     """Make the finder for elements (sequence, head, row, channel).
 
-    ``offsets`` has the position of the first row of a sequence.
+    ``offsets`` contains the position of the first row of a sequence.
     """
 
     def find(index: tuple[int, ...]) -> Found:

@@ -1,6 +1,6 @@
-"""Self-Extend by its definition: near keys at their positions, far ones at those of groups.
+"""Self-Extend by its definition: near keys at their positions, far keys at those of groups.
 
-Under blocks, positions are those of a cache that closes a block of keys as soon as it is full.
+With blocks, positions are those of a cache that closes a block of keys as soon as it is full.
 """
 
 from posenc_conformance.oracle import Arguments, Conventions, Element

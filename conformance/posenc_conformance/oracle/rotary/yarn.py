@@ -57,8 +57,8 @@ def counted_bounds(
 def frequency(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.mpf:
     """Return the frequency of a pair, in radians per position."""
     plain = mpmath.power(number(arguments["base"]), -mpmath.mpf(2 * pair) / size)
-    kept = share_kept(arguments, ramp, size, pair)
-    return (1 - kept) * plain / number(arguments["factor"]) + kept * plain
+    share = share_kept(arguments, ramp, size, pair)
+    return (1 - share) * plain / number(arguments["factor"]) + share * plain
 
 
 def longer(arguments: Arguments, temperature: str) -> mpmath.mpf:
@@ -96,17 +96,17 @@ def yarn(arguments: Arguments, conventions: Conventions) -> Element:
         channel: (t, part) for t in range(width // 2) for part, channel in enumerate(channels(t))
     }
     length = longer(arguments, conventions["temperature"])
-    known: dict[int, mpmath.mpf] = {}
+    cached: dict[int, mpmath.mpf] = {}
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *row, channel = index
         if channel not in place:
             return number(x[index])
         pair, part = place[channel]
-        if pair not in known:
-            known[pair] = frequency(arguments, conventions["ramp"], width, pair)
+        if pair not in cached:
+            cached[pair] = frequency(arguments, conventions["ramp"], width, pair)
         real, imaginary = (float(x[(*row, source)]) for source in channels(pair))
-        turn = mpmath.expj(int(arguments["positions"][row[-1]]) * known[pair])
+        turn = mpmath.expj(int(arguments["positions"][row[-1]]) * cached[pair])
         turned = length * mpmath.mpc(real, imaginary) * turn
         return turned.imag if part else turned.real
 

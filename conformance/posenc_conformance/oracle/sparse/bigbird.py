@@ -23,11 +23,11 @@ def bigbird_mask(arguments: Arguments, conventions: Conventions) -> Element:
 def bigbird_linked_mask(arguments: Arguments, conventions: Conventions) -> Element:
     """Return the function that gives 1 at (query, key) where the key is allowed, else 0.
 
-    A key is allowed if it is so without links, or if its block is linked.
+    A key is allowed if it is allowed without links, or if its block is linked.
     """
     plain = bigbird_mask(arguments, conventions)
     q_len, k_len, size = (int(arguments[name]) for name in ("q_len", "k_len", "block_size"))
-    links = [{int(each) for each in row} for row in arguments["links"]]
+    links = [{int(block) for block in row} for row in arguments["links"]]
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         own = (k_len - q_len + index[0]) // size

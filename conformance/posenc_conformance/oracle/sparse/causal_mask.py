@@ -11,7 +11,7 @@ def causal_mask(arguments: Arguments, conventions: Conventions) -> Element:
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         query, key = index
-        if conventions["alignment"] == "end":  # both counted back from the last one
+        if conventions["alignment"] == "end":  # both counted back from the last
             allowed = (k_len - 1 - key) - (q_len - 1 - query) >= 0
         else:
             allowed = query - key >= 0

@@ -6,7 +6,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(query: int, block_size: int, summary: int, part: str) -> set[int]:
-    """Return the keys of the query at a position."""
+    """Return the positions of the keys that the query at position ``query`` sees."""
     block = set(range(query - query % block_size, query + 1))
     ends = range(block_size - summary, block_size)
     columns = {start + end for start in range(0, query + 1, block_size) for end in ends}

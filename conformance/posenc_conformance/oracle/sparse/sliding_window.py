@@ -1,4 +1,4 @@
-"""Sliding windows by their definition: the set of keys that each query has."""
+"""Sliding windows by their definition: the range of keys that each query sees."""
 
 import mpmath
 
@@ -6,13 +6,13 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(position: int, window: int, reach: str) -> range:
-    """Return the positions of the keys of one query, including those outside of the text."""
+    """Return the positions of a query's keys, including those outside of the sequence."""
     if reach == "window-keys":
         return range(position + 1 - window, position + 1)
     if reach == "window-before":
         return range(position - window, position + 1)
-    each = window if reach == "window-each-side" else window // 2
-    return range(position - each, position + each + 1)
+    side = window if reach == "window-each-side" else window // 2
+    return range(position - side, position + side + 1)
 
 
 def sliding_window(arguments: Arguments, conventions: Conventions) -> Element:

@@ -6,7 +6,7 @@ from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(query: int, stride: int, part: str) -> set[int]:
-    """Return the keys of the query at a position."""
+    """Return the positions of the keys that the query at position ``query`` sees."""
     inclusive = set(range(max(0, query - stride), query + 1))
     local = set(range(max(0, query - stride + 1), query + 1))
     column = set(range(query, -1, -stride))

@@ -33,7 +33,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, with its number of digits."""
+    """Make a call at all powers of two up to the largest position, with its number of digits."""
     dim = parameters.get("dim", max(1, largest.bit_length()))
     return {"positions": positions_up_to(min(largest, 2**dim - 1)), "dim": dim}
 
@@ -135,8 +135,8 @@ def complement(trial: Trial) -> None:
         return
     both = np.concatenate([chosen["positions"], last - chosen["positions"]])
     answer = trial.answer(**(chosen | {"positions": both}))
-    here, there = np.split(read(answer), 2)
-    trial.assert_none(answer, here != 1 - there, "2^d - 1 - p does not have the other digits of p")
+    here, other = np.split(read(answer), 2)
+    trial.assert_none(answer, here != 1 - other, "2^d - 1 - p does not have the other digits of p")
 
 
 def digits_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -155,8 +155,8 @@ def gray_code(case: Case, got: Floats) -> Iterator[Prediction]:
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict shifted positions, first by the shift of the first wrong row."""
     answer = Answer(case, got, got, got)
-    found = read(answer) @ 2.0 ** np.minimum(np.arange(got.shape[1]), 62)
-    apart = (found - case.arguments["positions"])[found != case.arguments["positions"]]
+    values = read(answer) @ 2.0 ** np.minimum(np.arange(got.shape[1]), 62)
+    apart = (values - case.arguments["positions"])[values != case.arguments["positions"]]
     yield from shifted_positions(case, float(apart[0]) if apart.size else np.nan)
 
 

@@ -29,7 +29,7 @@ SHIFTED_SINE = np.pi / 4
 
 
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Return the coordinate, the number of the frequency, and the wave of each feature."""
+    """Return the coordinate, the frequency index, and the wave of each feature."""
     coords, count = case.arguments["x"].shape[-1], case.arguments["num_frequencies"]
     order = case.conventions["order"]
     if order == "by-frequency":
@@ -48,7 +48,7 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def factor(case: Case) -> float:
-    """Return the factor on the coordinates."""
+    """Return the factor by which the coordinates are multiplied."""
     return {"pi": np.pi, "two-pi": 2 * np.pi, "1": 1.0}[str(case.conventions["factor"])]
 
 
@@ -86,7 +86,7 @@ def nerf_terms(case: Case) -> ErrorTerms:
 
 
 def projections(case: Case) -> Floats:
-    """Project each point on each direction."""
+    """Project each point onto each direction."""
     return np.asarray(case.arguments["x"] @ case.arguments["b"].T)
 
 
@@ -104,7 +104,7 @@ def gaussian_terms(case: Case) -> ErrorTerms:
 
 
 def in_order(case: Case, cos: Floats, sin: Floats) -> Floats:
-    """Join the halves in the order of the convention."""
+    """Join cosines and sines in the order of the convention."""
     parts = [cos, sin] if case.conventions["waves"] == "cos-sin" else [sin, cos]
     return np.concatenate(parts, axis=-1)
 
@@ -127,8 +127,8 @@ def gaussian_arguments(trial: Trial) -> ArgumentDict:
 
 def nerf_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Make a call of many points."""
-    rest = {name: value for name, value in parameters.items() if name != "coords"}
-    return {"x": 2 * fine((63, parameters.get("coords", 3))), "num_frequencies": 12, **rest}
+    others = {name: value for name, value in parameters.items() if name != "coords"}
+    return {"x": 2 * fine((63, parameters.get("coords", 3))), "num_frequencies": 12, **others}
 
 
 def gaussian_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
@@ -186,13 +186,13 @@ def dot_by_offset_of(arguments: DrawArguments) -> InvariantCheck:
         # Multiples of 1/32, so that points and their sums are exact in every dtype.
         points = lattice(chosen["x"].shape)
         step = lattice((1, points.shape[-1]), 17)
-        here, there = (
+        here, moved = (
             waves_of(trial.answer(**(chosen | {"x": x}))) for x in (points, points + step)
         )
         trial.assert_zero(
             dot_products(here.sin)
             + dot_products(here.cos)
-            - (dot_products(there.sin) + dot_products(there.cos)),
+            - (dot_products(moved.sin) + dot_products(moved.cos)),
             "the dot product of two points depends on more than their difference",
         )
 
@@ -279,9 +279,9 @@ def fewer_frequencies(trial: Trial) -> None:
     more = chosen["num_frequencies"] + 1
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))
-    kept = features(larger.case)[1] < more - 1
+    shared = features(larger.case)[1] < more - 1
     trial.assert_zero(
-        answer - larger[:, kept], "one frequency more changes the features of the others"
+        answer - larger[:, shared], "one frequency more changes the features of the others"
     )
 
 
@@ -356,7 +356,7 @@ def linear_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the right features in other orders found in the wild."""
+    """Predict the right features in other orders that implementations use."""
     coord, k, wave = features(case)
     right = case.with_arguments().truth
     inputs = wave == INPUT
@@ -384,7 +384,7 @@ def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates or angles held in a narrow dtype."""
+    """Predict coordinates or angles rounded to a narrow dtype."""
     coord, k, wave = features(case)
     x = case.arguments["x"][..., coord]
     for dtype in ("bfloat16", "float16"):
@@ -392,10 +392,10 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
             "coordinates": round_to(x, dtype) * octaves(case)[k],
             "angles": round_to(x * octaves(case)[k], dtype),
         }
-        for what, angles in held.items():
+        for name, angles in held.items():
             waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
             output = np.where(wave == INPUT, x, waves)
-            yield Prediction(f"matches {what} in {dtype}", np.asarray(output))
+            yield Prediction(f"matches {name} in {dtype}", np.asarray(output))
 
 
 def from_turns(case: Case, turns: Floats) -> Floats:
@@ -417,7 +417,7 @@ def pairs_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scaled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict features divided by the root of their number, as in estimates of a kernel."""
+    """Predict features divided by the root of their number, as in random features of a kernel."""
     count = len(case.arguments["b"])
     for words, scale in (("(1/m)^1/2", count**-0.5), ("(2/m)^1/2", (2 / count) ** 0.5)):
         yield Prediction(f"matches features times {words}", case.with_arguments().truth * scale)
@@ -434,7 +434,7 @@ def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_projections(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict points, directions, projections or angles held in a narrow dtype."""
+    """Predict points, directions, projections or angles rounded to a narrow dtype."""
     x, b = case.arguments["x"], case.arguments["b"]
     for dtype in ("bfloat16", "float16"):
         product = round_to(x, dtype) @ round_to(b, dtype).T
@@ -443,8 +443,8 @@ def narrow_projections(case: Case, got: Floats) -> Iterator[Prediction]:
             "projections": round_to(projections(case), dtype),
             "points, directions and projections": round_to(product, dtype),
         }
-        for what, turns in held.items():
-            yield Prediction(f"matches {what} in {dtype}", from_turns(case, turns))
+        for name, turns in held.items():
+            yield Prediction(f"matches {name} in {dtype}", from_turns(case, turns))
         angles = round_to(2 * np.pi * projections(case), dtype)
         output = in_order(case, np.cos(angles), np.sin(angles))
         yield Prediction(f"matches angles in {dtype}", output)

@@ -22,7 +22,7 @@ LARGEST_FLOAT16 = 65504
 def error_terms(case: Case) -> ErrorTerms:
     """Return the position as scale, and angle 0.
 
-    In float16, the scale of positions above its largest number is nan: they are not judged.
+    In float16, the scale is nan for positions above 65504, which are not judged.
     """
     size = np.abs(case.arguments["positions"]).astype(np.float64)[:, None]
     beyond = (size > LARGEST_FLOAT16) & (case.dtype == "float16")
@@ -38,7 +38,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, at most the largest float16."""
+    """Make a call at all powers of two up to the largest position, at most up to 65504."""
     return {"positions": positions_up_to(min(largest, LARGEST_FLOAT16)), "dim": 3, **parameters}
 
 
@@ -50,7 +50,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def equal_channels(trial: Trial) -> None:
-    """Check that all channels of a position hold the same number."""
+    """Check that all channels of a position contain the same number."""
     channels_alike(trial, trial.answer(**arguments(trial)))
 
 
@@ -76,7 +76,7 @@ def one_direction(trial: Trial) -> None:
 
 
 def dot_products(trial: Trial) -> None:
-    """Check that the dot product of the rows of m and n is d m n."""
+    """Check that the dot product of the rows at positions m and n is d m n."""
     answer = trial.answer(**arguments(trial))
     place, dim = answer.case.arguments["positions"], answer.case.arguments["dim"]
     trial.assert_zero(dots(answer) - dim * np.outer(place, place), "a dot product is not d m n")
@@ -84,8 +84,8 @@ def dot_products(trial: Trial) -> None:
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict shifted positions, first by the median error of the values."""
-    known = np.isfinite(case.truth)
-    estimate = float(np.median((got - case.truth)[known])) if known.any() else np.nan
+    finite = np.isfinite(case.truth)
+    estimate = float(np.median((got - case.truth)[finite])) if finite.any() else np.nan
     yield from shifted_positions(case, estimate)
 
 
@@ -126,7 +126,7 @@ def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def positions_wrapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions held in integers of 8, 16 or 32 bits."""
+    """Predict positions stored in integers of 8, 16 or 32 bits."""
     for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32):
         yield from predict_case(
             case.with_arguments(

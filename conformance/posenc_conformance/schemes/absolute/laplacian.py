@@ -62,9 +62,9 @@ def gap(values: Floats, count: int) -> float:
 
 
 def fitting(weights: Floats, count: int, loops: str) -> int:
-    """Find the least number from ``count`` on that separates no equal eigenvalues."""
-    kept = weights if loops == "kept" else without_loops(weights)
-    values, _ = spectrum(normalized(kept))
+    """Find the least number of eigenvectors, at least ``count``, that splits no eigenvalue."""
+    used = weights if loops == "kept" else without_loops(weights)
+    values, _ = spectrum(normalized(used))
     while count + 1 < len(values) and values[count + 1] - values[count] < TOGETHER:
         count += 1
     return count
@@ -123,28 +123,28 @@ def many(case: Case) -> Iterator[ArgumentDict]:
 
 def relabelled(trial: Trial) -> None:
     """Check that reordering the nodes reorders their encodings."""
-    given = arguments(trial)
-    order = np.argsort(lattice((len(given["adjacency"]),)), kind="stable")
+    drawn = arguments(trial)
+    order = np.argsort(lattice((len(drawn["adjacency"]),)), kind="stable")
     every = np.ix_(order, order)
-    one, other = (
-        trial.answer(**given),
-        trial.answer(**(given | {"adjacency": given["adjacency"][every]})),
+    before, after = (
+        trial.answer(**drawn),
+        trial.answer(**(drawn | {"adjacency": drawn["adjacency"][every]})),
     )
-    trial.assert_zero(other - one[every], "with nodes in another order their encodings differ")
+    trial.assert_zero(after - before[every], "with nodes in another order their encodings differ")
 
 
 def weights_scaled(trial: Trial) -> None:
     """Check that dividing all weights by 4 does not change the encodings."""
-    given = arguments(trial)
-    scaled = {"adjacency": given["adjacency"] / 4}
-    one, other = trial.answer(**given), trial.answer(**(given | scaled))
-    trial.assert_zero(other - one, "a quarter of all weights gives other encodings")
+    drawn = arguments(trial)
+    scaled = {"adjacency": drawn["adjacency"] / 4}
+    before, after = trial.answer(**drawn), trial.answer(**(drawn | scaled))
+    trial.assert_zero(after - before, "a quarter of all weights gives other encodings")
 
 
 def at_right_angles(trial: Trial) -> None:
     """Check that the result is its own square.
 
-    It is if the eigenvectors are orthonormal.
+    It is if the eigenvectors are orthonormal, since it then projects onto their space.
     """
     y = trial.answer(**arguments(trial))
     if np.isfinite(y.bound).all():
@@ -163,9 +163,9 @@ def first_left_out(trial: Trial) -> None:
 
 def all_of_them(trial: Trial) -> None:
     """Check that all eigenvectors but the first span the rest of the space."""
-    given = arguments(trial)
-    nodes = len(given["adjacency"])
-    y = trial.answer(**(given | {"count": nodes - 1}))
+    drawn = arguments(trial)
+    nodes = len(drawn["adjacency"])
+    y = trial.answer(**(drawn | {"count": nodes - 1}))
     degree = weights_of(y.case).sum(axis=1)
     expected = np.eye(nodes) - np.sqrt(degree[:, None] * degree) / degree.sum()
     trial.assert_zero(y - expected, "all eigenvectors but the first are not the rest of the space")

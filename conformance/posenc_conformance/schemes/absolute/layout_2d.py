@@ -1,4 +1,4 @@
-"""Boxes of words on a page: invariants and deviations."""
+"""Embedding and bias computed from the boxes of words on a page: invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict
 Boxes = npt.NDArray[np.int64]
 TABLES = ("x_table", "y_table", "h_table", "w_table")
 BUCKETS = ((64, 256), (8, 20), (4, 8), (16, 64))
-"""Rows of the bias tables, and the distance at which the logarithm reaches their ends."""
+"""Numbers of buckets, and the ``max_distance`` at which the logarithm reaches the last bucket."""
 READS = ("x_table", "y_table", "x_table", "y_table", "h_table", "w_table")
 
 
@@ -31,7 +31,7 @@ def summed(case: Case) -> bool:
 
 
 def clipped(case: Case) -> bool:
-    """Return whether negative sizes are clipped to 0, so that boxes may end before they begin."""
+    """Return whether negative sizes are clipped to 0, which allows boxes of negative size."""
     return case.conventions["sizes"] == "clipped"
 
 
@@ -57,12 +57,12 @@ def joined(case: Case, numbers: Sequence[Boxes], reads: Sequence[str] = READS) -
         parts.append(table[rows])
     if summed(case):
         return np.asarray(sum(parts))
-    found = np.concatenate(parts, axis=-1)
-    return found if found.shape == case.shape else None
+    result = np.concatenate(parts, axis=-1)
+    return result if result.shape == case.shape else None
 
 
 def embedding_shape(case: Case) -> tuple[int, ...]:
-    """Return the shape: as wide as one table row, or as six."""
+    """Return the shape [words, channels]: the channels of one table row if summed, or of six."""
     edge, size = (case.arguments[name].shape[1] for name in ("x_table", "h_table"))
     return len(case.arguments["bbox"]), edge if summed(case) else 4 * edge + 2 * size
 
@@ -81,8 +81,8 @@ def embedding_terms(case: Case) -> ErrorTerms:
     if not summed(case):
         return ErrorTerms(np.zeros(()), np.zeros(()))
     sizes = case.with_arguments(**{name: np.abs(case.arguments[name]) for name in TABLES})
-    found = joined(sizes, numbers_of(case))
-    return ErrorTerms(np.asarray(found), np.zeros(()))
+    magnitudes = joined(sizes, numbers_of(case))
+    return ErrorTerms(np.asarray(magnitudes), np.zeros(()))
 
 
 def bias_terms(case: Case) -> ErrorTerms:
@@ -100,20 +100,20 @@ def looked_up(
     divisor: float | None = None,
     **rule: Any,
 ) -> Floats:
-    """Compute the bias by ``edges``, or by the left and lower edges."""
-    boxes, given = case.arguments["bbox"], case.arguments
+    """Compute the bias from the distances of ``edges``, or of the left and lower edges."""
+    boxes, chosen = case.arguments["bbox"], case.arguments
     total = np.zeros(case.shape)
     for name, edge in zip(names, edges or (boxes[:, 0], boxes[:, 3]), strict=True):
-        table = given[name]
+        table = chosen[name]
         apart = sign * (edge - edge[:, None]).astype(np.int64)
-        usual = {"num_buckets": len(table), "max_distance": int(given["max_distance"])}
+        usual = {"num_buckets": len(table), "max_distance": int(chosen["max_distance"])}
         total += np.moveaxis(table[posenc.t5_bucket(apart, **(usual | rule))], -1, 0)
-    root = np.sqrt(given["head_dim"]) if case.conventions["scaling"] == "root" else 1.0
+    root = np.sqrt(chosen["head_dim"]) if case.conventions["scaling"] == "root" else 1.0
     return total / (root if divisor is None else divisor)
 
 
 def boxes_on(count: int, rows: int, *, turned: bool = False) -> Boxes:
-    """Make ``count`` boxes on a page of ``rows`` places.
+    """Make ``count`` boxes on a page, with coordinates below ``rows``.
 
     If ``turned``, some of them end before they begin.
     """
@@ -185,9 +185,9 @@ def words_apart(trial: Trial) -> None:
     """Check that reversing the words reverses their rows."""
     chosen = arguments(trial)
     turned = {"bbox": chosen["bbox"][::-1].copy()}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | turned))
     trial.assert_none(
-        one, one.values != other.values[::-1], "a word depends on its place in the list"
+        before, before.values != after.values[::-1], "a word depends on its place in the list"
     )
 
 
@@ -197,21 +197,21 @@ def axes_exchanged(trial: Trial) -> None:
     A sum must not change.
     """
     chosen = arguments(trial)
-    given = dict(
+    swapped = dict(
         zip(TABLES, (chosen[name] for name in (*TABLES[1::-1], *TABLES[:1:-1])), strict=True)
     )
-    turned = {**given, "bbox": chosen["bbox"][:, [1, 0, 3, 2]].copy()}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    if summed(one.case):
-        trial.assert_zero(one - other, "a sum changes with the names of the axes")
+    turned = {**swapped, "bbox": chosen["bbox"][:, [1, 0, 3, 2]].copy()}
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    if summed(before.case):
+        trial.assert_zero(before - after, "a sum changes with the names of the axes")
         return
     edge, size = chosen["x_table"].shape[1], chosen["h_table"].shape[1]
     starts = np.cumsum([0, edge, edge, edge, edge, size, size])
     order = np.concatenate(
         [np.arange(starts[part], starts[part + 1]) for part in (1, 0, 3, 2, 5, 4)]
     )
-    wrong = one.values != other.values[:, order]
-    trial.assert_none(one, wrong, "exchanging the axes does not exchange their parts")
+    wrong = before.values != after.values[:, order]
+    trial.assert_none(before, wrong, "exchanging the axes does not exchange their parts")
 
 
 def constant_tables(trial: Trial) -> None:
@@ -226,12 +226,12 @@ def offset_only(trial: Trial) -> None:
     """Check that the bias does not change when all words move together."""
     chosen = bias_arguments(trial)
     moved = {"bbox": chosen["bbox"] + np.array([13, 5, 13, 5])}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | moved))
-    trial.assert_zero(one - other, "the bias changes when all words are moved")
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | moved))
+    trial.assert_zero(before - after, "the bias changes when all words are moved")
 
 
 def one_line(trial: Trial) -> None:
-    """Check that words in one column have equal biases.
+    """Check that words with equal left edges have equal biases.
 
     Only the horizontal distance counts, because the table of y is 0.
     """
@@ -248,8 +248,8 @@ def right_and_upper(trial: Trial) -> None:
     chosen = bias_arguments(trial)
     boxes = chosen["bbox"].copy()
     boxes[:, 1], boxes[:, 2] = 0, 1000
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | {"bbox": boxes}))
-    trial.assert_zero(one - other, "right or upper edges matter")
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | {"bbox": boxes}))
+    trial.assert_zero(before - after, "right or upper edges matter")
 
 
 def given_by(
@@ -258,9 +258,9 @@ def given_by(
     """Make a model that predicts the results of ``changes`` that exist and have the right shape."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        for words, found in changes(case):
-            if found is not None and found.shape == case.shape:
-                yield Prediction(words, found)
+        for words, output in changes(case):
+            if output is not None and output.shape == case.shape:
+                yield Prediction(words, output)
 
     return models
 
@@ -300,8 +300,8 @@ def sorted_edges(case: Case) -> Found:
         ("upper, left, lower, right", (1, 0, 3, 2, 4, 5)),
         ("heights and widths first", (4, 5, 0, 1, 2, 3)),
     ):
-        reads = [READS[each] for each in order]
-        yield f"matches the order {words}", joined(case, [numbers[each] for each in order], reads)
+        reads = [READS[index] for index in order]
+        yield f"matches the order {words}", joined(case, [numbers[index] for index in order], reads)
 
 
 def other_sizes(case: Case) -> Found:
@@ -315,9 +315,9 @@ def other_sizes(case: Case) -> Found:
         joined(case, (left, upper, left + right, upper + lower, lower, right)),
     )
     if summed(case):
-        given = case.arguments
-        corners = given["x_table"][left] + given["y_table"][upper]
-        ends = given["x_table"][right] + given["y_table"][lower]
+        chosen = case.arguments
+        corners = chosen["x_table"][left] + chosen["y_table"][upper]
+        ends = chosen["x_table"][right] + chosen["y_table"][lower]
         yield "matches a sum without height and width", corners + ends
 
 
@@ -328,18 +328,18 @@ def unsigned(case: Case) -> Found:
         ("sizes without a sign", np.abs),
         ("negative sizes read from the end of the table", np.asarray),
     ):
-        found = joined(
+        output = joined(
             case, (left, upper, right, lower, change(lower - upper), change(right - left))
         )
-        yield f"matches {words}", found
+        yield f"matches {words}", output
 
 
 def mean(case: Case) -> Found:
-    """Predict the mean: a sixth of the sum, a half or a quarter."""
+    """Predict the mean in place of the sum: a sixth, a half or a quarter of the sum."""
     if summed(case):
-        found = joined(case, numbers_of(case))
+        total = joined(case, numbers_of(case))
         for words, parts in (("six embeddings", 6), ("two", 2), ("four", 4)):
-            yield f"matches the mean of {words}", None if found is None else found / parts
+            yield f"matches the mean of {words}", None if total is None else total / parts
 
 
 def edges_of(case: Case) -> list[Floats]:

@@ -1,4 +1,4 @@
-"""Learned positions: bounds, invariants and deviations."""
+"""Learned position embeddings: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import isqrt
@@ -20,12 +20,12 @@ ROWS = 5
 RECTANGLES = ((2, 3), (3, 2), (4, 9), (1, 4), (8, 2))
 """Height and width of grids that are not square; the last three have as many cells as a square."""
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (5, 3, 7), (4, 1, 6))
-"""Old size, new height, new width. No grid keeps its size or has a single cell, since all kernels
-agree there."""
+"""Old size, new height, new width. No grid keeps its size or has a single cell, because all kernels
+agree on such grids."""
 
 
 def before(case: Case, offset: str | None = None) -> int:
-    """Count the rows before that of position 0, by ``offset`` or the case's own convention."""
+    """Count the table rows before position 0's, by ``offset`` or the case's own convention."""
     chosen = offset or case.conventions["offset"]
     return {"none": 0, "two": 2}.get(str(chosen), int(case.arguments.get("padding_idx") or 0) + 1)
 
@@ -40,7 +40,7 @@ def offset_arguments(trial: Trial) -> ArgumentDict:
 def learned_arguments(trial: Trial) -> ArgumentDict:
     """Draw a few consecutive positions.
 
-    The simplest table is long enough for the calls of behaviours.
+    The simplest table is long enough for the calls that behaviour checks make.
     """
     extra = offset_arguments(trial)
     rows = trial.pick.one_of((1010, 9, 40))
@@ -79,12 +79,12 @@ def learned_sizes(case: Case) -> Iterator[ArgumentDict]:
 def rows_apart(trial: Trial) -> None:
     """Check that only the row of the position affects the result."""
     chosen = learned_arguments(trial)
-    one = chosen | {"positions": chosen["positions"][:1]}
-    answer = trial.answer(**one)
+    single = chosen | {"positions": chosen["positions"][:1]}
+    answer = trial.answer(**single)
     table = -chosen["table"]
-    row = before(answer.case) + int(one["positions"][0])
+    row = before(answer.case) + int(single["positions"][0])
     table[row] = chosen["table"][row]
-    other = trial.answer(**(one | {"table": table}))
+    other = trial.answer(**(single | {"table": table}))
     wrong = answer.values != other.values
     trial.assert_none(answer, wrong, "other rows of the table have an effect")
 
@@ -173,21 +173,21 @@ def table_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def class_tokens(case: Case) -> int:
-    """Return the number of rows that belong to no cell."""
+    """Return the number of table rows for class tokens, which belong to no cell."""
     return int(case.conventions["class_tokens"])
 
 
 def old_size(case: Case) -> tuple[int, int]:
     """Return height and width of the table's grid."""
-    given, side = case.arguments, isqrt(len(case.arguments["table"]) - class_tokens(case))
-    return given.get("source_height", side), given.get("source_width", side)
+    chosen, side = case.arguments, isqrt(len(case.arguments["table"]) - class_tokens(case))
+    return chosen.get("source_height", side), chosen.get("source_width", side)
 
 
 def grid_shape(case: Case) -> tuple[int, int]:
-    """Return the shape: the rows of class tokens, then a row for each cell."""
-    given = case.arguments
-    rows = class_tokens(case) + given["height"] * given["width"]
-    return rows, given["table"].shape[1]
+    """Return the shape of the result: [class tokens + cells, dim]."""
+    chosen = case.arguments
+    rows = class_tokens(case) + chosen["height"] * chosen["width"]
+    return rows, chosen["table"].shape[1]
 
 
 def old_grid(case: Case) -> Floats:
@@ -204,7 +204,7 @@ def with_class_rows(case: Case, cells: Floats) -> Floats:
 
 
 def axis_terms(grid: int, size: int, resampling: str) -> Floats:
-    """Compute the term of each cell of one axis that serves as the angle.
+    """Compute the term that serves as the angle, for each cell along one axis.
 
     It is 8 per weight, plus 4 times the coordinate.
     """
@@ -223,14 +223,14 @@ def grid_terms(case: Case) -> ErrorTerms:
     cells = (
         axis_terms(down, height, resampling)[:, None] + axis_terms(across, width, resampling)[None]
     )
-    kept = np.zeros(class_tokens(case))
+    copied = np.zeros(class_tokens(case))
     largest = np.abs(old_grid(case)).max(axis=(0, 1))
-    scale = np.concatenate([kept, np.ones(height * width)])[:, None] * largest
-    return ErrorTerms(scale, np.concatenate([kept, cells.ravel()])[:, None])
+    scale = np.concatenate([copied, np.ones(height * width)])[:, None] * largest
+    return ErrorTerms(scale, np.concatenate([copied, cells.ravel()])[:, None])
 
 
 def grid_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a small grid and the size of another one."""
+    """Draw a table with a small grid, and the height and width of the new grid."""
     grid, height, width = trial.pick.one_of(GRIDS)
     first = int(trial.subject.combination.conventions["class_tokens"])
     if trial.can("source") and trial.pick.integer(0, 1):
@@ -259,10 +259,10 @@ def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
     """
     for down, across, height, width, dim in RECTANGLE_SIZES if _is_rectangle(case) else SIZES:
         table = fine((class_tokens(case) + down * across, dim))
-        given: ArgumentDict = {"table": table, "height": height, "width": width}
+        chosen: ArgumentDict = {"table": table, "height": height, "width": width}
         if _is_rectangle(case):
-            given |= {"source_height": down, "source_width": across}
-        yield given
+            chosen |= {"source_height": down, "source_width": across}
+        yield chosen
 
 
 def _is_rectangle(case: Case) -> bool:
@@ -504,7 +504,7 @@ def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict class tokens at the end, or left at zero."""
     first = class_tokens(case)
     if first:
-        last, bound = (np.roll(each, -first, axis=0) for each in (case.truth, case.bound))
+        last, bound = (np.roll(array, -first, axis=0) for array in (case.truth, case.bound))
         yield Prediction("matches class tokens at the end", last, bound=bound)
         lost = case.truth.copy()
         lost[:first] = 0
@@ -512,7 +512,7 @@ def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a table, a result, a grid, or a table and a result in a narrow dtype."""
+    """Predict the result, the grid, the table, or table and result rounded to a narrow dtype."""
     for dtype in ("bfloat16", "float16"):
         narrow = case.with_arguments(table=round_to(case.arguments["table"], dtype)).truth
         yield Prediction(f"matches a result in {dtype}", round_to(case.truth, dtype))
@@ -524,8 +524,8 @@ def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches a table and a result in {dtype}", round_to(narrow, dtype))
 
 
-# The number of rows that a table needs depends on conventions, so that the sizes reach far instead
-# of a sweep.
+# The number of rows that a table needs depends on conventions, so ``sizes`` reaches far positions,
+# not a sweep.
 
 
 KNOWLEDGE = {

@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}
-"""Smallest normal number of the dtypes where it matters: others reach 2**-126 or less."""
+"""The smallest normal number of float16; those of other dtypes are too small to matter."""
 LARGEST_FLOAT16 = 65504
 
 
@@ -53,7 +53,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach more positions than 16 bits can count, or the largest position."""
+    """Make a call of more positions than 16 bits can count, or up to the largest position."""
     return {"length": max(2, min(largest, 2**16) + 1), "dim": 1, **parameters}
 
 
@@ -66,7 +66,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def equal_channels(trial: Trial) -> None:
-    """Check that all channels of a position hold the same number."""
+    """Check that all channels of a position contain the same number."""
     channels_alike(trial, trial.answer(**arguments(trial)))
 
 
@@ -141,7 +141,7 @@ def reversed_rows(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, quotients or both held in a narrow dtype."""
+    """Predict positions, quotients or both rounded to a narrow dtype."""
     last = case.arguments["length"] - 1
     for dtype in ("bfloat16", "float16"):
         if last > LARGEST_FLOAT16 and dtype == "float16":
@@ -153,7 +153,7 @@ def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
             "positions and the last one": place / place[-1],
             "positions and quotients": round_to(place / place[-1], dtype),
         }
-        explanations = {f"matches {what} in {dtype}": column for what, column in held.items()}
+        explanations = {f"matches {name} in {dtype}": column for name, column in held.items()}
         yield from as_models(explanations, case)
 
 

@@ -25,22 +25,22 @@ GRIDS = ([4, 3], [1, 5], [6], [2, 3, 4], [7, 1])
 
 
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Return the coordinate, the number of the band and the kind of each feature.
+    """Return the coordinate, the band index and the kind of each feature.
 
     The kind is SIN, COS or POSITION.
     """
     coords, count = case.arguments["x"].shape[-1], case.arguments["num_bands"]
     position, both = case.conventions["position"], case.conventions["waves"] == "both"
     waves = (SIN, COS) if both else (SIN,)
-    each = range(coords)
-    found = [(axis, 0, POSITION) for axis in each if position == "first"]
+    axes = range(coords)
+    entries = [(axis, 0, POSITION) for axis in axes if position == "first"]
     if case.conventions["order"] == "sines-first":
-        found += [(axis, k, wave) for wave in waves for axis in each for k in range(count)]
+        entries += [(axis, k, wave) for wave in waves for axis in axes for k in range(count)]
     else:
-        for axis in each:
-            found += [(axis, k, wave) for wave in waves for k in range(count)]
-            found += [(axis, 0, POSITION)] * (position == "last-of-each")
-    coord, band, kind = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        for axis in axes:
+            entries += [(axis, k, wave) for wave in waves for k in range(count)]
+            entries += [(axis, 0, POSITION)] * (position == "last-of-each")
+    coord, band, kind = np.array(entries, dtype=np.int64).reshape(-1, 3).T
     return coord, band, kind
 
 
@@ -93,9 +93,9 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def resolutions(trial: Trial, sizes: tuple[int, ...]) -> Integers:
-    """Return the number of places of each axis.
+    """Return the resolution of each axis, its number of places.
 
-    All axes have the same number if the claim has the order of perceiver-pytorch.
+    All axes have the same resolution if the claimed order is that of perceiver-pytorch.
     """
     alike = trial.subject.combination.conventions["order"] == "by-coordinate"
     return np.array([sizes[0]] * len(sizes) if alike else sizes)
@@ -144,12 +144,12 @@ def norm(trial: Trial) -> None:
 def even_steps(trial: Trial) -> None:
     """Check that angles grow by the same step from each band to the next.
 
-    Compare the sines and the cosines of the steps.
+    The check compares the sines and the cosines of the steps.
     """
     waves = waves_of(trial.answer(**arguments(trial)))
-    here, there = waves[..., :-1], waves[..., 1:]
-    cos = there.cos * here.cos + there.sin * here.sin
-    sin = there.sin * here.cos - there.cos * here.sin
+    lower, higher = waves[..., :-1], waves[..., 1:]
+    cos = higher.cos * lower.cos + higher.sin * lower.sin
+    sin = higher.sin * lower.cos - higher.cos * lower.sin
     for step in (cos, sin):
         trial.assert_zero(
             step[..., 1:] - step[..., :-1], "the bands of an axis are not at equal distances"
@@ -248,7 +248,7 @@ def by_bands(words: str, frequencies: Callable[[Case], Floats]) -> DeviationMode
 
 
 def log_bands(first: float) -> Callable[[Case], Floats]:
-    """Make bands in geometric progression, from ``first`` to the highest."""
+    """Make a function for bands in geometric progression, from ``first`` to the highest."""
 
     def frequencies(case: Case) -> Floats:
         top = case.arguments["max_resolution"] / 2
@@ -259,22 +259,22 @@ def log_bands(first: float) -> Callable[[Case], Floats]:
 
 
 def octaves(ratio: float) -> Callable[[Case], Floats]:
-    """Make the same bands for all axes, each ``ratio`` times the one before."""
+    """Make a function for the same bands on all axes, each ``ratio`` times the band before."""
 
     def frequencies(case: Case) -> Floats:
-        each = ratio ** np.arange(case.arguments["num_bands"])
-        return np.asarray(np.broadcast_to(each, (case.arguments["x"].shape[-1], len(each))))
+        row = ratio ** np.arange(case.arguments["num_bands"])
+        return np.asarray(np.broadcast_to(row, (case.arguments["x"].shape[-1], len(row))))
 
     return frequencies
 
 
 def up_to(part: float) -> Callable[[Case], Floats]:
-    """Make bands up to ``part`` of the resolution."""
+    """Make a function for bands up to ``part`` of the resolution."""
     return lambda case: bands(case, case.arguments["max_resolution"] * part)
 
 
 def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Case], Floats]:
-    """Make bands at parts of the way from ``first`` to the highest.
+    """Make a function for bands at parts of the way from ``first`` to the highest.
 
     ``steps`` computes these parts from the number of bands.
     """
@@ -287,7 +287,7 @@ def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Ca
 
 
 def times_factor(factor: float) -> Callable[[Case], Floats]:
-    """Multiply all bands by a factor."""
+    """Make a function for the right bands times ``factor``."""
     return lambda case: bands(case) * factor
 
 
@@ -322,7 +322,7 @@ def first_of_the_batch(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the right features in other orders found in the wild."""
+    """Predict the right features in other orders that implementations use."""
     coord, band, kind = features(case)
     right = case.with_arguments().truth
     orders: dict[str, tuple[Any, ...]] = {
@@ -360,7 +360,7 @@ def exchanged(case: Case) -> Floats:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, bands or angles held in a narrow dtype."""
+    """Predict positions, bands or angles rounded to a narrow dtype."""
     x, right = case.arguments["x"][..., None], bands(case)
     for dtype in ("bfloat16", "float16"):
         p, w = round_to(x, dtype), round_to(right, dtype)
@@ -372,8 +372,8 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
             "angles": round_to(np.pi * x * right, dtype) / np.pi,
             "positions, bands and angles": round_to(np.pi * round_to(p * w, dtype), dtype) / np.pi,
         }
-        for what, half_turns in held.items():
-            yield Prediction(f"matches {what} in {dtype}", from_half_turns(case, half_turns))
+        for name, half_turns in held.items():
+            yield Prediction(f"matches {name} in {dtype}", from_half_turns(case, half_turns))
 
 
 def grid_shape(case: Case) -> tuple[int, ...]:
@@ -405,7 +405,7 @@ def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def corners(trial: Trial) -> None:
-    """Check that the first place is -1 everywhere, and the last is 1 on axes of several places."""
+    """Check that each axis starts at -1, and ends at 1 if it has several places."""
     answer = trial.answer(**grid_arguments(trial))
     several_places = answer.case.arguments["index_dims"] > 1
     wrong = "the grid does not go from -1 to 1"

@@ -19,8 +19,8 @@ COMPLETE = (5, 2, 3, 9)
 def graph(nodes: int, kind: str = "weighted") -> Floats:
     """Make the adjacency matrix of a plain, weighted or directed graph with few edges.
 
-    Weights are multiples of a quarter, so that every dtype holds them. The graph is connected. It
-    has odd cycles if possible, and one node has an edge to itself.
+    Weights are multiples of a quarter, exact in every dtype. The graph is connected. It has odd
+    cycles if possible, and from three nodes on, one node has an edge to itself.
     """
     place = np.arange(nodes)
     apart = (place[:, None] - place) % max(nodes, 1)
@@ -36,12 +36,12 @@ def graph(nodes: int, kind: str = "weighted") -> Floats:
 
 
 def shares(nodes: int) -> Floats:
-    """Return a factor for each weight, such that no narrower dtype holds the products.
+    """Return a factor for each weight, so that the products are not exact in a narrower dtype.
 
     The factors are the same in both directions.
     """
-    each = 1 + fine((nodes, nodes)) / 4
-    return np.asarray((each + each.T) / 2)
+    factors = 1 + fine((nodes, nodes)) / 4
+    return np.asarray((factors + factors.T) / 2)
 
 
 def probabilities(weights: Floats, degree: str) -> Floats:
@@ -114,16 +114,16 @@ def relabelled(trial: Trial) -> None:
     chosen = arguments(trial)
     order = np.argsort(lattice((len(chosen["adjacency"]),)), kind="stable")
     turned = {"adjacency": chosen["adjacency"][np.ix_(order, order)]}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    trial.assert_zero(other - one[order], "with nodes in another order their rows differ")
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    trial.assert_zero(after - before[order], "with nodes in another order their rows differ")
 
 
 def weights_scaled(trial: Trial) -> None:
     """Check that dividing all weights by 4 does not change the probabilities."""
     chosen = arguments(trial)
     scaled = {"adjacency": chosen["adjacency"] / 4}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | scaled))
-    trial.assert_zero(other - one, "a quarter of all weights gives other probabilities")
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | scaled))
+    trial.assert_zero(after - before, "a quarter of all weights gives other probabilities")
 
 
 def prefix(trial: Trial) -> None:
@@ -135,7 +135,7 @@ def prefix(trial: Trial) -> None:
 
 
 def complete_graph(trial: Trial) -> None:
-    """Check the walk in a complete graph, where each node has edges to all others."""
+    """Check the return probabilities in a complete graph: each node has edges to all others."""
     nodes = trial.pick.one_of(COMPLETE)
     y = trial.answer(adjacency=1 - np.eye(nodes), steps=trial.choose("steps", (5, 1, 9)))
     step = np.arange(y.values.shape[1])
@@ -161,8 +161,8 @@ def apart(trial: Trial) -> None:
     nodes = len(chosen["adjacency"])
     both = np.zeros((nodes + 3, nodes + 3))
     both[:nodes, :nodes], both[nodes:, nodes:] = chosen["adjacency"], graph(3)
-    one, whole = trial.answer(**chosen), trial.answer(**(chosen | {"adjacency": both}))
-    trial.assert_zero(whole[:nodes] - one, "another graph beside it changes the rows of a graph")
+    single, whole = trial.answer(**chosen), trial.answer(**(chosen | {"adjacency": both}))
+    trial.assert_zero(whole[:nodes] - single, "another graph beside it changes the rows of a graph")
 
 
 def turned_around(trial: Trial) -> None:
@@ -192,7 +192,7 @@ def weights_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def degree_floored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sums of weights of at least 1."""
+    """Predict sums of weights below 1 raised to 1."""
     weights, steps, degree = given(case)
     sums = np.maximum(weights.sum(axis=1 if degree == "out" else 0, keepdims=True), 1)
     yield Prediction("matches sums of weights of at least 1", diagonals(weights / sums, steps))

@@ -21,12 +21,12 @@ Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1
 SIN = 0
 NORMALIZING = 0.75
-"""Roundings of a normalised coordinate (the sum with 1e-6, the quotient, 2π, their product), less
-the one of an index, in units of the model's four."""
+"""The roundings of a normalised coordinate (the sum with 1e-6, the quotient, 2π, their product),
+less the one rounding of an index, in units of the model's four."""
 
 
 def channels(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Find the axis, the pair and the wave of each channel."""
+    """Return the axis, the pair and the wave (sine or cosine) of each channel."""
     half, pairs = case.arguments["dim"] // 2, case.arguments["dim"] // 4
     part, within = np.divmod(np.arange(2 * half), half)
     if case.conventions["layout"] == "interleaved":
@@ -38,7 +38,7 @@ def channels(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per step of each pair."""
+    """Compute the frequency of each pair, in radians per unit of the coordinate."""
     pairs = case.arguments["dim"] // 4
     steps = pairs - (case.conventions["denominator"] == "d/4-1")
     return np.asarray(case.arguments.get("base", 10000.0) ** -(np.arange(pairs) / steps))
@@ -56,7 +56,7 @@ def places(case: Case, shift: int = 0, epsilon: float = 1e-6) -> list[Floats]:
 def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
     """Spread values of rows and columns over the cells: each channel gets those of its axis.
 
-    Rows and columns have any trailing axes. The result has shape [height * width, dim, …].
+    Rows and columns may have trailing axes. The result has shape [height * width, dim, …].
     """
     axis, _, _ = channels(case)
     of_row, of_column = np.repeat(rows, len(columns), axis=0), np.concatenate([columns] * len(rows))
@@ -109,8 +109,8 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def grid_of(answer: Answer) -> Answer:
     """Arrange an answer as [height, width, dim]."""
-    given = answer.case.arguments
-    return answer[np.arange(len(answer.values)).reshape(given["height"], given["width"])]
+    chosen = answer.case.arguments
+    return answer[np.arange(len(answer.values)).reshape(chosen["height"], chosen["width"])]
 
 
 def norm(trial: Trial) -> None:
@@ -185,23 +185,23 @@ def uniqueness(trial: Trial) -> None:
 
 def column_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict cells numbered down the columns."""
-    given = case.arguments
-    grid = case.with_arguments().truth.reshape(given["height"], given["width"], given["dim"])
+    chosen = case.arguments
+    grid = case.with_arguments().truth.reshape(chosen["height"], chosen["width"], chosen["dim"])
     cells = np.swapaxes(grid, 0, 1).reshape(case.shape)
     yield Prediction("matches cells numbered column by column", cells)
 
 
 def sizes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict height and width exchanged."""
-    given = case.arguments
+    chosen = case.arguments
     yield from predict_case(
-        case.with_arguments(height=given["width"], width=given["height"]),
+        case.with_arguments(height=chosen["width"], width=chosen["height"]),
         "matches height and width exchanged",
     )
 
 
 def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows and columns counted from another number."""
+    """Predict row and column coordinates shifted by one."""
     for shift in (1, -1):
         angles = [np.outer(place, frequencies(case)) for place in places(case, shift)]
         yield Prediction(
@@ -210,7 +210,7 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def without_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates divided by their number only, without the 1e-6.
+    """Predict coordinates divided by the number of rows or columns, without the 1e-6.
 
     The last normalised coordinate is then exactly 2π.
     """

@@ -39,7 +39,7 @@ SIN, COS, ZERO = 0, 1, 2
 
 
 def channels(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find the pair number of each channel, and what the channel holds: SIN, COS or ZERO."""
+    """Return the pair number of each channel, and the channel's kind: SIN, COS or ZERO."""
     dim = case.arguments["dim"]
     odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
     even = dim - 1 if odd_dim == "zero" else dim + dim % 2
@@ -83,12 +83,12 @@ def factor(case: Case) -> float:
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per position of each pair."""
+    """Compute the frequency of each pair, in radians per position."""
     return np.asarray(case.arguments.get("base", 10000.0) ** -exponents(case))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Return the output scale as scale, 0 for a column of zeros, and the angle of each channel."""
+    """Return as scale the output scale, or 0 in a column of zeros, and the angle per channel."""
     omega = frequencies(case)
     pair, kind = channels(case)
     angle = np.abs(places(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
@@ -96,7 +96,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few consecutive positions."""
+    """Draw a few consecutive positions, and the dim and base."""
     sizes = [8, 2, 4, 6, 16, 64, 96, 128]
     odd = [value for value in trial.can("odd_dim") if value != "refuse"]
     extra: ArgumentDict = {}
@@ -113,7 +113,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, at 66 channels."""
+    """Make a call of 66 channels, at all powers of two up to the largest position."""
     return {"positions": positions_up_to(largest), "dim": 66, "base": 10000.0, **parameters}
 
 
@@ -144,7 +144,7 @@ def turn(waves: Waves, start: Any, end: Any) -> tuple[Answer, Answer]:
 
 
 def norm(trial: Trial) -> None:
-    """Check that each pair lies on its circle."""
+    """Check that sine and cosine of each pair lie on a circle around 0."""
     on_circles(
         trial,
         circles(trial.answer(**arguments(trial))),
@@ -229,7 +229,7 @@ def origin(trial: Trial) -> None:
 
 
 def distance(trial: Trial) -> None:
-    """Check that the squared distance of two rows is 4 Σ sin²(w δ/2)."""
+    """Check that the squared distance of the first row from each other row is 4 Σ sin²(w δ/2)."""
     answer = trial.answer(**arguments(trial))
     waves, rows = circles(answer), np.arange(1, ROWS)
     sin, cos = (part[1:] - part[:1] for part in (waves.sin, waves.cos))
@@ -305,7 +305,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict shifted positions.
 
-    The first shift is estimated from the angle of the slowest pair; then come shifts by one or two.
+    The first shift is estimated from the angle of the slowest pair; the others are one or two.
     """
     pair, kind = channels(case)
     slowest = pair == pair.max()
@@ -336,8 +336,8 @@ other_scales = other_conventions("scale", "matches the scale {value}; {claimed} 
 def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another scale of the spec, or the factor that fits best."""
     yield from other_scales(case, got)
-    known = np.isfinite(case.truth)
-    truth = np.where(known, case.truth, 0.0)
+    finite = np.isfinite(case.truth)
+    truth = np.where(finite, case.truth, 0.0)
     best = float(np.sum(truth * got) / np.sum(truth**2)) if np.any(truth) else 1.0
     yield Prediction(f"matches every value multiplied by {best:.6g}", case.truth * best)
 
@@ -402,14 +402,14 @@ def exponent_halved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies and angles in a narrow dtype."""
+    """Predict positions, frequencies or angles in a narrow dtype."""
     yield from rounded_angles(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
 
 
 def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, each computed from the one before."""
+    """Predict the angle, or frequency, of each pair computed from that of the pair before."""
     yield from iterated(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )

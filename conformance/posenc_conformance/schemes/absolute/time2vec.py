@@ -25,7 +25,7 @@ def straight(case: Case) -> Mask:
 
 
 def wave_of(case: Case) -> Callable[[Floats], Floats]:
-    """Return the periodic function."""
+    """Return the claimed periodic function, sine or cosine."""
     return np.sin if case.conventions["wave"] == "sin" else np.cos
 
 
@@ -81,8 +81,8 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield few and many numbers, channels and times."""
     for inputs, dim in ((1, 1), (1, 2), (1, 64), (3, 33), (7, 129), (16, 5)):
-        some = {"w": fine((inputs, dim), 19), "b": fine((dim,), 40)}
-        yield {"x": fine((3, inputs), 5), **some}
+        weights = {"w": fine((inputs, dim), 19), "b": fine((dim,), 40)}
+        yield {"x": fine((3, inputs), 5), **weights}
     for rows in (1, 257, 600):
         yield {"x": fine((rows, 2), 7), "w": fine((2, 5), 19), "b": fine((5,), 40)}
 
@@ -90,10 +90,8 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 def affine(trial: Trial) -> None:
     """Check that the linear channel at the mean of two times is the mean."""
     chosen = arguments(trial)
-    one, other = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
-    answers = [
-        trial.answer(**(chosen | {"x": x})) for x in (one, other, np.asarray(one + other) / 2)
-    ]
+    u, v = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
+    answers = [trial.answer(**(chosen | {"x": x})) for x in (u, v, np.asarray(u + v) / 2)]
     own = straight(answers[0].case)
     first, second, middle = (answer[..., own] for answer in answers)
     trial.assert_zero(
@@ -115,10 +113,10 @@ def doubled_angle(trial: Trial) -> None:
     once = trial.answer(**chosen)
     of_sines = once.case.conventions["wave"] == "sin"
     quarter = np.pi / 2 if of_sines else 0.0
-    given = once.case.arguments
-    twice = trial.answer(**(chosen | {"w": 2 * given["w"], "b": 2 * given["b"] + quarter}))
+    rounded = once.case.arguments
+    twice = trial.answer(**(chosen | {"w": 2 * rounded["w"], "b": 2 * rounded["b"] + quarter}))
     # The error of the angle from rounding the quarter turn, or its sum, to the call's dtype.
-    moved = np.abs(twice.case.arguments["b"] - (2 * given["b"] + quarter)) + 1e-15
+    moved = np.abs(twice.case.arguments["b"] - (2 * rounded["b"] + quarter)) + 1e-15
     waves = ~straight(once.case)
     a, b = once[..., waves], twice[..., waves].allowing(moved[waves])
     right = 1 - 2 * a * a if of_sines else 2 * a * a - 1
@@ -140,8 +138,8 @@ def scaled_time(trial: Trial) -> None:
     """Check that doubling the times and halving the frequencies does not change the result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
-    given = answer.case.arguments
-    other = trial.answer(**(chosen | {"x": 2 * given["x"], "w": given["w"] / 2}))
+    rounded = answer.case.arguments
+    other = trial.answer(**(chosen | {"x": 2 * rounded["x"], "w": rounded["w"] / 2}))
     trial.assert_zero(answer - other, "twice the times with half the frequencies differ")
 
 
@@ -149,12 +147,12 @@ def channels_apart(trial: Trial) -> None:
     """Check that the first and the last channel do not depend on the weights of others."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
-    for kept in (0, -1):
+    for channel in (0, -1):
         w, b = (fine(chosen[name].shape, 3).copy() for name in "wb")
-        w[:, kept], b[kept] = chosen["w"][:, kept], chosen["b"][kept]
+        w[:, channel], b[channel] = chosen["w"][:, channel], chosen["b"][channel]
         other = trial.answer(**(chosen | {"w": w, "b": b}))
         trial.assert_zero(
-            (answer - other)[..., kept], "a channel changes with the frequencies of others"
+            (answer - other)[..., channel], "a channel changes with the frequencies of others"
         )
 
 
@@ -180,7 +178,7 @@ def linear_waved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def linear_added(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the linear channel on top of every wave."""
+    """Predict the linear channel added to every wave."""
     right, own = case.with_arguments().truth, straight(case)
     output = np.where(own, right, right + right[..., own])
     yield Prediction("matches the linear channel added to every wave", output)
@@ -201,18 +199,18 @@ def in_turns(case: Case, got: Floats) -> Iterator[Prediction]:
     for angle in (2 * np.pi * (x @ w) + b, 2 * np.pi * (x @ w + b)):
         every = waved(case, np.asarray(angle))
         yield Prediction("matches frequencies in turns", every)
-        kept = np.where(straight(case), angles_of(case), every)
-        yield Prediction("matches frequencies in turns", kept)
+        waves_only = np.where(straight(case), angles_of(case), every)
+        yield Prediction("matches frequencies in turns", waves_only)
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict times, weights or angles held in a narrow dtype.
+    """Predict times, weights or angles rounded to a narrow dtype.
 
-    They are narrow in all channels, or in the waves only.
+    They are rounded in all channels, or in the waves only.
     """
     x, w, b = (case.arguments[name] for name in "xwb")
     for dtype in ("bfloat16", "float16"):
-        a, c, d = (round_to(each, dtype) for each in (x, w, b))
+        a, c, d = (round_to(array, dtype) for array in (x, w, b))
         held = {
             "times": a @ w + b,
             "times and frequencies": a @ c + b,
@@ -221,11 +219,11 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
             "products": round_to(x @ w, dtype) + b,
             "everything": round_to(round_to(a @ c, dtype) + d, dtype),
         }
-        for what, angle in held.items():
+        for words, angle in held.items():
             every = waved(case, np.asarray(angle))
-            yield Prediction(f"matches {what} in {dtype}", every)
-            kept = np.where(straight(case), angles_of(case), every)
-            yield Prediction(f"matches {what} in {dtype}", kept)
+            yield Prediction(f"matches {words} in {dtype}", every)
+            waves_only = np.where(straight(case), angles_of(case), every)
+            yield Prediction(f"matches {words} in {dtype}", waves_only)
 
 
 KNOWLEDGE = {

@@ -29,14 +29,14 @@ PERIODS = (10000.0, 1000.0, 1e6)
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per unit of scaled time of each pair."""
+    """Compute the frequency of each pair, in radians per unit of scaled time."""
     half = case.arguments["dim"] // 2
     exponent = np.arange(half) / (half - int(case.conventions["frequency_shift"]))
     return np.asarray(case.arguments.get("max_period", 10000.0) ** -exponent)
 
 
 def scale(case: Case) -> float:
-    """Return the factor on the timesteps."""
+    """Return the factor by which the timesteps are multiplied."""
     return float(case.arguments.get("scale", 1.0))
 
 
@@ -85,7 +85,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest timestep, at 66 channels."""
+    """Make a call of 66 channels, at all powers of two up to the largest timestep."""
     return {
         "positions": positions_up_to(largest),
         "dim": 66,
@@ -126,7 +126,7 @@ def norm(trial: Trial) -> None:
 def dot_by_offset(trial: Trial) -> None:
     """Check that dot products along each diagonal are equal for equally spaced timesteps."""
     chosen = arguments(trial)
-    # Every dtype holds multiples of these steps exactly, so that the spacing is indeed equal.
+    # Every dtype represents multiples of these steps exactly, so the spacing is indeed equal.
     step = trial.pick.one_of((1.0, 0.25, 0.125)) / (1024 if chosen["scale"] > 1 else 1)
     answer = trial.answer(**(chosen | {"positions": step * np.arange(ROWS)}))
     trial.assert_zero(
@@ -162,7 +162,7 @@ def origin(trial: Trial) -> None:
 def scaled_time(trial: Trial) -> None:
     """Check that halving the timesteps and doubling the scale does not change the rows.
 
-    Powers of two are exact.
+    Multiplying by a power of two is exact.
     """
     chosen = arguments(trial)
     twice = 2 * chosen["scale"]
@@ -180,9 +180,9 @@ def zero_column(trial: Trial) -> None:
     odd = chosen["dim"] | 1
     answer = trial.answer(**(chosen | {"dim": odd}))
     even = trial.answer(**(chosen | {"dim": odd - 1}))
-    what = "an odd number of channels is not one less and a column of zeros"
-    trial.assert_zero(answer[:, :-1] - even, what)
-    trial.assert_none(answer, answer.values[:, -1] != 0, what)
+    message = "an odd number of channels is not one less and a column of zeros"
+    trial.assert_zero(answer[:, :-1] - even, message)
+    trial.assert_none(answer, answer.values[:, -1] != 0, message)
 
 
 def uniqueness(trial: Trial) -> None:
@@ -194,7 +194,7 @@ def uniqueness(trial: Trial) -> None:
 
 
 def interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sine and cosine of each pair side by side, as in the formula's original paper."""
+    """Predict sine and cosine of each pair side by side, as in the original Transformer."""
     half = case.arguments["dim"] // 2
     right = case.with_arguments().truth
     order = np.arange(2 * half).reshape(2, half).T.ravel()
@@ -204,35 +204,35 @@ def interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def scale_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict no scale, or one common in released models."""
-    asked = scale(case)
+    factor = scale(case)
     for other in (1.0, 1000.0, 1 / 1000):
-        if other != asked:
-            words = f"matches scale {other:g}; {asked:g} was asked for"
+        if other != factor:
+            words = f"matches scale {other:g}; {factor:g} was asked for"
             yield from predict_case(case.with_arguments(scale=other), words)
 
 
 def scale_on_result(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the scale on the embedding instead of the timestep."""
+    """Predict the scale applied to the embedding instead of the timestep."""
     for plain in predict_case(case.with_arguments(scale=1.0), ""):
         yield Prediction("matches the scale put on sines and cosines", scale(case) * plain.output)
 
 
 def whole_timesteps(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict timesteps cut or rounded to whole numbers, before or after scaling."""
-    asked, given = scale(case), np.asarray(case.arguments["positions"], np.float64)
-    for what, whole in (("cut", np.trunc), ("rounded", np.rint)):
-        words = f"matches timesteps {what} to whole numbers"
-        yield from predict_case(case.with_arguments(positions=whole(given)), words)
-        angles = np.outer(whole(given * asked), frequencies(case))
+    factor, timesteps = scale(case), np.asarray(case.arguments["positions"], np.float64)
+    for how, whole in (("cut", np.trunc), ("rounded", np.rint)):
+        words = f"matches timesteps {how} to whole numbers"
+        yield from predict_case(case.with_arguments(positions=whole(timesteps)), words)
+        angles = np.outer(whole(timesteps * factor), frequencies(case))
         yield Prediction(f"{words} after scaling", from_angles(case, angles))
 
 
 def other_period(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another max_period."""
-    asked = case.arguments.get("max_period", 10000.0)
+    claimed = case.arguments.get("max_period", 10000.0)
     for period in (100.0, 1000.0, 1e4, 1e5, 1e6):
-        if period != asked:
-            words = f"matches max_period {period:g}; {asked:g} was asked for"
+        if period != claimed:
+            words = f"matches max_period {period:g}; {claimed:g} was asked for"
             yield from predict_case(case.with_arguments(max_period=period), words)
 
 
@@ -255,9 +255,9 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
         if dtype == "float16" and np.max(np.abs(times(case)), initial=0) > np.finfo(dtype).max:
             continue  # timesteps would be infinite
         scaled = round_to(np.asarray(case.arguments["positions"], np.float64), dtype) * scale(case)
-        for what, time in (("", scaled), (" and scaled in it", round_to(scaled, dtype))):
+        for suffix, time in (("", scaled), (" and scaled in it", round_to(scaled, dtype))):
             output = from_angles(case, np.outer(time, omega))
-            yield Prediction(f"matches timesteps in {dtype}{what}", output)
+            yield Prediction(f"matches timesteps in {dtype}{suffix}", output)
     yield from rounded_angles(times(case)[:, None], omega, lambda angles: from_angles(case, angles))
 
 

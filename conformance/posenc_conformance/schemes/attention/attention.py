@@ -43,7 +43,7 @@ def scale_of(case: Case) -> float:
 
 
 def products(case: Case) -> Floats:
-    """Multiply every query by every key."""
+    """Compute the dot product of every query with every key."""
     q, k = case.arguments["q"], case.arguments["k"]
     return np.asarray(q @ np.swapaxes(k, -1, -2))
 
@@ -54,7 +54,7 @@ def bias_of(case: Case) -> Floats:
 
 
 def seen(case: Case, offset: int | None = None) -> Shown:
-    """Find the keys that each query may see: for query i those up to ``i + offset``."""
+    """Return the mask of keys that each query may see: for query i those up to ``i + offset``."""
     q_len, k_len = case.arguments["q"].shape[-2], case.arguments["k"].shape[-2]
     every = np.ones((q_len, k_len), dtype=bool)
     if case.conventions["mask"] == "none":
@@ -63,7 +63,7 @@ def seen(case: Case, offset: int | None = None) -> Shown:
 
 
 def softmax(logits: Floats, shown: Shown, axis: int = -1) -> Floats:
-    """Compute the softmax over the shown entries; rows without any are all 0."""
+    """Compute the softmax over the shown entries; rows without shown entries are all 0."""
     largest = np.where(shown, logits, -np.inf).max(axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
     powers = np.where(shown, np.exp(np.where(shown, logits - largest, 0.0)), 0.0)
@@ -113,8 +113,8 @@ def lengths(trial: Trial) -> tuple[int, int]:
     """
     k_len = trial.choose("k_len", (5, 2, 3, 9, 17))
     if trial.subject.combination.conventions["mask"] == "causal":
-        some = k_len - trial.pick.integer(0, min(3, k_len - 1))
-        return trial.choose("q_len", (some,)), k_len
+        count = k_len - trial.pick.integer(0, min(3, k_len - 1))
+        return trial.choose("q_len", (count,)), k_len
     return trial.choose("q_len", (3, 1, 2, 5, 8)), k_len
 
 
@@ -146,7 +146,7 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield a single key, a single query of many keys, many queries, small heads and large ones.
 
-    Biases differ by head, by text, by both or by neither.
+    Biases differ by head, by sequence, by both or by neither.
     """
     for q_len, k_len, head_dim, v_dim in (
         (1, 1, 1, 1),
@@ -187,11 +187,11 @@ def rows_sum_to_1(trial: Trial) -> None:
 def keys_shifted(trial: Trial) -> None:
     """Check that adding a vector to all keys does not change the weights.
 
-    It adds the same number to all logits of a row.
+    The vector adds the same number to all logits of a row.
     """
     chosen = weights_arguments(trial)
     keys = lattice(chosen["k"].shape, 5)  # of few bits, so that the sum below is exact
-    y, moved = (trial.answer(**(chosen | {"k": each})) for each in (keys, keys + 1))
+    y, moved = (trial.answer(**(chosen | {"k": array})) for array in (keys, keys + 1))
     trial.assert_zero(moved - y, "adding 1 to every channel of every key changes the weights")
 
 
@@ -271,7 +271,7 @@ def bias_of_a_row(trial: Trial) -> None:
     """Check that adding a number to a whole row of the bias does not change the output."""
     chosen = bias_arguments(trial)
     bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
-    y, moved = (trial.answer(**(chosen | {"bias": each})) for each in (bias, bias + 1))
+    y, moved = (trial.answer(**(chosen | {"bias": array})) for array in (bias, bias + 1))
     trial.assert_zero(moved - y, "adding 1 to the bias of every key changes the output")
 
 
@@ -280,14 +280,14 @@ def no_bias(trial: Trial) -> None:
     chosen = bias_arguments(trial)
     y = trial.answer(**(chosen | {"bias": 0 * chosen["bias"]}))
     plain = y.case.scheme.calls["attention"]
-    given = {name: y.case.arguments[name] for name in ("q", "k", "v")}
+    inputs = {name: y.case.arguments[name] for name in ("q", "k", "v")}
     mask = {"mask": y.case.conventions["mask"]}
-    expected = Case(y.case.scheme, plain, mask, given, y.case.dtype).truth
+    expected = Case(y.case.scheme, plain, mask, inputs, y.case.dtype).truth
     trial.assert_zero(y - Exact(expected), "a bias of zeros has an effect")
 
 
 Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]
-"""Yields explanations, each with the weights that it predicts."""
+"""A function that yields explanations, each with the weights that it predicts."""
 
 
 def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
@@ -300,10 +300,10 @@ def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
         "division by the fourth root of head_dim": head_dim**-0.25,
         "multiplication by sqrt(head_dim)": head_dim**0.5,
     }
-    for what, factor in factors.items():
+    for words, factor in factors.items():
         if factor != right:
             logits = products(case) * factor + bias_of(case)
-            yield f"matches {what}", softmax(logits, seen(case))
+            yield f"matches {words}", softmax(logits, seen(case))
 
 
 def logits_of(case: Case) -> Floats:
@@ -344,7 +344,7 @@ def unmasked(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def masked_after(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Predict hidden weights removed from a softmax over all keys."""
+    """Predict the weights of hidden keys set to 0 after a softmax over all keys."""
     if case.conventions["mask"] == "causal":
         weights = softmax(logits_of(case), np.ones_like(seen(case)))
         yield "matches a mask after the softmax", np.where(seen(case), weights, 0.0)
@@ -354,9 +354,9 @@ def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
     """Predict the weights with hidden logits that are low but finite."""
     every, logits = np.ones_like(seen(case)), logits_of(case)
     for low in (-1e4, -1e3, -100.0):
-        for what, hidden in (("replaced", low), ("lowered", logits + low)):
+        for change, hidden in (("replaced", low), ("lowered", logits + low)):
             weights = softmax(np.where(seen(case), logits, hidden), every)
-            yield f"matches hidden logits {what} by {low:g}", weights
+            yield f"matches hidden logits {change} by {low:g}", weights
 
 
 def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:

@@ -46,16 +46,16 @@ def grown(case: Case, name: str) -> float:
 
 def frequencies(case: Case) -> Floats:
     """Return the frequency of each pair, in radians per position."""
-    given, rope = case.arguments, parts(case)[1]
-    if given.get("factor") is None:
-        return progression(given["base"], rope)
-    found = posenc.yarn_frequencies(
+    values, rope = case.arguments, parts(case)[1]
+    if values.get("factor") is None:
+        return progression(values["base"], rope)
+    omega = posenc.yarn_frequencies(
         rope,
-        base=given["base"],
-        factor=given["factor"],
-        original_max_position_embeddings=given["original_max_position_embeddings"],
+        base=values["base"],
+        factor=values["factor"],
+        original_max_position_embeddings=values["original_max_position_embeddings"],
     )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(omega, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class Parts:
         return (self.content() + self.alone * self.position()) * self.all
 
     def content(self) -> Floats:
-        """Compute the dot products of content."""
+        """Compute the dot products of the content parts."""
         return np.asarray(self.q_nope @ np.swapaxes(self.k_nope, 1, 2))
 
     def position(self) -> Floats:
-        """Compute the dot products of turned rotary parts."""
+        """Compute the dot products of the rotated rotary parts."""
         first, second = channels(self.q_rope.shape[-1], self.layout)
         q = self.q_rope[..., first] + 1j * self.q_rope[..., second]
         k = self.k_rope[..., first] + 1j * self.k_rope[..., second]
@@ -93,14 +93,14 @@ class Parts:
 
 
 def right(case: Case) -> Parts:
-    """Return the right parts."""
+    """Return the right parts of a case's logits."""
     nope, rope = parts(case)
-    given = case.arguments
+    values = case.arguments
     return Parts(
-        given["q"][..., :nope],
-        given["q"][..., nope:],
-        given["k_nope"],
-        given["k_rope"],
+        values["q"][..., :nope],
+        values["q"][..., nope:],
+        values["k_nope"],
+        values["k_rope"],
         str(case.conventions["layout"]),
         frequencies(case),
         lag(case),
@@ -122,7 +122,7 @@ def error_terms(case: Case) -> ErrorTerms:
     """
     at, (_, q_len, k_len) = right(case), shape(case)
     first, second = channels(at.q_rope.shape[-1], at.layout)
-    q, k = (np.hypot(each[..., first], each[..., second]) for each in (at.q_rope, at.k_rope))
+    q, k = (np.hypot(part[..., first], part[..., second]) for part in (at.q_rope, at.k_rope))
     growth = at.omega * (1 + np.abs(np.log(at.omega)))
     content = np.abs(at.q_nope) @ np.abs(np.swapaxes(at.k_nope, 1, 2))
     position = at.alone * np.einsum("hip,jp->hij", q, k)
@@ -146,7 +146,7 @@ def arrays(heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: A
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads, queries and keys, sometimes under YaRN."""
+    """Draw a few heads, queries and keys, sometimes with YaRN."""
     chosen = lengths(trial, (6, 2, 1, 9))
     extra: Arguments = {}
     if trial.can("scaling") and trial.pick.integer(0, 1):
@@ -274,14 +274,14 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def parts_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the first channels of a query read as its rotary part."""
+    """Predict the first channels of each query used as its rotary part."""
     rope, q = parts(case)[1], case.arguments["q"]
     at = replace(right(case), q_nope=q[..., rope:], q_rope=q[..., :rope])
     yield Prediction("matches queries whose first channels are the rotary part", at.logits())
 
 
 def queries_first(case: Case, at: Parts) -> Parts:
-    """Place queries at the first positions."""
+    """Place query i at position i."""
     _, q_len, k_len = shape(case)
     return replace(at, lag=np.arange(q_len)[:, None] - np.arange(k_len, dtype=np.float64))
 

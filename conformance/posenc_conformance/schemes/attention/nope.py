@@ -19,9 +19,9 @@ SHARP = 2.0
 
 
 def projections(case: Case) -> tuple[Floats, Floats, Floats]:
-    """Compute queries, keys and values."""
-    given = case.arguments
-    q, k, v = (given["x"] @ given[name] for name in ("w_q", "w_k", "w_v"))
+    """Compute the projected queries, keys and values."""
+    values = case.arguments
+    q, k, v = (values["x"] @ values[name] for name in ("w_q", "w_k", "w_v"))
     return q, k, v
 
 
@@ -32,7 +32,7 @@ def causal(case: Case, offset: int = 0) -> Shown:
 
 
 def scores(q: Floats, k: Floats) -> Floats:
-    """Compute the logits."""
+    """Compute the scaled logits."""
     return np.asarray(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
 
 
@@ -121,8 +121,8 @@ def counting(trial: Trial) -> None:
     w_v[0] = 1
     answer = trial.answer(**(chosen | {"x": x, "w_v": w_v, "w_q": 0 * chosen["w_q"]}))
     expected = 1 / np.arange(1, x.shape[-2] + 1)[:, None]
-    what = "with equal logits the share of the first of i + 1 rows is not 1 / (i + 1)"
-    trial.assert_zero(answer - Exact(expected), what)
+    message = "with equal logits the share of the first of i + 1 rows is not 1 / (i + 1)"
+    trial.assert_zero(answer - Exact(expected), message)
 
 
 def layer(q: Floats, k: Floats, v: Floats, shown: Shown, factor: float = 1.0) -> Floats:
@@ -165,8 +165,8 @@ def scaled_otherwise(case: Case, got: Floats) -> Iterator[Prediction]:
         "division by sqrt(dim)": root / np.sqrt(dim),
         "division by head_dim": 1 / root,
     }
-    for what, factor in factors.items():
-        yield Prediction(f"matches {what}", layer(*projections(case), causal(case), factor))
+    for words, factor in factors.items():
+        yield Prediction(f"matches {words}", layer(*projections(case), causal(case), factor))
 
 
 def positions_added(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -185,13 +185,13 @@ def positions_added(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def projections_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict square matrices transposed: all of them, or only that of the values."""
-    given = case.arguments
+    values = case.arguments
     names = ("w_q", "w_k", "w_v")
-    square = [name for name in names if given[name].shape[0] == given[name].shape[1]]
-    for some in (square, ["w_v"]):
-        turned = {name: given[name].T for name in some}
+    square = [name for name in names if values[name].shape[0] == values[name].shape[1]]
+    for chosen in (square, ["w_v"]):
+        turned = {name: values[name].T for name in chosen}
         result = layer(*projections(case.with_arguments(**turned)), causal(case))
-        yield Prediction(f"matches {', '.join(some)} transposed", result)
+        yield Prediction(f"matches {', '.join(chosen)} transposed", result)
 
 
 KNOWLEDGE = {

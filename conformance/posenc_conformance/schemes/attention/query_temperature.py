@@ -16,7 +16,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Numbers = npt.NDArray[np.int64]
 Factor = Callable[[Case, Floats], Floats]
-"""Factor of each row, from the numbers of the rows."""
+"""A function from the numbers of the rows to the factor of each row."""
 ROWS = 6
 LENGTHS = (3, 8192, 8, 100, 4096, 16384, 2048)
 
@@ -80,13 +80,13 @@ def arguments(trial: Trial) -> ArgumentDict:
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Reach all powers of two up to the largest position."""
     positions = positions_up_to(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    others = {name: value for name, value in parameters.items() if name != "head_dim"}
     return {
         "x": fine((len(positions), parameters.get("head_dim", 8))),
         "positions": positions,
         "length": 8192,
         "beta": 0.1,
-        **rest,
+        **others,
     }
 
 
@@ -168,14 +168,14 @@ def other_factor(words: str, factor: Factor) -> DeviationModel:
     """Make a model that predicts queries times another factor for each row."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        found = factor(case, numbers(case))
-        yield Prediction(words, np.asarray(case.arguments["x"] * found[..., :, None]))
+        factors = factor(case, numbers(case))
+        yield Prediction(words, np.asarray(case.arguments["x"] * factors[..., :, None]))
 
     return models
 
 
 def of_base(base: float) -> Factor:
-    """Make a factor whose steps have logarithms to another base."""
+    """Make a factor that uses logarithms to another base."""
 
     def factor(case: Case, number: Floats) -> Floats:
         return np.asarray(1 + (in_steps(case, number) - 1) / np.log(base))
@@ -217,7 +217,7 @@ def other_length(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers, or their quotients by the length, held in a narrow dtype.
+    """Predict numbers, or their quotients by the length, rounded to a narrow dtype.
 
     Numbers are rounded before the convention's 1 is added, or before and after.
     """

@@ -71,8 +71,8 @@ def ratio_powers(case: Case) -> Floats:
     """Return the exponent of each slope as a power of its progression's ratio."""
     heads = int(case.arguments["heads"])
     first = leading_heads(case)
-    rest = np.arange(heads - first)
-    return np.concatenate([np.arange(1, first + 1), 2 * rest + 1]).astype(np.float64)
+    interpolated = np.arange(heads - first)
+    return np.concatenate([np.arange(1, first + 1), 2 * interpolated + 1]).astype(np.float64)
 
 
 def slopes_arguments(trial: Trial) -> ArgumentDict:
@@ -86,13 +86,13 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a gradient of a few heads, queries and keys."""
+    """Draw an upstream gradient for a few heads, queries and keys."""
     chosen = bias_arguments(trial)
     return with_gradient(chosen, chosen.pop("heads"))
 
 
 def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield many heads, no queries, which gives empty sums, and more queries than one block."""
+    """Yield many heads, no queries (empty sums), and more queries than one block."""
     for heads in (1, 7, 33, 112):
         yield {"gradient": fine((heads, 2, 5))}
     yield {"gradient": fine((2, 0, 3))}
@@ -100,7 +100,7 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def bias_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Place one query at the end of more keys than 16 bits can count."""
+    """Place one query at the end of more keys than a signed 16-bit integer can count."""
     k_len = min(largest, 2**15) + 2
     return {"heads": 3, "q_len": 1, "k_len": k_len, **parameters}
 
@@ -116,7 +116,7 @@ def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
 def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield many heads, and many queries."""
     heads = (1, 2, 3, 5, 7, 9, 12, 16, 20, 25, 40, 71, 112)
-    yield from ({"heads": some, "q_len": 1, "k_len": 3} for some in heads)
+    yield from ({"heads": count, "q_len": 1, "k_len": 3} for count in heads)
     yield {"heads": 1, "q_len": 600, "k_len": 600}
 
 
@@ -172,9 +172,9 @@ def interpolation(trial: Trial) -> None:
 
 
 def row_constant(trial: Trial) -> None:
-    """Check that every query has the same row.
+    """Check that all queries have the same bias row.
 
-    Each row differs from that of the distance form by a constant.
+    A row differs from that of the causal form by a constant.
     """
     y = trial.answer(**bias_arguments(trial))
     trial.assert_zero(y[:, 1:] - y[:, :-1], "the rows of the bias differ")
@@ -207,7 +207,7 @@ def symmetric(trial: Trial) -> None:
 
 
 def vjp_of_slopes(trial: Trial) -> None:
-    """Check the result for a gradient that is itself the bias of equal slopes.
+    """Check the gradient of the slopes for an upstream gradient that is a bias of equal slopes.
 
     It must be the slope times the sum of squared distances.
     """
@@ -221,7 +221,7 @@ def vjp_of_slopes(trial: Trial) -> None:
 
 
 def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the slopes spread in other ways found in the wild."""
+    """Predict slopes from other rules found in the wild."""
     heads = case.arguments["heads"]
     h = np.arange(1, heads + 1)
     right = np.abs(case.truth)
@@ -251,9 +251,9 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
     right = slope_of_each_head(case)[:, None, None]
     distance = np.rint(case.truth / right)
     for dtype in ("bfloat16", "float16"):
-        for what, steps in (("", distance), ("distances, ", round_to(distance, dtype))):
+        for prefix, steps in (("", distance), ("distances, ", round_to(distance, dtype))):
             product = round_to(round_to(right, dtype) * steps, dtype)
-            yield Prediction(f"matches {what}slopes and products rounded to {dtype}", product)
+            yield Prediction(f"matches {prefix}slopes and products rounded to {dtype}", product)
 
 
 def slope_of_each_head(case: Case) -> Floats:
@@ -269,7 +269,7 @@ def slopes_of(case: Case) -> Case:
 
 
 def bias_slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a bias with slopes spread wrongly."""
+    """Predict a bias with the wrong slopes of ``slopes_models``."""
     right = slopes_of(case)
     for model in slopes_models(right, got):
         ratio = model.output / right.truth
@@ -311,7 +311,7 @@ def gathered(case: Case, distance: Floats) -> Floats:
 
 
 def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances of another form, or of the causal one without its mask."""
+    """Predict the gradient from distances of another form, or of the unmasked causal form."""
     for form in case.scheme.conventions["form"].values:
         if form != case.conventions["form"]:
             explanation = f"matches the gradient of the {form} form"

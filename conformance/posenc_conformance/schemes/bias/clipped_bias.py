@@ -34,7 +34,7 @@ Index = npt.NDArray[np.int64]
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads, queries and keys, and a table shorter or longer than the distances."""
+    """Draw a few heads, queries and keys, and a table for fewer or more distances than occur."""
     k_len = trial.choose("k_len", (6, 2, 9, 33))
     rows, heads = trial.choose("rows", (7, 1, 3, 5, 11, 33)), trial.choose("heads", (2, 1, 3, 8))
     q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
@@ -42,9 +42,9 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a gradient of a few heads, queries and keys.
+    """Draw an upstream gradient for a few heads, queries and keys.
 
-    The table is shorter or longer than the distances.
+    The table is for fewer or more distances than occur.
     """
     chosen = arguments(trial)
     rows, heads = chosen.pop("table").shape
@@ -72,9 +72,9 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def saturation(trial: Trial) -> None:
-    """Check that keys at distance k or more on one side have the bias of the table's first row.
+    """Check that keys k or more before the query have the bias of the table's first row.
 
-    On the other side they have that of its last row.
+    Keys k or more after the query have the bias of its last row.
     """
     y = trial.answer(**arguments(trial))
     table, at = y.given("table"), places(y.case)
@@ -191,7 +191,7 @@ def wrong_rows(name: str, result: Callable[[Case, Index], Floats]) -> DeviationM
 
 
 def clipped_lost(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the gradient of offsets up to k only, as from a band of diagonals."""
+    """Predict a gradient summed over offsets up to k only, as from a band of diagonals."""
     at = places(case)
     within = np.abs(at.offset) <= at.reach
     output = gathered(case, at.rows(at.offset), case.arguments["gradient"] * within)

@@ -135,7 +135,7 @@ def later_gates(trial: Trial) -> None:
 
 
 def of(words: str, each: Callable[[Case], Floats]) -> DeviationModel:
-    """Make a model that predicts sums of other terms."""
+    """Make a model that predicts sums of other terms than the logarithms."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(words, between(case, each(case)))
@@ -158,35 +158,35 @@ def shifted(words: str, own: int, last: int) -> DeviationModel:
 
 
 def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict query i at position i, although keys come before it."""
+    """Predict query i at position i, although cached keys precede it."""
     late = case.parameter("k_len") - case.parameter("q_len")
     words = "a single query that stands" if case.parameter("q_len") == 1 else "queries that start"
     if late:
-        found = between(case, logs(case), query=queries(case) - late)
-        yield Prediction(f"matches {words} at position 0", found)
+        bias = between(case, logs(case), query=queries(case) - late)
+        yield Prediction(f"matches {words} at position 0", bias)
 
 
 def sums_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sums rounded to a narrow dtype before the subtraction."""
     sums = logs(case).cumsum(axis=-1)
     for name, kind in KINDS.items():
-        kept = sums.astype(kind).astype(np.float64)
-        found = kept[:, queries(case)[:, 0], None] - kept[:, None]
+        rounded = sums.astype(kind).astype(np.float64)
+        bias = rounded[:, queries(case)[:, 0], None] - rounded[:, None]
         yield Prediction(
-            f"matches sums that are kept in {name}", np.where(lags(case) >= 0, found, 0.0)
+            f"matches sums that are kept in {name}", np.where(lags(case) >= 0, bias, 0.0)
         )
 
 
 def sigmoid_kept_above_0(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a small number added to the sigmoid, so that its logarithm is finite."""
     for small in (1e-6, 1e-8, 1e-5, 1e-7, 1e-9, 1e-10, 1e-12):
-        each = np.log(np.exp(logs(case)) + small)
-        yield Prediction(f"matches a sigmoid to which {small:g} is added", between(case, each))
+        terms = np.log(np.exp(logs(case)) + small)
+        yield Prediction(f"matches a sigmoid to which {small:g} is added", between(case, terms))
 
 
 def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict all biases times an estimated number."""
-    truth, seen = (np.where(case.shown, each, 0.0) for each in (case.truth, got))
+    truth, seen = (np.where(case.shown, values, 0.0) for values in (case.truth, got))
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:

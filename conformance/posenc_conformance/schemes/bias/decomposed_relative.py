@@ -57,8 +57,8 @@ def magnitudes(table: Floats, rows: int) -> Floats:
 
 def grids(case: Case) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the rows and columns of queries, and those of keys."""
-    given = case.arguments
-    return (given["q_height"], given["q_width"]), (given["k_height"], given["k_width"])
+    values = case.arguments
+    return (values["q_height"], values["q_width"]), (values["k_height"], values["k_width"])
 
 
 def distance_rows(queries: int, keys: int) -> Index:
@@ -83,8 +83,8 @@ class Bias:
         queries = self.grids[0][number]
         table = self.resize(self.tables[number], 2 * max(queries, keys) - 1)
         chosen = table[self.rows(queries, keys)]
-        each = self.q.reshape(len(self.q), height, width, -1)
-        return np.asarray(np.einsum(("hyxc,ykc->hyxk", "hyxc,xkc->hyxk")[number], each, chosen))
+        patches = self.q.reshape(len(self.q), height, width, -1)
+        return np.asarray(np.einsum(("hyxc,ykc->hyxk", "hyxc,xkc->hyxk")[number], patches, chosen))
 
     def total(self) -> Floats:
         """Compute the bias: [heads, queries, keys]."""
@@ -94,8 +94,8 @@ class Bias:
 
 def right(case: Case) -> Bias:
     """Return the right parts of a case's bias."""
-    given = case.arguments
-    return Bias(given["q"], (given["table_h"], given["table_w"]), grids(case))
+    values = case.arguments
+    return Bias(values["q"], (values["table_h"], values["table_w"]), grids(case))
 
 
 def shape(case: Case) -> tuple[int, ...]:
@@ -319,7 +319,7 @@ def scaled(case: Case, at: Bias) -> Bias:
 
 
 def reversed_rows(queries: int, keys: int) -> Index:
-    """Return the rows for key minus query."""
+    """Return the rows for offsets of key minus query."""
     return 2 * max(queries, keys) - 2 - distance_rows(queries, keys)
 
 

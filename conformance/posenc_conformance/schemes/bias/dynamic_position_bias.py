@@ -65,7 +65,7 @@ def network(case: Case, given: Floats, activation: Activation = silu, middle: An
 def error_terms(case: Case) -> ErrorTerms:
     """Return the sum of magnitudes, times the number of layers, as scale.
 
-    The roundings of all layers serve as the angle.
+    The number of roundings in all layers serves as the angle.
     """
     w_in, b_in, w_mid, b_mid, w_out, b_out = (
         np.abs(case.arguments[name])
@@ -100,10 +100,10 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Place one query at the end of many keys."""
-    some = weights_of(
+    weights = weights_of(
         *(parameters.get(n, d) for n, d in (("heads", 2), ("hidden", 5), ("layers", 1)))
     )
-    return {**some, "q_len": 1, "k_len": parameters.get("k_len", min(largest, 1023) + 1)}
+    return {**weights, "q_len": 1, "k_len": parameters.get("k_len", min(largest, 1023) + 1)}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -162,8 +162,8 @@ def inputs(words: str, made: Callable[[Case, Integers], Any]) -> DeviationModel:
     """Make a model that predicts the bias for other inputs of the network."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        given = np.asarray(made(case, lags(case)), dtype=np.float64)
-        yield Prediction(words, network(case, given))
+        changed = np.asarray(made(case, lags(case)), dtype=np.float64)
+        yield Prediction(words, network(case, changed))
 
     return models
 
@@ -172,8 +172,8 @@ def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict distances divided by a length."""
     keys = case.parameter("k_len")
     for words, whole in (("the number of keys", keys), ("the largest", keys - 1)):
-        given = given_of(case, lags(case)) / max(whole, 1)
-        yield Prediction(f"matches distances divided by {words}", network(case, given))
+        coordinate = given_of(case, lags(case)) / max(whole, 1)
+        yield Prediction(f"matches distances divided by {words}", network(case, coordinate))
         inside = given_of(case, lags(case) / max(whole, 1))
         yield Prediction(f"matches distances divided by {words}", network(case, inside))
 
@@ -184,28 +184,28 @@ def other_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
         return
     lag = lags(case)
     for base in (2.0, 10.0):
-        given = given_of(case, lag) / np.log(base)
-        yield Prediction(f"matches logarithms to base {base:g}", network(case, given))
+        coordinate = given_of(case, lag) / np.log(base)
+        yield Prediction(f"matches logarithms to base {base:g}", network(case, coordinate))
     bare = np.sign(lag) * np.log(np.maximum(np.abs(lag), 1))
     yield Prediction("matches logarithms without the 1", network(case, bare))
 
 
 def activation_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another activation between the layers, or one too many."""
-    given = given_of(case, lags(case))
+    coordinate = given_of(case, lags(case))
     for words, activation in (
         ("ReLU in the place of SiLU", relu),
         ("GELU in the place of SiLU", gelu),
         ("nothing in the place of SiLU", unchanged),
     ):
-        yield Prediction(f"matches {words}", network(case, given, activation))
-    yield Prediction("matches SiLU behind the last layer, too", silu(network(case, given)))
+        yield Prediction(f"matches {words}", network(case, coordinate, activation))
+    yield Prediction("matches SiLU behind the last layer, too", silu(network(case, coordinate)))
 
 
 def layers_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the middle layers transposed, reversed or left out, or the first used for all."""
     w_mid, b_mid = case.arguments["w_mid"], case.arguments["b_mid"]
-    given = given_of(case, lags(case))
+    coordinate = given_of(case, lags(case))
     middle = list(zip(w_mid, b_mid, strict=True))
     for words, layers in (
         ("layers between transposed", [(w.T, b) for w, b in middle]),
@@ -213,7 +213,7 @@ def layers_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
         ("layers between left out", []),
         ("the first layer between for all", middle[:1] * len(middle)),
     ):
-        yield Prediction(f"matches {words}", network(case, given, middle=layers))
+        yield Prediction(f"matches {words}", network(case, coordinate, middle=layers))
 
 
 def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -222,13 +222,13 @@ def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
     for dtype in ("bfloat16", "float16"):
         query = round_to(queries(case).astype(np.float64), dtype)
         key = round_to(np.arange(lag.shape[-1], dtype=np.float64), dtype)
-        for what, given in (
+        for name, coordinate in (
             ("distances", given_of(case, round_to(lag, dtype))),
             ("positions", given_of(case, query - key)),
             ("positions and distances", given_of(case, round_to(query - key, dtype))),
             ("the network's input", round_to(given_of(case, lag), dtype)),
         ):
-            yield Prediction(f"matches {what} in {dtype}", network(case, given))
+            yield Prediction(f"matches {name} in {dtype}", network(case, coordinate))
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:

@@ -57,7 +57,7 @@ def divisor(case: Case, query: Any) -> Floats:
 
 
 def smallest(case: Case) -> tuple[float, ...]:
-    """Return the addend of the normaliser, then those that a wrong one may have instead."""
+    """Return the addend of the normaliser, then the addends that a wrong normaliser may have."""
     return (EPSILON, 0.0) if case.conventions["normalizer"] == "epsilon" else (0.0,)
 
 
@@ -150,7 +150,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a gradient of a few heads, queries and keys, and the first layer."""
+    """Draw an upstream gradient for a few heads, queries and keys, and the first layer."""
     chosen = arguments(trial)
     del chosen["b2"]
     return with_gradient(chosen, len(chosen.pop("w2")), 7)
@@ -168,16 +168,16 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def first_of(hidden: int) -> dict[str, Floats]:
     """Make weights of the first layer."""
-    some = layers(1, hidden)
-    return {"w1": some["w1"], "b1": some["b1"]}
+    weights = layers(1, hidden)
+    return {"w1": weights["w1"], "b1": weights["b1"]}
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Place one query at the end of many keys, beyond the threshold."""
-    rest = {name: value for name, value in parameters.items() if name not in ("heads", "hidden")}
-    some = layers(parameters.get("heads", 2), parameters.get("hidden", 5))
+    others = {name: value for name, value in parameters.items() if name not in ("heads", "hidden")}
+    weights = layers(parameters.get("heads", 2), parameters.get("hidden", 5))
     lengths = {"q_len": 1, "k_len": min(largest, 1023) + 1}
-    return {**some, **lengths, "c": 0.1, "threshold": 512.0, **rest}
+    return {**weights, **lengths, "c": 0.1, "threshold": 512.0, **others}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -312,7 +312,7 @@ def one_normalizer(case: Case, got: Floats) -> Iterator[Prediction]:
     lag = psi(case, distances(case))
     alone = [psi(case, threshold_of(case)) + small for small in smallest(case)]
     for words, whole in (
-        *(("the threshold alone as normalizer", each) for each in alone),
+        *(("the threshold alone as normalizer", value) for value in alone),
         ("the last position as normalizer of all queries", divisor(case, last)),
         ("the number of keys as normalizer of all queries", divisor(case, last + 1)),
     ):
@@ -354,13 +354,13 @@ def narrow_input(case: Case, got: Floats) -> Iterator[Prediction]:
             case, round_to(query.astype(np.float64), dtype)
         )
         logarithms = round_to(psi(case, lag), dtype) / round_to(whole, dtype)
-        for what, part in (
+        for name, part in (
             ("the network's input", round_to(right, dtype)),
             ("positions", held),
             ("logarithms", logarithms),
             ("logarithms and their ratio", round_to(logarithms, dtype)),
         ):
-            yield Prediction(f"matches {what} in {dtype}", network(case, part))
+            yield Prediction(f"matches {name} in {dtype}", network(case, part))
         yield Prediction(f"matches the bias in {dtype}", round_to(network(case, right), dtype))
 
 

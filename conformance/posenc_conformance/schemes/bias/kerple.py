@@ -51,7 +51,7 @@ def derivatives(case: Case, distance: Floats) -> tuple[Floats, Floats]:
 
 def gathered(gradient: Floats, by_number: tuple[Floats, Floats]) -> Floats:
     """Sum the gradient times the derivative, for both parameters: [2, heads]."""
-    return np.stack([(gradient * each).sum(axis=(1, 2)) for each in by_number])
+    return np.stack([(gradient * derivative).sum(axis=(1, 2)) for derivative in by_number])
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
@@ -62,7 +62,7 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
     """
     distance, r2 = distances(case), per_head(case, "r2")
     size, away = np.abs(seen_gradient(case)), np.maximum(distance, 1)
-    first, second = (np.abs(each) for each in derivatives(case, distance))
+    first, second = (np.abs(derivative) for derivative in derivatives(case, distance))
     scale = gathered(size, (first, second))
     if case.conventions["form"] == "log":
         lost = gathered(size, (first * 2 / np.log1p(r2 * away), 0 * second))
@@ -100,7 +100,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a gradient of a few heads, queries and keys."""
+    """Draw an upstream gradient for a few heads, queries and keys."""
     chosen = arguments(trial)
     return with_gradient(chosen, len(chosen["r1"]), 7)
 
@@ -113,9 +113,9 @@ def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Place one query at the end of many keys."""
-    rest = {name: value for name, value in parameters.items() if name != "heads"}
+    others = {name: value for name, value in parameters.items() if name != "heads"}
     k_len = min(largest, 1023) + 1
-    return {**of_heads(parameters.get("heads", 2), 0.5), "q_len": 1, "k_len": k_len, **rest}
+    return {**of_heads(parameters.get("heads", 2), 0.5), "q_len": 1, "k_len": k_len, **others}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -161,7 +161,7 @@ def product_inside(trial: Trial) -> None:
 
 
 def slowing(trial: Trial) -> None:
-    """Check that the logarithm's bias decreases ever more slowly with the distance.
+    """Check that the log form's bias decreases ever more slowly with the distance.
 
     Its second differences are then not negative.
     """
@@ -190,7 +190,7 @@ def multiplicative(trial: Trial) -> None:
 def vjp_of_r1(trial: Trial) -> None:
     """Check that r1 times its gradient is the sum of the gradient times the bias.
 
-    It is because the bias is proportional to r1.
+    This holds because the bias is proportional to r1.
     """
     y = trial.answer(**vjp_arguments(trial))
     products = y.known(seen_gradient(y.case)) * kernel(y.case, distances(y.case))
@@ -280,8 +280,8 @@ def chain_rule_broken(case: Case, got: Floats) -> Iterator[Prediction]:
             "without the factor ln |i - j|": -r1 * distance**r2,
             "with r1 left out": by_r2 / r1,
         }
-    for words, each in wrong.items():
-        output = gathered(seen_gradient(case), (by_r1, np.asarray(each)))
+    for words, derivative in wrong.items():
+        output = gathered(seen_gradient(case), (by_r1, np.asarray(derivative)))
         yield Prediction(f"matches the gradient of r2 {words}", output)
 
 

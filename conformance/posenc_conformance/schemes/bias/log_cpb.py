@@ -21,7 +21,7 @@ Change = Iterator[tuple[str, Offsets]]
 WINDOWS = ((2, 3), (3, 2), (2, 2), (4, 2), (5, 3))
 REACH = 8.0
 ROUNDINGS = 4
-"""A of the error model, also within the sigmoid."""
+"""The constant A of the error model, which applies within the sigmoid as well."""
 
 
 def normalized(case: Case) -> bool:
@@ -41,9 +41,9 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def pretrained(case: Case) -> tuple[int, int]:
-    """Return the numbers of patches along both axes of the window that offsets are measured by.
+    """Return the height and width, in patches, of the window by which offsets are divided.
 
-    It is the window itself unless the call names another one.
+    It is the call's own window unless the call names a pre-training window.
     """
     names = ("pretrained_height", "pretrained_width")
     high, wide = (
@@ -61,7 +61,7 @@ def offsets(case: Case) -> Offsets:
 
 
 def logarithm(case: Case, part: Floats) -> Floats:
-    """Compute the signed logarithm of measured offsets."""
+    """Compute the signed logarithm of offsets, as ``measured`` returns them."""
     whole = np.log(REACH) if normalized(case) else 1.0
     return np.asarray(np.sign(part) * np.log1p(np.abs(part)) / whole)
 
@@ -93,14 +93,14 @@ def sigmoid(x: Floats) -> Floats:
 
 
 def spread(case: Case, table: Floats, rows: Index | None = None) -> Floats:
-    """Spread numbers of [heads, rows] over every query and key."""
+    """Look up numbers of shape [heads, rows] for every query and key."""
     return np.asarray(table[:, window(case).rows() if rows is None else rows])
 
 
 def biases(case: Case, given: Offsets, rows: Index | None = None) -> Floats:
     """Compute the bias for these coordinates."""
-    found = answers(case, given)
-    return spread(case, 16 * sigmoid(found) if through_sigmoid(case) else found, rows)
+    outputs = answers(case, given)
+    return spread(case, 16 * sigmoid(outputs) if through_sigmoid(case) else outputs, rows)
 
 
 def result(case: Case, given: Offsets) -> Floats:
@@ -121,9 +121,9 @@ def coordinate_terms(case: Case) -> ErrorTerms:
 
     The rounding error of the coordinates, relative to the scale, serves as the angle.
     """
-    given = coordinates(case)
-    scale = np.abs(np.stack(given, axis=-1))
-    return ErrorTerms(scale, lost(case, given) / np.where(scale > 0, scale, 1.0))
+    inputs = coordinates(case)
+    scale = np.abs(np.stack(inputs, axis=-1))
+    return ErrorTerms(scale, lost(case, inputs) / np.where(scale > 0, scale, 1.0))
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -131,14 +131,14 @@ def error_terms(case: Case) -> ErrorTerms:
 
     A sigmoid transforms the scale as well.
     """
-    given = coordinates(case)
+    inputs = coordinates(case)
     w1, b1, w2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2"))
-    place = np.abs(np.stack(given, axis=-1))
+    place = np.abs(np.stack(inputs, axis=-1))
     total = w2 @ (place @ w1.T + b1).T
-    through = w2 @ (lost(case, given) @ w1.T).T
+    through = w2 @ (lost(case, inputs) @ w1.T).T
     angle = len(b1) + 4 + through / np.where(total > 0, total, 1.0)
     if through_sigmoid(case):
-        share = sigmoid(answers(case, given))
+        share = sigmoid(answers(case, inputs))
         further = np.exp(ROUNDINGS * UNIT_ROUNDOFF[case.dtype] * total)
         slope = np.minimum(0.25, share * (1 - share) * further)
         total = 16 * (np.maximum(share, 0.5) + slope * total)
@@ -151,7 +151,7 @@ def layers(heads: int, hidden: int) -> dict[str, Floats]:
 
 
 def sized(height: int, width: int, before: tuple[int, int] = (0, 0)) -> dict[str, int]:
-    """Return the sizes of a window and of the window of pre-training."""
+    """Return the size arguments of a window and of its pre-training window."""
     return {
         "height": height,
         "width": width,
@@ -167,8 +167,8 @@ def windows(trial: Trial) -> ArgumentDict:
 
 def arguments(trial: Trial) -> ArgumentDict:
     """Draw a network for a small window."""
-    some = layers(trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7)))
-    return {**some, **windows(trial)}
+    weights = layers(trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7)))
+    return {**weights, **windows(trial)}
 
 
 def window_sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -187,8 +187,8 @@ def window_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield the windows of ``window_sizes``, many heads, and the 512 units of released models."""
-    for some in window_sizes(case):
-        yield {**layers(2, 5), **some}
+    for size in window_sizes(case):
+        yield {**layers(2, 5), **size}
     for heads, hidden in ((33, 1), (1, 33), (3, 512)):
         yield {**layers(heads, hidden), **sized(2, 3)}
 
@@ -210,11 +210,11 @@ def axes_exchanged(trial: Trial) -> None:
         chosen["height"],
         (chosen["pretrained_width"], chosen["pretrained_height"]),
     )
-    one = trial.answer(**chosen)
+    y = trial.answer(**chosen)
     other = trial.answer(**(chosen | turned | {"w1": chosen["w1"][:, ::-1].copy()}))
     order = np.arange(chosen["height"] * chosen["width"]).reshape(sides(other.case)).T.ravel()
     trial.assert_zero(
-        one - other[:, order[:, None], order],
+        y - other[:, order[:, None], order],
         "exchanging both axes does not exchange the patches",
     )
 
@@ -222,9 +222,9 @@ def axes_exchanged(trial: Trial) -> None:
 def upside_down(trial: Trial) -> None:
     """Check that negating w1 exchanges queries and keys."""
     chosen = arguments(trial)
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | {"w1": -chosen["w1"]}))
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | {"w1": -chosen["w1"]}))
     trial.assert_zero(
-        one - other.swapped(1, 2), "changing the signs of w1 does not exchange queries and keys"
+        y - other.swapped(1, 2), "changing the signs of w1 does not exchange queries and keys"
     )
 
 
@@ -244,8 +244,8 @@ def cropped(trial: Trial) -> None:
     whole = trial.answer(**chosen)
     high, wide = chosen["height"] - 1 or 1, chosen["width"] - 1 or 1
     part = trial.answer(**(chosen | {"height": high, "width": wide}))
-    kept = np.arange(whole.case.shape[-1]).reshape(sides(whole.case))[:high, :wide].ravel()
-    trial.assert_zero(whole[:, kept[:, None], kept] - part, "a smaller window has other biases")
+    inside = np.arange(whole.case.shape[-1]).reshape(sides(whole.case))[:high, :wide].ravel()
+    trial.assert_zero(whole[:, inside[:, None], inside] - part, "a smaller window has other biases")
 
 
 def between(trial: Trial) -> None:
@@ -275,19 +275,17 @@ def axes_apart(trial: Trial) -> None:
     chosen = windows(trial)
     high, wide = chosen["height"], chosen["width"]
     turned = sized(wide, high, (chosen["pretrained_width"], chosen["pretrained_height"]))
-    one, other = trial.answer(**chosen), trial.answer(**turned)
+    y, other = trial.answer(**chosen), trial.answer(**turned)
     order = np.arange(len(other.values)).reshape(2 * wide - 1, 2 * high - 1).T.ravel()
-    trial.assert_zero(
-        one - other[order, ::-1], "exchanging both axes does not exchange the columns"
-    )
+    trial.assert_zero(y - other[order, ::-1], "exchanging both axes does not exchange the columns")
 
 
 def given_by(changes: Callable[[Case], Change]) -> DeviationModel:
     """Make a model of the results for other coordinates."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        for words, found in changes(case):
-            yield Prediction(words, result(case, found))
+        for words, inputs in changes(case):
+            yield Prediction(words, result(case, inputs))
 
     return models
 
@@ -319,7 +317,7 @@ def other_divisors(case: Case) -> Change:
         return
     high, wide = pretrained(case)
     down, right = max(high - 1.0, 1.0), max(wide - 1.0, 1.0)
-    for words, some in (
+    for words, divisors in (
         ("the size of the window, not less one", (high, wide)),
         ("the height's size for both axes", (down, down)),
         ("the width's size for both axes", (right, right)),
@@ -327,8 +325,8 @@ def other_divisors(case: Case) -> Change:
         ("half the size", (high / 2, wide / 2)),
         *([("nothing", (1.0, 1.0))] if sides(case)[0] > 1 else []),
     ):
-        if some != (down, right):
-            yield f"matches offsets divided by {words}", divided(case, *some)
+        if divisors != (down, right):
+            yield f"matches offsets divided by {words}", divided(case, *divisors)
     if sides(case)[0] == 1:
         words = "matches offsets that are not divided in a window of a single row"
         yield words, divided(case, 1.0, 1.0)
@@ -419,21 +417,21 @@ def listed_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def other_outputs(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the network's answer without a sigmoid, or with another function."""
-    found = answers(case, coordinates(case))
+    answer = answers(case, coordinates(case))
     for words, output in (
-        ("the network's answer without a sigmoid", found),
-        ("16 times a sigmoid", 16 * sigmoid(found)),
-        ("a sigmoid not multiplied by 16", sigmoid(found)),
-        ("16 times a hyperbolic tangent", 16 * np.tanh(found)),
-        ("16 times the network's answer", 16 * found),
+        ("the network's answer without a sigmoid", answer),
+        ("16 times a sigmoid", 16 * sigmoid(answer)),
+        ("a sigmoid not multiplied by 16", sigmoid(answer)),
+        ("16 times a hyperbolic tangent", 16 * np.tanh(answer)),
+        ("16 times the network's answer", 16 * answer),
     ):
         yield Prediction(f"matches {words}", spread(case, output))
 
 
 def without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a network of two linear layers, without the ReLU."""
-    found = answers(case, coordinates(case), relu=False)
-    output = 16 * sigmoid(found) if through_sigmoid(case) else found
+    answer = answers(case, coordinates(case), relu=False)
+    output = 16 * sigmoid(answer) if through_sigmoid(case) else answer
     yield Prediction("matches a network without ReLU", spread(case, output))
 
 

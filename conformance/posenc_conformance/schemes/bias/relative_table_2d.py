@@ -134,14 +134,14 @@ def patches_of(case: Case, values: Floats) -> Floats:
 
 
 def offset_only(trial: Trial) -> None:
-    """Check that queries and keys at the same offset have the same number."""
+    """Check that queries and keys at the same offset have the same bias or row."""
     answer = trial.answer(**trial_arguments(trial))
-    found = patches_of(answer.case, answer.values)
+    numbers = patches_of(answer.case, answer.values)
     rows = window(answer.case).rows()
     _, first, group = np.unique(rows, return_index=True, return_inverse=True)
     query, key = np.unravel_index(first[group.reshape(rows.shape)], rows.shape)
     trial.assert_none(
-        answer, found != found[..., query, key], "equal offsets have different numbers"
+        answer, numbers != numbers[..., query, key], "equal offsets have different numbers"
     )
 
 
@@ -153,19 +153,15 @@ def trial_arguments(trial: Trial) -> ArgumentDict:
 def upside_down(trial: Trial) -> None:
     """Check that turning the table upside down transposes the result.
 
-    Turn only the part of the table for patches, and compare only patches.
+    Only the rows for patches are turned, and only patches are compared.
     """
     chosen = arguments(trial)
     count = len(chosen["table"]) - extra_of(trial)
     turned = chosen["table"].copy()
     turned[:count] = chosen["table"][:count][::-1]
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | {"table": turned}))
-    wrong = patches_of(one.case, one.values) != np.swapaxes(
-        patches_of(one.case, other.values), -1, -2
-    )
-    trial.assert_none(
-        one, wrong, "turning the table upside down does not exchange queries and keys"
-    )
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | {"table": turned}))
+    wrong = patches_of(y.case, y.values) != np.swapaxes(patches_of(y.case, other.values), -1, -2)
+    trial.assert_none(y, wrong, "turning the table upside down does not exchange queries and keys")
 
 
 def heads_apart(trial: Trial) -> None:
@@ -202,8 +198,8 @@ def reading(rows: Rows) -> DeviationModel:
     """Make a model that predicts the result of reading other rows."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        for words, found in rows(case):
-            yield Prediction(words, result(case, found))
+        for words, other_rows in rows(case):
+            yield Prediction(words, result(case, other_rows))
 
     return models
 
@@ -259,11 +255,11 @@ def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
     """Predict offsets used as they are, negative ones as indices from the end."""
     at = window(case)
     middle = (at.height - 1) * (2 * at.width - 1) + at.width - 1
-    found = with_class(case, at.rows() - middle)
+    rows = with_class(case, at.rows() - middle)
     size = at.count + 3 * has_class(case)
     yield (
         "matches offsets used as they are, negative ones from the end of the table",
-        found if case.call.name == "relative_table_2d_rows" else found % size,
+        rows if case.call.name == "relative_table_2d_rows" else rows % size,
     )
 
 
@@ -297,7 +293,7 @@ def resampled(case: Case, got: Floats) -> Iterator[Prediction]:
         place = np.clip((np.arange(after) + 0.5) * before / after - 0.5, 0, before - 1)
         near = np.floor(place).astype(np.int64)
         far = np.minimum(near + 1, before - 1)
-        share = np.expand_dims(place - near, tuple(each for each in range(3) if each != axis))
+        share = np.expand_dims(place - near, tuple(number for number in range(3) if number != axis))
         taken = np.take(taken, near, axis) * (1 - share) + np.take(taken, far, axis) * share
     stretched = np.concatenate([taken.reshape(at.count, -1), table[at.count :]])
     changed = case.with_arguments(table=stretched)

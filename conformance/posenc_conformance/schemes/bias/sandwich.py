@@ -60,7 +60,7 @@ def sums_of(case: Case, lag: Any, w: Floats | None = None) -> Floats:
 def error_terms(case: Case) -> ErrorTerms:
     """Return the number of cosines over the divisor of the head as scale, and the angle.
 
-    Subtracting a number from the sums doubles the scale.
+    Subtracting dim/2 from the sums doubles the scale.
     """
     half, w = half_of(case), frequencies(case)
     parts = 2.0 if case.conventions["own_key"] == "zero" else 1.0
@@ -143,8 +143,8 @@ def cosine_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
 def frequency_missing(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the lowest or the highest frequency left out."""
     w = frequencies(case)
-    for words, some in (("lowest", w[:-1]), ("highest", w[1:])):
-        sums = sums_of(case, lags(case), some)
+    for words, remaining in (("lowest", w[:-1]), ("highest", w[1:])):
+        sums = sums_of(case, lags(case), remaining)
         yield Prediction(f"matches no wave of the {words} frequency", biased(case, sums))
 
 
@@ -182,7 +182,7 @@ def sines_alone(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the dot products of sines only."""
     keys = np.arange(case.parameter("k_len"))
     w = frequencies(case)
-    query, key = (np.sin(each[..., None] * w) for each in (queries(case)[:, 0], keys))
+    query, key = (np.sin(position[..., None] * w) for position in (queries(case)[:, 0], keys))
     yield Prediction("matches the dot product of sines alone", biased(case, query @ key.T))
 
 

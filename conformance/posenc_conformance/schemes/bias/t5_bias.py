@@ -53,18 +53,18 @@ SAVED = (
 )
 """Sizes found in models, to try on their saved arrays."""
 LOOSE = ((64, 512),)
-"""Sizes at which the logarithms of a correct implementation may miss a whole number, unlike at the
-configurations below."""
+"""Sizes at which a correct implementation's logarithm may miss a whole number, unlike at the sizes
+in CONFIGURATIONS."""
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 
 
 def sizes(trial: Trial) -> ArgumentDict:
     """Draw a number of buckets and a largest distance that the claim allows."""
     claimed = trial.scope.parameters
-    buckets = dict.fromkeys(claimed.get("num_buckets", [each for each, _ in CONFIGURATIONS]))
-    distances = dict.fromkeys(claimed.get("max_distance", [each for _, each in CONFIGURATIONS]))
-    listed = [each for each in CONFIGURATIONS if each[0] in buckets and each[1] in distances]
-    valid = [each for each in product(buckets, distances) if each[1] > each[0] // 2]
+    buckets = dict.fromkeys(claimed.get("num_buckets", [size for size, _ in CONFIGURATIONS]))
+    distances = dict.fromkeys(claimed.get("max_distance", [size for _, size in CONFIGURATIONS]))
+    listed = [size for size in CONFIGURATIONS if size[0] in buckets and size[1] in distances]
+    valid = [size for size in product(buckets, distances) if size[1] > size[0] // 2]
     chosen = trial.pick.one_of(listed or valid)
     return dict(zip(("num_buckets", "max_distance"), chosen, strict=True))
 
@@ -83,14 +83,14 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a gradient of a few heads, queries and keys."""
+    """Draw an upstream gradient for a few heads, queries and keys."""
     chosen = sizes(trial)
     heads = trial.choose("heads", (2, 1, 3, 8))
     return with_gradient(lengths(trial, (6, 1, 2, 9, 40)) | chosen, heads)
 
 
 def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every configuration of the list, many heads, and more queries than one block."""
+    """Yield every size in CONFIGURATIONS, many heads, and more queries than one block."""
     for buckets, distance in CONFIGURATIONS:
         yield {
             "gradient": fine((3, 2, distance + 72)),
@@ -111,7 +111,7 @@ def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every configuration, over distances beyond the last bucket.
+    """Yield every size in CONFIGURATIONS, with distances beyond the last bucket.
 
     Also yield sizes with hardly any distance per bucket, and those of LOOSE.
     """
@@ -121,7 +121,7 @@ def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every configuration of the list, many heads, and many queries.
+    """Yield every size in CONFIGURATIONS, many heads, and many queries.
 
     Keys reach beyond the last bucket.
     """
@@ -248,12 +248,12 @@ def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def other_distance(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another max_distance."""
-    asked = case.arguments.get("max_distance", 128)
-    for distance in dict.fromkeys((32, 64, 127, 128, 129, 256, 512, 1024, asked // 2, 2 * asked)):
-        if distance != asked:
+    right = case.arguments.get("max_distance", 128)
+    for distance in dict.fromkeys((32, 64, 127, 128, 129, 256, 512, 1024, right // 2, 2 * right)):
+        if distance != right:
             yield from predict_case(
                 case.with_arguments(max_distance=distance),
-                f"matches max_distance {distance}; {asked} was asked for",
+                f"matches max_distance {distance}; {right} was asked for",
             )
 
 
@@ -278,7 +278,7 @@ def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, 
 
 
 def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the formula of the paper with an inexact logarithm.
+    """Predict the paper's formula with an inexact logarithm.
 
     The logarithm is in a narrow dtype, or rounded to the nearest bucket instead of truncated.
     """
@@ -290,11 +290,11 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
     distance = case.arguments.get("max_distance", 128)
     for dtype in ("bfloat16", "float16"):
         ratio = np.maximum(n, 1) / half
-        for what, steps in logarithms(ratio, distance / half, side - half, dtype).items():
+        for name, steps in logarithms(ratio, distance / half, side - half, dtype).items():
             large = half + steps.astype(int)
             bucket = np.where(n < half, n, np.minimum(large, side - 1))
             yield Prediction(
-                f"matches bucket edges from {what} in {dtype}",
+                f"matches bucket edges from {name} in {dtype}",
                 (bucket + side * (relative > 0) * two_sided).astype(np.float64),
             )
     exact_log = np.log(np.maximum(n, 1) / half) / np.log(distance / half) * (side - half)
@@ -307,13 +307,13 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def through_buckets(model: Any) -> Any:
-    """Make a model that predicts the bias from the buckets of a model of wrong buckets."""
+    """Make a model that predicts the bias from the wrong buckets that ``model`` predicts."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         last = len(case.arguments["table"]) - 1
-        for each in model(buckets_of(case), got):
-            buckets = np.clip(each.output.astype(np.int64), 0, last)
-            yield Prediction(each.explanation, looked_up(case, buckets))
+        for prediction in model(buckets_of(case), got):
+            buckets = np.clip(prediction.output.astype(np.int64), 0, last)
+            yield Prediction(prediction.explanation, looked_up(case, buckets))
 
     return models
 
@@ -325,7 +325,7 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
 
 
 def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the gradient for buckets of distances of the opposite sign."""
+    """Predict the gradient for the buckets of negated distances."""
     for model in sign_flipped(buckets_of(case), got):
         yield Prediction(model.explanation, gathered(case, model.output.astype(np.int64)))
 
@@ -336,9 +336,9 @@ direction_swapped = other_conventions(
 
 
 def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Read an array as a bucket for each query and key.
+    """Read an array as the bucket of each query and key.
 
-    Try the numbers of buckets that fit the largest number of the array.
+    Try the numbers of buckets that fit the largest value in the array.
     """
     saved = saved_lags(array)
     if saved is None:
@@ -347,8 +347,8 @@ def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
     largest = int(part.max())
     for buckets, farthest in dict.fromkeys((*SAVED, *CONFIGURATIONS)):
         if largest < buckets <= 4 * largest:
-            given = {"num_buckets": buckets, "max_distance": farthest}
-            yield {"relative_position": -lag, **given}, part
+            size = {"num_buckets": buckets, "max_distance": farthest}
+            yield {"relative_position": -lag, **size}, part
 
 
 KNOWLEDGE = {

@@ -58,7 +58,7 @@ T = TypeVar("T", Answer, Floats)
 
 
 def apart(case: Case, result: T) -> tuple[T, T]:
-    """Split a result into content and encoding."""
+    """Split a result into its content and its encoding channels."""
     wide, dim = case.arguments["encoding_dim"], case.arguments["x"].shape[-1]
     if case.conventions["order"] == "encoding-first":
         return result[..., wide:], result[..., :wide]
@@ -100,9 +100,9 @@ def arguments(trial: Trial) -> ArgumentDict:
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Reach all powers of two up to the largest position, for 64 channels."""
     positions = positions_up_to(largest)
-    rest = {name: value for name, value in parameters.items() if name != "dim"}
+    others = {name: value for name, value in parameters.items() if name != "dim"}
     x = fine((len(positions), parameters.get("dim", 2)))
-    return {"x": x, "positions": positions, "encoding_dim": 64, "base": 10000.0, **rest}
+    return {"x": x, "positions": positions, "encoding_dim": 64, "base": 10000.0, **others}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -127,8 +127,8 @@ def encoding_alone(trial: Trial) -> None:
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": -2 * chosen["x"]}))
-    one, two = (apart(each.case, each.values)[1] for each in (answer, other))
-    for wrong in (two != one, one[1] != one[0]):
+    first, second = (apart(result.case, result.values)[1] for result in (answer, other))
+    for wrong in (second != first, first[1] != first[0]):
         trial.assert_none(answer, wrong, "the encoding depends on the embedding or the sequence")
 
 
@@ -154,7 +154,7 @@ def dots_add_up(trial: Trial) -> None:
 
 
 def tied_sum(trial: Trial) -> None:
-    """Check that the two halves add up to embedding plus encoding."""
+    """Check that the two parts of a row add up to embedding plus encoding."""
     chosen = arguments(trial)
     wide = chosen["encoding_dim"]
     if trial.choose("dim", (wide,)) != wide:
@@ -189,7 +189,7 @@ def content_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frequencies_of_another_width(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict exponents with another d."""
+    """Predict exponents 2t/d with another number of channels for d."""
     dim, wide = case.arguments["x"].shape[-1], case.arguments["encoding_dim"]
     for name, width in (("the embedding", dim), ("the whole row", dim + wide)):
         omega = base(case) ** -(np.arange(0, wide, 2) / width)
@@ -246,7 +246,7 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
     """Read the frequencies from the encoding next to the embedding."""
-    added, bound = (apart(case, each)[1] for each in (output, case.bound))
+    added, bound = (apart(case, values)[1] for values in (output, case.bound))
     yield fit_wave_frequencies(
         case, added, bound, INTERLEAVED, places(case)[:, None], own_frequencies(case)
     )

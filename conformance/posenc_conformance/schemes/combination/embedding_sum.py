@@ -122,9 +122,9 @@ def arguments(trial: Trial) -> ArgumentDict:
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Reach all powers of two up to the largest position, with 64 channels."""
     positions = positions_up_to(largest)
-    rest = {name: value for name, value in parameters.items() if name != "dim"}
+    others = {name: value for name, value in parameters.items() if name != "dim"}
     x = fine((len(positions), parameters.get("dim", 64)))
-    return {"x": x, "positions": positions, "base": 10000.0, **rest}
+    return {"x": x, "positions": positions, "base": 10000.0, **others}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -137,10 +137,10 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 def content_by_difference(trial: Trial) -> None:
     """Check that the encoding cancels in the difference of two results."""
     chosen = arguments(trial)
-    one = trial.answer(**chosen)
+    y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": np.roll(chosen["x"], 3) / 2}))
     trial.assert_zero(
-        one - embedding(one.case) - (other - embedding(other.case)),
+        y - embedding(y.case) - (other - embedding(other.case)),
         "two results at one position do not differ by their scaled embeddings",
     )
 
@@ -158,8 +158,8 @@ def origin(trial: Trial) -> None:
     """Check that 0, 1, 0, 1, … is added at position 0."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}))
     added = answer - embedding(answer.case)
-    what = "at position 0 something other than (sine 0, cosine 1) is added"
-    trial.assert_zero(added - np.arange(answer.case.shape[-1]) % 2, what)
+    message = "at position 0 something other than (sine 0, cosine 1) is added"
+    trial.assert_zero(added - np.arange(answer.case.shape[-1]) % 2, message)
 
 
 def zero_content(trial: Trial) -> None:
@@ -188,7 +188,7 @@ def wrong_embedding_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def encoding_scaled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a factor on the encoding, with and without the one on the embedding."""
+    """Predict a factor on the encoding, with and without the factor on the embedding."""
     root = case.shape[-1] ** 0.5
     own = encoding(case)
     yield Prediction("matches an encoding times sqrt(d)", embedding(case) + root * own)

@@ -24,8 +24,8 @@ ANGLE = 4
 def encoding(case: Case, **conventions: Any) -> Floats:
     """Compute the encoding of all rows, or a wrong one with other ``conventions``."""
     n, dim = case.arguments["x"].shape
-    given = {"base": case.arguments["base"], **conventions}
-    return np.asarray(posenc.sinusoidal(np.arange(n), dim, **given))
+    options = {"base": case.arguments["base"], **conventions}
+    return np.asarray(posenc.sinusoidal(np.arange(n), dim, **options))
 
 
 def logits(case: Case, placed: Floats) -> Floats:
@@ -40,7 +40,7 @@ def absolute(case: Case) -> Floats:
 
 
 def places(case: Case) -> Places:
-    """Compute the offsets for which the table is looked up."""
+    """Compute the offsets that the table is read at."""
     n = len(case.arguments["x"])
     offset = offset_matrix(n, n, 0)
     return Places(offset, offset, len(case.arguments["table"]) // 2)
@@ -61,7 +61,7 @@ def error_terms(case: Case) -> ErrorTerms:
     """Return the sum of the magnitudes of all products as scale, and the angle.
 
     Sines count as 1. The rounding errors of their angles propagate through both projections. The
-    number of summands counts like an angle.
+    number of summands is added to the angle.
     """
     x, w_q, w_k = (np.abs(case.arguments[name]) for name in ("x", "w_q", "w_k"))
     n, dim = x.shape
@@ -82,7 +82,7 @@ def shape(case: Case) -> tuple[int, ...]:
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw a few heads and rows, and a table shorter or longer than the distances."""
+    """Draw a few heads and rows, and a table for fewer or more distances than occur."""
     n, dim = trial.choose("n", (5, 1, 2, 8)), trial.choose("dim", (4, 2, 6, 16))
     heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (2, 1, 3, 8))
     base = trial.choose("base", (10000.0, 500.0))
@@ -107,7 +107,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield odd and even heads, and tables that end within the rows and beyond.
+    """Yield odd and even head dimensions, and tables for fewer and more distances than occur.
 
     Sizes are powers of two and others.
     """
@@ -160,7 +160,7 @@ def constant_table(trial: Trial) -> None:
     higher = chosen | {"table": chosen["table"] + 0.5}
     answer, raised = trial.answer(**chosen), trial.answer(**higher)
     # The number added is not exactly 0.5: the sum in the table is rounded.
-    lower, upper = (Exact(biases(each.case)) for each in (answer, raised))
+    lower, upper = (Exact(biases(y.case)) for y in (answer, raised))
     trial.assert_zero(
         raised - upper - (answer - lower),
         "adding a constant to the table does not add it to the logits",
@@ -184,7 +184,7 @@ def zero_embeddings(trial: Trial) -> None:
 def cancelled_encoding(trial: Trial) -> None:
     """Check that with x = -PE the logits are the bias.
 
-    They are if the encoding is added once, to the embeddings.
+    This holds if the encoding is added once, to the embeddings.
     """
     chosen = arguments(trial)
     case = trial.case(**chosen)
@@ -192,15 +192,15 @@ def cancelled_encoding(trial: Trial) -> None:
     # The residual of the sum after rounding x to the dtype, projected:
     left = np.abs(answer.case.arguments["x"] + encoding(case)) + 2.0**-52
     w_q, w_k = (np.abs(answer.case.arguments[name]) for name in ("w_q", "w_k"))
-    rest = (left @ w_q) @ np.swapaxes(left @ w_k, 1, 2) / root(answer.case)
+    residual = (left @ w_q) @ np.swapaxes(left @ w_k, 1, 2) / root(answer.case)
     trial.assert_zero(
-        answer.allowing(rest) - Exact(biases(answer.case)),
+        answer.allowing(residual) - Exact(biases(answer.case)),
         "with x = -PE the logits are not the bias alone",
     )
 
 
 def bias_wrong(name: str) -> Any:
-    """Make a model of the table looked up at wrong rows."""
+    """Make a model that predicts biases from wrong rows of the table."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for explanation, rows in WRONG_ROWS[name].items():
@@ -237,7 +237,7 @@ def embeddings_scaled(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def bias_divided(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the bias inside the division, or no division."""
+    """Predict the bias divided as well, or dot products not divided."""
     products, bias = absolute(case), biases(case)
     yield Prediction("matches the bias divided by sqrt(head_dim) too", products + bias / root(case))
     yield Prediction("matches dot products that are not divided", products * root(case) + bias)
@@ -247,9 +247,9 @@ def queries_only(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the encoding added for queries or for keys only."""
     x, placed = case.arguments["x"], case.arguments["x"] + encoding(case)
     w_q, w_k = case.arguments["w_q"], case.arguments["w_k"]
-    for what, q, k in (("queries", placed, x), ("keys", x, placed)):
+    for role, q, k in (("queries", placed, x), ("keys", x, placed)):
         products = (q @ w_q) @ np.swapaxes(k @ w_k, 1, 2) / root(case)
-        yield Prediction(f"matches sinusoids added for {what} only", products + biases(case))
+        yield Prediction(f"matches sinusoids added for {role} only", products + biases(case))
 
 
 KNOWLEDGE = {

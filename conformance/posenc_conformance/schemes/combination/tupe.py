@@ -37,7 +37,7 @@ def root(case: Case) -> float:
 
 
 def content(values: Arrays) -> Floats:
-    """Compute the products of queries and keys."""
+    """Compute the dot products of queries and keys."""
     return products(values["q"], values["k"])
 
 
@@ -51,7 +51,7 @@ def thetas(values: Arrays) -> tuple[Floats, Floats]:
 
 
 def reset(between: Floats, row: Floats, column: Floats) -> Floats:
-    """Replace the scores of [CLS] among those of positions, first its column, then its row."""
+    """Replace the position scores of [CLS], first its column, then its row."""
     out = between.copy()
     out[:, :, :1] = column
     out[:, :1] = row
@@ -59,7 +59,7 @@ def reset(between: Floats, row: Floats, column: Floats) -> Floats:
 
 
 def positions(case: Case, values: Arrays) -> Floats:
-    """Compute the products of positions under the case's conventions."""
+    """Compute the position scores under the case's conventions."""
     every = products(values["p_q"], values["p_k"])
     return reset(every[:, 1:, 1:], *thetas(values)) if is_untied(case) else every
 
@@ -188,7 +188,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def apart(trial: Trial) -> None:
-    """Check that the logits are the sum of those of content and those of positions."""
+    """Check that the logits are the sum of content logits and position logits."""
     chosen = arguments(trial)
     both = trial.answer(**chosen)
     words = trial.answer(**(chosen | zeros(chosen, "p_q", "p_k")))
@@ -220,10 +220,10 @@ def roles_exchanged_untied(trial: Trial) -> None:
     swapped = exchanged(chosen, "p_q", "p_k")
     order = np.r_[1, 0, 2 : chosen["p_q"].shape[1]]
     swapped |= {name: swapped[name][:, order] for name in ("p_q", "p_k")}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
     token = np.arange(chosen["q"].shape[1])
     trial.assert_zero(
-        (one - other.swapped(1, 2)).where(token[:, None] + token > 0),
+        (y - other.swapped(1, 2)).where(token[:, None] + token > 0),
         "exchanging queries and keys, and θ1 and θ2, does not transpose the logits",
     )
 
@@ -261,7 +261,7 @@ TOKENS = "q", "k", "p_q", "p_k"
 
 
 def logits(case: Case, position: Floats, bias: Floats | None = None) -> Floats:
-    """Compute logits from content, these products of positions, and biases.
+    """Compute logits from content, these position scores, and biases.
 
     ``bias`` replaces the biases of the case.
     """
@@ -353,19 +353,19 @@ def terms_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
     Also predict positions added to content before the product.
     """
-    given, bias = case.arguments, biases(case)
-    words_, places = content(given), positions(case, given)
+    values, bias = case.arguments, biases(case)
+    words_, places = content(values), positions(case, values)
     yield Prediction("matches logits without positions", words_ / root(case) + bias)
     yield Prediction("matches logits without content", places / root(case) + bias)
     yield Prediction(
-        "matches the content alone, as usual", words_ / np.sqrt(given["q"].shape[2]) + bias
+        "matches the content alone, as usual", words_ / np.sqrt(values["q"].shape[2]) + bias
     )
-    turned = positions(case, {**given, "p_q": given["p_k"], "p_k": given["p_q"]})
+    turned = positions(case, {**values, "p_q": values["p_k"], "p_k": values["p_q"]})
     yield Prediction("matches p_q and p_k exchanged", (words_ + turned) / root(case) + bias)
     if has_table(case):
         yield Prediction("matches logits without relative biases", (words_ + places) / root(case))
     start = int(is_untied(case))
-    q, k = given["q"] + given["p_q"][:, start:], given["k"] + given["p_k"][:, start:]
+    q, k = values["q"] + values["p_q"][:, start:], values["k"] + values["p_k"][:, start:]
     for words, divisor in (
         ("", np.sqrt(q.shape[2])),
         (", divided by sqrt(2 head_dim)", root(case)),
@@ -423,12 +423,12 @@ def buckets_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     places = positions(case, case.arguments)
     turned = cls_biases(case, rows_by_distance(case, sign=-1))
     yield Prediction("matches distances of the opposite sign", logits(case, places, turned))
-    asked = case.arguments.get("max_distance", 128)
-    for limit in (32, 64, 127, 128, 129, 256, 2 * asked):
-        if limit != asked and limit > buckets_of(case) // 4:
+    right = case.arguments.get("max_distance", 128)
+    for limit in (32, 64, 127, 128, 129, 256, 2 * right):
+        if limit != right and limit > buckets_of(case) // 4:
             other = cls_biases(case, rows_by_distance(case, max_distance=limit))
             yield Prediction(
-                f"matches max_distance {limit}; {asked} was asked for", logits(case, places, other)
+                f"matches max_distance {limit}; {right} was asked for", logits(case, places, other)
             )
 
 

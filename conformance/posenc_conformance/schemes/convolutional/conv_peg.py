@@ -58,12 +58,12 @@ def error_terms(case: Case) -> ErrorTerms:
 
     Their number serves as the angle.
     """
-    given = case.arguments
+    values = case.arguments
     magnitudes = np.abs(patches(case))
-    terms = convolved(magnitudes, np.abs(given["weight"]), *size(case), "constant")
-    scale = np.zeros(given["x"].shape)
-    scale[..., tokens(case) :, :] = magnitudes + np.abs(given["bias"]) + terms
-    return ErrorTerms(scale, np.asarray(float(given["weight"].shape[-1] ** 2 + 2)))
+    terms = convolved(magnitudes, np.abs(values["weight"]), *size(case), "constant")
+    scale = np.zeros(values["x"].shape)
+    scale[..., tokens(case) :, :] = magnitudes + np.abs(values["bias"]) + terms
+    return ErrorTerms(scale, np.asarray(float(values["weight"].shape[-1] ** 2 + 2)))
 
 
 def inputs(
@@ -144,31 +144,31 @@ def translation(trial: Trial) -> None:
     inner[axis - 1] = slice(reach, max(size(case)[axis - 1] - reach - 1, reach))
     later = list(inner)
     later[axis - 1] = slice(inner[axis - 1].start + 1, inner[axis - 1].stop + 1)
-    here, there = (slice(None), *inner), (slice(None), *later)
+    source, target = (slice(None), *inner), (slice(None), *later)
     trial.assert_zero(
-        moved[:, picture(case)][there] - answer[:, picture(case)][here],
+        moved[:, picture(case)][target] - answer[:, picture(case)][source],
         "away from the border the result does not move with the picture",
     )
 
 
 def border(trial: Trial) -> None:
-    """Check that the border of equal patches is that of a picture padded with zeros."""
+    """Check that equal patches give the border values of a picture padded with zeros."""
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     answer = trial.answer(**chosen)
-    given, (height, width) = answer.case.arguments, size(answer.case)
-    reach = given["weight"].shape[-1] // 2
-    found = answer[:, picture(answer.case)]
-    expected = np.zeros(found.values.shape)
-    x = given["x"][:, tokens(answer.case)]
+    values, (height, width) = answer.case.arguments, size(answer.case)
+    reach = values["weight"].shape[-1] // 2
+    output = answer[:, picture(answer.case)]
+    expected = np.zeros(output.values.shape)
+    x = values["x"][:, tokens(answer.case)]
     for r in range(height):
         for c in range(width):
             rows = slice(max(reach - r, 0), reach + height - r)
             columns = slice(max(reach - c, 0), reach + width - c)
-            within = given["weight"][:, rows, columns].sum(axis=(1, 2))
-            expected[:, r, c] = x + given["bias"] + x * within
+            within = values["weight"][:, rows, columns].sum(axis=(1, 2))
+            expected[:, r, c] = x + values["bias"] + x * within
     trial.assert_zero(
-        found - expected,
+        output - expected,
         "equal patches do not show the border as zeros around the picture make them",
     )
 

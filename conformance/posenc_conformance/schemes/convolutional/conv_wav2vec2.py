@@ -28,7 +28,7 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 DERIVATIVES = 2**15
-"""Number of derivatives held at a time, few enough to stay in the cache."""
+"""Number of derivatives computed at a time, few enough to fit in the cache."""
 OFF_ZERO = 0.01
 """Offset of drawn weights, so that no tap has a norm of 0."""
 
@@ -41,8 +41,8 @@ def per_tap(case: Case) -> Floats:
 
 def argument(case: Case, w: Floats, before: int | None = None) -> Floats:
     """Compute the input of the GELU for these weights."""
-    given = case.arguments
-    return np.asarray(convolved(given["x"], w, given["groups"], before) + given["bias"])
+    values = case.arguments
+    return np.asarray(convolved(values["x"], w, values["groups"], before) + values["bias"])
 
 
 def of_directions(case: Case, before: int | None = None) -> Floats:
@@ -55,11 +55,11 @@ def error_terms(case: Case) -> ErrorTerms:
 
     The number of terms of the convolution and of the norm serves as the angle.
     """
-    given = case.arguments
-    terms = convolved(np.abs(given["x"]), np.abs(per_tap(case)), given["groups"])
-    outputs, width, kernel = given["weight_v"].shape
+    values = case.arguments
+    terms = convolved(np.abs(values["x"]), np.abs(per_tap(case)), values["groups"])
+    outputs, width, kernel = values["weight_v"].shape
     number = float(width * kernel + outputs * width)
-    return ErrorTerms(np.abs(given["x"]) + np.abs(given["bias"]) + terms, np.asarray(number))
+    return ErrorTerms(np.abs(values["x"]) + np.abs(values["bias"]) + terms, np.asarray(number))
 
 
 def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) -> ArgumentDict:
@@ -142,14 +142,14 @@ def taps_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
 def norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict norms over other axes."""
     v, g = case.arguments["weight_v"], case.arguments["weight_g"]
-    for what, axes in (
+    for words, axes in (
         ("per output channel", (1, 2)),
         ("per input channel", (0, 2)),
         ("over all weights", (0, 1, 2)),
         ("per output channel and tap", (1,)),
     ):
         w = g * v / np.sqrt((v * v).sum(axis=axes, keepdims=True))
-        yield Prediction(f"matches a norm {what}", weighted_by(case, w))
+        yield Prediction(f"matches a norm {words}", weighted_by(case, w))
 
 
 def norm_missing(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -183,15 +183,15 @@ def spread(case: Case, epsilon: float = EPSILON) -> Floats:
 
 def normalised(case: Case, x: Floats, deviation: Floats) -> Floats:
     """Normalise frames for the convolution."""
-    given = case.arguments
-    return np.asarray(given["gain"] * (x - given["mean"]) / deviation + given["shift"])
+    values = case.arguments
+    return np.asarray(values["gain"] * (x - values["mean"]) / deviation + values["shift"])
 
 
 def after_norm(case: Case, rows: Floats, before: int | None = None) -> Floats:
     """Compute the input of the GELU for these normalised frames."""
-    given = case.arguments
-    sums = convolved(rows, given["weight"], given["groups"], before)
-    return np.asarray(sums + given["bias"])
+    values = case.arguments
+    sums = convolved(rows, values["weight"], values["groups"], before)
+    return np.asarray(sums + values["bias"])
 
 
 def of_normalised(case: Case, before: int | None = None) -> Floats:
@@ -204,12 +204,12 @@ def hubert_terms(case: Case) -> ErrorTerms:
 
     The number of terms plus 8 serves as the angle.
     """
-    given = case.arguments
-    ratio = np.abs(given["gain"]) / spread(case)
-    read = ratio * (np.abs(given["x"]) + np.abs(given["mean"])) + np.abs(given["shift"])
-    terms = convolved(read, np.abs(given["weight"]), given["groups"])
-    _outputs, width, kernel = given["weight"].shape
-    scale = np.abs(given["x"]) + np.abs(given["bias"]) + 1.5 * terms
+    values = case.arguments
+    ratio = np.abs(values["gain"]) / spread(case)
+    read = ratio * (np.abs(values["x"]) + np.abs(values["mean"])) + np.abs(values["shift"])
+    terms = convolved(read, np.abs(values["weight"]), values["groups"])
+    _outputs, width, kernel = values["weight"].shape
+    scale = np.abs(values["x"]) + np.abs(values["bias"]) + 1.5 * terms
     return ErrorTerms(scale, np.asarray(float(width * kernel + 8)))
 
 
@@ -253,20 +253,20 @@ def hubert_model(words: str, z: Callable[[Case], Floats]) -> DeviationModel:
 
 
 def of_the_batch(case: Case) -> Floats:
-    """Compute the input of the GELU with the statistics of the given frames."""
-    given = case.arguments
-    x = given["x"]
+    """Compute the input of the GELU with the statistics of this batch of frames."""
+    values = case.arguments
+    x = values["x"]
     over = tuple(range(x.ndim - 1))
-    rows = given["gain"] * (x - x.mean(axis=over)) / np.sqrt(x.var(axis=over) + EPSILON)
-    return after_norm(case, rows + given["shift"])
+    rows = values["gain"] * (x - x.mean(axis=over)) / np.sqrt(x.var(axis=over) + EPSILON)
+    return after_norm(case, rows + values["shift"])
 
 
 def padded_first(case: Case) -> Floats:
     """Compute the input of the GELU with the zeros beyond the ends normalised as well."""
-    given = case.arguments
-    kernel, n = given["weight"].shape[-1], given["x"].shape[-2]
-    ends = [(0, 0)] * (given["x"].ndim - 2) + [(kernel, kernel), (0, 0)]
-    rows = normalised(case, np.pad(given["x"], ends), spread(case))
+    values = case.arguments
+    kernel, n = values["weight"].shape[-1], values["x"].shape[-2]
+    ends = [(0, 0)] * (values["x"].ndim - 2) + [(kernel, kernel), (0, 0)]
+    rows = normalised(case, np.pad(values["x"], ends), spread(case))
     return after_norm(case, rows)[..., kernel : kernel + n, :]
 
 
@@ -326,24 +326,24 @@ def stacked(case: Case, before: int | None = None, **changes: Any) -> Floats:
 
 
 def data2vec_terms(case: Case) -> ErrorTerms:
-    """Return the terms of the roundings in every layer, as later layers propagate them."""
+    """Return error terms for the roundings in every layer, as later layers propagate them."""
     x, accuracy = case.arguments["x"], case.scheme.accuracy
     sequences = x.reshape(-1, *x.shape[-2:])
     step = max(1, DERIVATIVES // sequences[0].size ** 2)
     starts = range(0, len(sequences), step)
-    found = [passed_on(case, sequences[start : start + step]) for start in starts]
-    rounded, summed = (np.concatenate(part).reshape(x.shape) for part in zip(*found, strict=True))
+    pieces = [passed_on(case, sequences[start : start + step]) for start in starts]
+    rounded, summed = (np.concatenate(part).reshape(x.shape) for part in zip(*pieces, strict=True))
     scale = rounded / accuracy.rounding
     number = np.divide(summed / accuracy.angle, scale, out=np.zeros(x.shape), where=scale > 0)
     return ErrorTerms(scale, number)
 
 
 def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
-    """Return the propagated values rounded to the dtype, and terms of sums times their number.
+    """Return the magnitudes that layers round, and those that they sum, propagated to the result.
 
-    ``x`` holds some of the sequences. Bounds propagated from layer to layer take every weight by
-    its magnitude and grow twentyfold in each. Therefore multiply the derivatives of the result
-    first, from the last layer back.
+    ``x`` contains some of the sequences. Bounds propagated layer by layer would use the magnitude
+    of every weight and grow twentyfold per layer. Therefore the derivatives of the result are
+    multiplied first, from the last layer back.
     """
     groups, dim = case.arguments["groups"], x.shape[-1]
     rows, steps = x, []
@@ -378,7 +378,7 @@ def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
 
 
 def for_each(magnitude: Floats) -> Floats:
-    """Broadcast the values of each sequence over the numbers of its result."""
+    """Broadcast the values of each sequence over the elements of its result."""
     return magnitude[:, np.newaxis]
 
 
@@ -419,17 +419,17 @@ def data2vec_model(words: str, **changes: Any) -> DeviationModel:
 def data2vec_residual(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the stack without the frames, or frames added more than once."""
     yield Prediction("matches the stack without the frames", heard(case))
-    each = heard(case, residual=True)
-    yield Prediction("matches layers that each add what they read", each)
+    output = heard(case, residual=True)
+    yield Prediction("matches layers that each add what they read", output)
     yield Prediction(
-        "matches layers that each add what they read, and the frames", case.arguments["x"] + each
+        "matches layers that each add what they read, and the frames", case.arguments["x"] + output
     )
 
 
 def data2vec_layers(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict layers left out, in another order, or with shared weights."""
     every = list(layers_of(case))
-    for words, some in (
+    for words, chosen in (
         ("matches the first layer alone", every[:1]),
         ("matches the last layer left out", every[:-1]),
         ("matches the last layer alone", every[-1:]),
@@ -437,7 +437,7 @@ def data2vec_layers(case: Case, got: Floats) -> Iterator[Prediction]:
         ("matches the first layer's weights in every layer", every[:1] * len(every)),
     ):
         if len(every) > 1:
-            yield Prediction(words, stacked(case, layers=some))
+            yield Prediction(words, stacked(case, layers=chosen))
 
 
 def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -503,7 +503,7 @@ class Form:
 
     drawn: Callable[..., ArgumentDict]
     answer: Callable[..., Floats]
-    """The result of the call, also for another padding or activation."""
+    """A function that computes the call's result, also with another padding or activation."""
     taps: str
     """Name of the argument whose last axis is the taps."""
     nothing: tuple[str, str]

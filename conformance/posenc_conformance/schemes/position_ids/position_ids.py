@@ -41,18 +41,18 @@ def drawn_mask(trial: Trial) -> Ids:
 
 
 def padded_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a mask."""
+    """Draw an attention mask."""
     return {"attention_mask": drawn_mask(trial)}
 
 
 def fairseq_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a mask and a padding index; most models have 1."""
+    """Draw an attention mask and a padding index; most models use 1."""
     index = trial.choose("padding_index", (1, 0, 2, 7))
     return {"attention_mask": drawn_mask(trial), "padding_index": index}
 
 
 def tokens_of(mask: Ids, padding_index: int) -> Ids:
-    """Return tokens of a small vocabulary where the mask has 1, and padding elsewhere."""
+    """Return tokens of a small vocabulary where the mask is 1, and padding elsewhere."""
     row, place = np.indices(mask.shape)
     drawn = (7 * row + 3 * place + row * place) % 9
     return np.where(mask == 1, drawn + (drawn >= padding_index), padding_index)
@@ -60,13 +60,13 @@ def tokens_of(mask: Ids, padding_index: int) -> Ids:
 
 def token_arguments(trial: Trial) -> ArgumentDict:
     """Draw the tokens of a batch, a padding index and a cache, which may be empty."""
-    given = fairseq_arguments(trial)
+    padded = fairseq_arguments(trial)
     past = trial.choose("past_length", (3, 0, 1, 11, 300))
-    return with_tokens(given["attention_mask"], given["padding_index"], past)
+    return with_tokens(padded["attention_mask"], padded["padding_index"], past)
 
 
 def with_tokens(mask: Ids, index: int, past: int) -> ArgumentDict:
-    """Return arguments with tokens where ``mask`` has 1."""
+    """Return arguments with tokens where ``mask`` is 1."""
     return {"input_ids": tokens_of(mask, index), "padding_index": index, "past_length": past}
 
 
@@ -102,9 +102,9 @@ def fairseq_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 def token_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Return tokens of long sequences, with more left padding in each row, and an empty cache."""
-    given = fairseq_sweep(parameters, largest)
+    padded = fairseq_sweep(parameters, largest)
     past = parameters.get("past_length", 0)
-    return with_tokens(given["attention_mask"], given["padding_index"], past)
+    return with_tokens(padded["attention_mask"], padded["padding_index"], past)
 
 
 def packed_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
@@ -161,25 +161,25 @@ def mask_in(given: Arguments) -> Ids:
 
 
 def padding_alike(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that all padding has the same number.
+    """Make a check that all padding has the same position id.
 
-    The number is that of the convention, or the padding index.
+    The id is that of the convention, or the padding index.
     """
 
     def check(trial: Trial) -> None:
         answer = trial.answer(**arguments(trial))
-        given = answer.case.arguments
-        number = given.get("padding_index")
+        values = answer.case.arguments
+        number = values.get("padding_index")
         if number is None:
             number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
-        wrong = (mask_in(given) == 0) & (answer.values != number)
+        wrong = (mask_in(values) == 0) & (answer.values != number)
         trial.assert_none(answer, wrong, f"padding does not have the number {number}")
 
     return check
 
 
 def padding_without_effect(arguments: DrawArguments) -> InvariantCheck:
-    """Make a check that tokens have the same numbers as without padding."""
+    """Make a check that tokens have the same position ids as without padding."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -200,7 +200,7 @@ def padding_without_effect(arguments: DrawArguments) -> InvariantCheck:
 def rows_apart(arguments: DrawArguments) -> InvariantCheck:
     """Make a check that sequences do not affect each other.
 
-    Their numbers are the same in a batch in reverse order.
+    Their position ids are the same in a batch in reverse order.
     """
 
     def check(trial: Trial) -> None:
@@ -214,16 +214,16 @@ def rows_apart(arguments: DrawArguments) -> InvariantCheck:
 
 
 def behind_the_index(trial: Trial) -> None:
-    """Check that the first token of a sequence has the number after the padding index."""
+    """Check that the first token of a sequence has the id after the padding index."""
     answer = trial.answer(**fairseq_arguments(trial))
-    given = answer.case.arguments
-    first = given["attention_mask"].cumsum(axis=1) * given["attention_mask"] == 1
-    wrong = first & (answer.values != given["padding_index"] + 1)
+    values = answer.case.arguments
+    first = values["attention_mask"].cumsum(axis=1) * values["attention_mask"] == 1
+    wrong = first & (answer.values != values["padding_index"] + 1)
     trial.assert_none(answer, wrong, "the first token is not numbered next to padding")
 
 
 def concatenated(trial: Trial) -> None:
-    """Check that two lists packed together have the numbers of each list packed separately."""
+    """Check that two lists packed together have the ids of each list packed separately."""
     first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
@@ -247,7 +247,7 @@ def begins_anew(trial: Trial) -> None:
 
 
 def as_without_cache(trial: Trial) -> None:
-    """Check that new tokens have the numbers of one pass without a cache."""
+    """Check that new tokens have the same ids as in one pass without a cache."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.pick.integer(0, 40),))
     answer = trial.answer(past_length=past, q_len=q_len)
@@ -257,7 +257,7 @@ def as_without_cache(trial: Trial) -> None:
 
 
 def one_by_one(trial: Trial) -> None:
-    """Check that new tokens have the same numbers one at a time as together."""
+    """Check that new tokens have the same ids one at a time as together."""
     chosen = cached_arguments(trial)
     past, q_len = chosen["past_length"], chosen["q_len"]
     singles = [(past + i, 1) for i in range(q_len)]
@@ -268,7 +268,7 @@ def one_by_one(trial: Trial) -> None:
 
 
 def tokens_as_without_cache(trial: Trial) -> None:
-    """Check that tokens have the same numbers after a cache as after the tokens in it."""
+    """Check that tokens have the same ids after a cache as after the cached tokens themselves."""
     chosen = token_arguments(trial)
     past, tokens = chosen["past_length"], chosen["input_ids"]
     answer = trial.answer(**chosen)
@@ -281,7 +281,7 @@ def tokens_as_without_cache(trial: Trial) -> None:
 
 
 def numbered(case: Case) -> tuple[Ids, Any, int]:
-    """Return a case's mask, the number of padding and the number of the first token."""
+    """Return a case's mask, the id of padding and the id of the first token."""
     index = case.arguments.get("padding_index")
     mask = mask_in(case.arguments)
     if index is None:
@@ -290,7 +290,7 @@ def numbered(case: Case) -> tuple[Ids, Any, int]:
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Predict ``values`` as the numbers of a mistake."""
+    """Return ``values`` as the prediction of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
@@ -314,7 +314,7 @@ def left_padding_only(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def padding_unfilled(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a running count of tokens, with no separate number for padding."""
+    """Predict a running count of tokens, with no separate id for padding."""
     mask, _, first = numbered(case)
     counted = mask.cumsum(axis=1) + first - 1
     yield ids("matches a running count, one less before the first token", counted)
@@ -323,7 +323,7 @@ def padding_unfilled(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a count that starts elsewhere; padding keeps its number or is shifted too."""
+    """Predict a count that starts elsewhere; padding keeps its id or is shifted too."""
     mask, padding, _ = numbered(case)
     for shift in (1, -1, 2):
         moved = np.where(mask == 1, case.truth + shift, padding)
@@ -332,7 +332,7 @@ def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def row_shared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the numbers of one sequence in every row."""
+    """Predict the ids of one sequence in every row."""
     for row, words in ((0, "first"), (-1, "last")):
         same = np.broadcast_to(case.truth[row : row + 1 or None], case.shape)
         yield ids(f"matches the numbers of the {words} sequence in every row", same)
@@ -340,33 +340,33 @@ def row_shared(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def index_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a fixed padding index, or none."""
-    asked = case.arguments["padding_index"]
+    claimed = case.arguments["padding_index"]
     mask = case.arguments["attention_mask"]
     counted = mask.cumsum(axis=1) - 1
     yield ids("matches numbers from 0 on, padding 0", np.where(mask == 1, counted, 0))
     yield ids("matches numbers from 0 on, padding 1", np.where(mask == 1, counted, 1))
     for index in (0, 1, 2):
-        if index != asked:
+        if index != claimed:
             yield from predict_case(
                 case.with_arguments(padding_index=index),
-                f"matches padding index {index}; {asked} was asked for",
+                f"matches padding index {index}; {claimed} was asked for",
             )
 
 
 def past_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the numbers without a cache."""
+    """Predict ids that ignore the cache."""
     yield from predict_case(case.with_arguments(past_length=0), "matches numbers without a cache")
 
 
 def past_on_padding(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the length of the cache added to the number of padding as well."""
+    """Predict the length of the cache added to the id of padding as well."""
     mask, padding, _ = numbered(case)
     moved = np.where(mask == 1, case.truth, padding + case.arguments["past_length"])
     yield ids("matches the length of the cache added to the number of padding", moved)
 
 
 def past_unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict numbers that continue from the length of the cache.
+    """Predict ids that continue from the length of the cache.
 
     This is right for calls without a padding index.
     """
@@ -381,20 +381,20 @@ def past_unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
 def other_padding(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another token taken for padding.
 
-    Numbers start after the right padding index or after that token.
+    Ids start after the right padding index or after that token's index.
     """
-    asked, tokens = case.arguments["padding_index"], case.arguments["input_ids"]
+    claimed, tokens = case.arguments["padding_index"], case.arguments["input_ids"]
     past = case.arguments["past_length"]
     for index in (0, 1, 2):
-        if index != asked:
+        if index != claimed:
             mask = (tokens != index).astype(np.int64)
-            words = f"matches token {index} taken for padding; {asked} was asked for"
-            yield ids(words, (mask.cumsum(axis=1) + past) * mask + asked)
+            words = f"matches token {index} taken for padding; {claimed} was asked for"
+            yield ids(words, (mask.cumsum(axis=1) + past) * mask + claimed)
             yield from predict_case(case.with_arguments(padding_index=index), words)
 
 
 def not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict one count over everything, or one that restarts at the wrong places."""
+    """Predict one count over all tokens, or a count that restarts at the wrong places."""
     lengths = case.arguments["lengths"]
     total = int(lengths.sum())
     yield ids("matches one count over all sequences", np.arange(total))
@@ -422,7 +422,7 @@ def from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def cache_miscounted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions shifted by one token, or by the number of new ones.
+    """Predict positions shifted by one token, or by the number of new tokens.
 
     They are shifted always, or only after a cache.
     """
@@ -443,7 +443,7 @@ def all_alike(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def saved_ids(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Yield the arguments of an array of consecutive positions."""
+    """Yield the arguments that give an array of consecutive positions."""
     if array.ndim == 1 and array.dtype.kind in "iu" and array[0] >= 0 and len(array) <= 2**22:
         yield {"past_length": int(array[0]), "q_len": len(array)}, array
 

@@ -51,7 +51,7 @@ def bias_arguments(trial: Trial) -> ArgumentDict:
 
 
 def sides(k_len: int, length: int) -> ArgumentDict:
-    """Return distances for both sides, which differ."""
+    """Return distances for both sides; the two orders differ."""
     return {
         "before": shuffled_distances(k_len, length, 7),
         "after": shuffled_distances(k_len, length, 11),
@@ -120,10 +120,7 @@ def order_of_drawing(trial: Trial) -> None:
 
 
 def without_the_others(trial: Trial) -> None:
-    """Check that the drawn positions and the remaining ones are disjoint.
-
-    Together they are the whole range.
-    """
+    """Check that the drawn positions and the remaining positions are disjoint."""
     chosen = positions_arguments(trial)
     answer = trial.answer(**chosen)
     order, n = chosen["order"], chosen["n"]
@@ -159,7 +156,7 @@ def order_of_distances(trial: Trial) -> None:
 
 
 def half_a_step(trial: Trial) -> None:
-    """Check that, at one distance, a key before the query has half a slope more than one after."""
+    """Check that a key before the query has half a slope more than a key as far after it."""
     chosen = bias_arguments(trial)
     chosen |= {"after": chosen["before"], "q_len": chosen["k_len"]}
     y = trial.answer(**chosen)
@@ -171,7 +168,7 @@ def half_a_step(trial: Trial) -> None:
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Predict ``values`` as the numbers of a mistake."""
+    """Return ``values`` as the prediction of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
@@ -253,7 +250,7 @@ def distances_not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def distances_sorted_too_early(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all distances sorted before the first ones are taken, or the last ones taken."""
+    """Predict all distances sorted before the first are taken, or the last distances taken."""
     count = int(case.arguments["k_len"]) - 1
     sides = [case.arguments[name] for name in ("before", "after")]
     near, far = (np.sort(side)[:count] for side in sides)

@@ -1,4 +1,4 @@
-"""Position ids while serving: invariants and deviations."""
+"""Position ids for serving: invariants and deviations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ APPEND, DROP, MOVE = range(3)
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Predict ``values`` as the numbers of a mistake."""
+    """Return ``values`` as the prediction of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
@@ -41,8 +41,8 @@ def shard_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Return the last of a few ranks, with as many tokens as are claimed, up to 4096."""
     ranks = parameters.get("ranks", 4)
     pieces = min(largest + 1, 4096) // (2 * ranks)
-    given = {"length": pieces * 2 * ranks, "rank": ranks - 1, "ranks": ranks}
-    return {**given, **parameters}
+    usual = {"length": pieces * 2 * ranks, "rank": ranks - 1, "ranks": ranks}
+    return {**usual, **parameters}
 
 
 def shard_sizes(case: Case) -> Iterator[ArgumentDict]:
@@ -55,10 +55,10 @@ def shard_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def shards_cover(trial: Trial) -> None:
-    """Check that all ranks together hold every token once."""
+    """Check that all ranks together contain every token once."""
     chosen = shard_arguments(trial)
     answers = [trial.answer(**(chosen | {"rank": rank})) for rank in range(chosen["ranks"])]
-    held = np.sort(np.concatenate([each.values for each in answers]))
+    held = np.sort(np.concatenate([answer.values for answer in answers]))
     wrong = held != np.arange(chosen["length"])
     trial.assert_none(answers[0], wrong, "not every token belongs to one rank")
 
@@ -192,7 +192,7 @@ def length_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def length_rows_alone(trial: Trial) -> None:
-    """Check that a sequence has the same numbers alone as in a batch."""
+    """Check that a sequence has the same ids alone as in a batch."""
     chosen = length_arguments(trial)
     answer = trial.answer(**chosen)
     for row in range(len(chosen["lengths"])):
@@ -202,7 +202,7 @@ def length_rows_alone(trial: Trial) -> None:
 
 
 def past_lengths_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the numbers without a cache."""
+    """Predict ids that ignore the caches."""
     without = case.with_arguments(past_lengths=0 * case.arguments["past_lengths"])
     yield from predict_case(without, "matches numbers without a cache")
 
@@ -211,9 +211,9 @@ def first_past_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the cache length of one sequence for all."""
     past = case.arguments["past_lengths"]
     if past.size:
-        for one, words in ((past[0], "first sequence"), (past.max(), "longest one")):
+        for length, words in ((past[0], "first sequence"), (past.max(), "longest one")):
             yield from predict_case(
-                case.with_arguments(past_lengths=0 * past + one),
+                case.with_arguments(past_lengths=0 * past + length),
                 f"matches the cache of the {words} for all",
             )
 
@@ -272,7 +272,7 @@ def segment_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def texts_renamed(trial: Trial) -> None:
-    """Check that renumbering the texts changes nothing."""
+    """Check that renumbering the texts does not change the positions."""
     chosen = segment_arguments(trial)
     answer = trial.answer(**chosen)
     renamed = np.where(chosen["segments"] > 0, 100 - 3 * chosen["segments"], 0)
@@ -290,7 +290,7 @@ def texts_not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def _starts(segments: Ints) -> Ints:
-    """Return the column where the run of each token begins."""
+    """Return the column where each token's run of equal segment numbers begins."""
     columns = np.arange(segments.shape[1])
     first = np.diff(segments, axis=1, prepend=segments[:, :1] - 1) != 0
     return np.asarray(np.maximum.accumulate(np.where(first, columns, 0), axis=1))
@@ -315,8 +315,8 @@ def numbers_of_texts(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def texts_from_one(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict texts counted from 1."""
-    there = case.arguments["segments"] > 0
-    yield ids("matches texts counted from 1", np.where(there, case.truth + 1, 0))
+    is_token = case.arguments["segments"] > 0
+    yield ids("matches texts counted from 1", np.where(is_token, case.truth + 1, 0))
     yield ids("matches texts counted from 1, padding too", case.truth + 1)
 
 
@@ -352,7 +352,7 @@ def _appended(case: Case) -> int:
 
 
 def session_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Append tokens up to the last claimed one, drop half of them, and append more."""
+    """Append tokens up to the last claimed position, drop half of them, and append more."""
     n = min(largest + 1, 4096)
     half = n // 2
     events = [(APPEND, n, 0), (DROP, 4, 4 + half), (MOVE, 4 + half, -half), (APPEND, 3, 0)]
@@ -360,7 +360,7 @@ def session_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def session_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield prompts, steps, a cache often full, gaps, room made by moves, and empty caches."""
+    """Yield prompts, steps, a cache that fills up repeatedly, gaps, moves and empty caches."""
     step = (APPEND, 1, 0)
     full = [(APPEND, 64, 0)]
     for _ in range(20):
@@ -395,11 +395,11 @@ def in_steps(trial: Trial) -> None:
 
 
 def _played(case: Case, counter: str, shift: int = 0) -> Ints:
-    """Play a session that takes the next position from ``counter``.
+    """Replay a session that takes the next position from ``counter``.
 
-    ``shift`` is added to it once something was dropped or moved.
+    ``shift`` is added to the position after the first drop or move.
     """
-    held, given, appended = np.zeros(0, dtype=np.int64), [np.zeros(0, dtype=np.int64)], 0
+    held, positions, appended = np.zeros(0, dtype=np.int64), [np.zeros(0, dtype=np.int64)], 0
     changed = False
     for kind, start, then in case.arguments["events"].tolist():
         if kind == APPEND:
@@ -409,13 +409,13 @@ def _played(case: Case, counter: str, shift: int = 0) -> Ints:
                 "all": appended,
             }[counter]
             new = first + shift * changed * bool(start) + np.arange(start)
-            given.append(new)
+            positions.append(new)
             held, appended = np.append(held, new), appended + start
         elif kind == DROP:
             held, changed = held[(held < start) | (held >= then)], True
         else:
             held, changed = held + then * (held >= start), True
-    return np.concatenate(given)
+    return np.concatenate(positions)
 
 
 def drops_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -424,15 +424,15 @@ def drops_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def cells_counted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the number of held tokens as the next position."""
+    """Predict the number of cached tokens as the next position."""
     yield ids("matches the number of tokens held as the next position", _played(case, "cells"))
 
 
 def moves_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict positions that ignore moves."""
     events = case.arguments["events"]
-    kept = case.with_arguments(events=events[events[:, 0] != MOVE])
-    yield ids("matches moves that the counter does not know of", _played(kept, "last"))
+    without_moves = case.with_arguments(events=events[events[:, 0] != MOVE])
+    yield ids("matches moves that the counter does not know of", _played(without_moves, "last"))
 
 
 def session_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -446,7 +446,7 @@ def session_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def window_arguments(trial: Trial) -> ArgumentDict:
-    """Draw a prompt of text and images, and a window that may end after it."""
+    """Draw a prompt of text and images, and a window that may end after the prompt."""
     merge = trial.choose("merge_size", (2, 1))
     sizes = trial.pick.one_of(((1, 2, 3), (1, 4, 2), (2, 2, 2), (5, 1, 2)))
     image = (sizes[0], sizes[1] * merge, sizes[2] * merge)
@@ -503,14 +503,14 @@ def windows_joined(trial: Trial) -> None:
 
 
 def _decoded(case: Case) -> Any:
-    """Return which tokens of a window come after the prompt."""
-    given = case.arguments
-    tokens = _tokens(given["segments"], given.get("merge_size", 1))
-    return np.arange(given["start"], given["stop"]) >= tokens
+    """Return a mask of the tokens of a window that follow the prompt."""
+    values = case.arguments
+    tokens = _tokens(values["segments"], values.get("merge_size", 1))
+    return np.arange(values["start"], values["stop"]) >= tokens
 
 
 def decoded_by_number(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict decoded tokens at their number."""
+    """Predict decoded tokens at their index in the sequence."""
     number = np.arange(case.arguments["start"], case.arguments["stop"])
     moved = np.where(_decoded(case), number, case.truth)
     yield ids("matches decoded tokens at their number in the sequence", moved)
@@ -528,7 +528,7 @@ def window_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def window_as_text(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all tokens counted like text."""
+    """Predict the positions of text tokens for all tokens."""
     number = np.arange(case.arguments["start"], case.arguments["stop"])
     yield ids("matches all tokens counted like text", np.broadcast_to(number, case.shape))
     if case.truth.size:

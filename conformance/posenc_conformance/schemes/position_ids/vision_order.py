@@ -16,7 +16,7 @@ Sizes = tuple[int, int, int]
 
 
 def ids(explanation: str, values: Any) -> Prediction:
-    """Predict ``values`` as the numbers of a mistake."""
+    """Return ``values`` as the prediction of a mistake."""
     return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
@@ -43,12 +43,12 @@ def merged_arguments(trial: Trial) -> ArgumentDict:
 
 
 def window_arguments(trial: Trial) -> ArgumentDict:
-    """Draw grids and a window that does not divide them."""
+    """Draw grids and a window that may not divide them."""
     return drawn(trial, windows=True)
 
 
 def merged_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Return an image as wide as is claimed, and a video."""
+    """Return an image as wide as the claimed positions allow, and a video."""
     merge = parameters.get("merge_size", 2)
     width = max(min(largest + 1, 600) // merge, 1) * merge
     return {"grids": np.array([(1, 2 * merge, width), (2, merge, merge)]), "merge_size": merge}
@@ -90,7 +90,7 @@ def window_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def cells_once(trial: Trial) -> None:
-    """Check that each frame has every pair of height and width once."""
+    """Check that each frame has every pair of row and column once."""
     answer = trial.answer(**merged_arguments(trial))
     start = 0
     for frames, height, width in answer.case.arguments["grids"].tolist():
@@ -106,8 +106,8 @@ def blocks_together(trial: Trial) -> None:
     answer = trial.answer(**merged_arguments(trial))
     merge = answer.case.arguments["merge_size"]
     blocks = answer.values // merge
-    each = blocks.reshape(2, -1, merge**2)
-    wrong = each != each[..., :1]
+    by_block = blocks.reshape(2, -1, merge**2)
+    wrong = by_block != by_block[..., :1]
     trial.assert_none(answer, wrong, "patches of different blocks stand together")
 
 
@@ -128,13 +128,13 @@ def one_window(trial: Trial) -> None:
 
 
 def edges_of_all(trial: Trial) -> None:
-    """Check that edges rise from 0 to the number of patches, by no more than a window holds."""
+    """Check that edges rise from 0 to the number of patches, by at most the patches of a window."""
     answer = trial.answer(**window_arguments(trial))
-    given = answer.case.arguments
-    most = (given["window"] * given["merge_size"]) ** 2
+    values = answer.case.arguments
+    most = (values["window"] * values["merge_size"]) ** 2
     step = np.diff(answer.values)
     trial.assert_none(answer, (step <= 0) | (step > most), "a window is empty or too large")
-    ends = answer.values[[0, -1]] != (0, given["grids"].prod(axis=1).sum())
+    ends = answer.values[[0, -1]] != (0, values["grids"].prod(axis=1).sum())
     trial.assert_none(answer, ends, "edges do not reach from 0 to all patches")
 
 
@@ -152,7 +152,7 @@ def exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def merged_coordinates(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates of merged tokens."""
+    """Predict coordinates of merged tokens in place of patches."""
     yield ids("matches coordinates of blocks", case.truth // case.arguments["merge_size"])
 
 
@@ -208,10 +208,10 @@ def windows_by_columns(case: Case, got: Floats) -> Iterator[Prediction]:
 def images_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict each image, or each frame, counted from 0."""
     counts = [(frames, height * width) for frames, height, width in tokens_of(case)]
-    starts = np.cumsum([0, *(t * each for t, each in counts)])[:-1]
-    images = np.repeat(starts, [t * each for t, each in counts])
+    starts = np.cumsum([0, *(t * size for t, size in counts)])[:-1]
+    images = np.repeat(starts, [t * size for t, size in counts])
     yield ids("matches each image counted from 0", case.truth - images)
-    frames = [frame * each for t, each in counts for frame in range(t) for _ in range(each)]
+    frames = [frame * size for t, size in counts for frame in range(t) for _ in range(size)]
     within = np.array(frames, dtype=np.int64)
     yield ids("matches each frame counted from 0", case.truth - images - within)
 

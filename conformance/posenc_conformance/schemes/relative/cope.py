@@ -37,7 +37,7 @@ SIZES_OF = (
     (1, 130, 130, 2, 5),
     (1, 1, 300, 2, 200),
 )
-"""Odd and even heads, powers of two and others; tables of one row and of many."""
+"""Odd and even head dimensions, powers of two and others; tables of one row and of many."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def parts(case: Case, size: bool = False) -> Parts:
     """Compute the parts of a case's logits; with ``size``, sums of magnitudes for products."""
     arrays = [case.arguments[name] for name in ("q", "k", gating(case.arguments), "table")]
     q, k, gate_keys, table = map(np.abs, arrays) if size else arrays
-    content, opening = (q @ np.swapaxes(each, 1, 2) / root(case) for each in (k, gate_keys))
+    content, opening = (q @ np.swapaxes(vectors, 1, 2) / root(case) for vectors in (k, gate_keys))
     divisor = root(case) if case.conventions["scaling"] == "sum" else 1.0
     seen = seen_keys(case)
     gates = np.where(seen, sigmoid(opening), 0.0)
@@ -117,20 +117,20 @@ def error_terms(case: Case) -> ErrorTerms:
     The term is piecewise linear in the position: it changes by at most the error times the steepest
     slope of the pieces within reach. Beyond the table it is constant.
     """
-    found, sizes = parts(case), parts(case, size=True)
+    right, sizes = parts(case), parts(case, size=True)
     angle = float(case.parameter("head_dim") + case.parameter("k_len"))
-    counts = np.where(found.seen, found.gates + sizes.opening / 4, 0.0)
-    position, weight = found.positions, counted(counts)
+    counts = np.where(right.seen, right.gates + sizes.opening / 4, 0.0)
+    position, weight = right.positions, counted(counts)
     whole = counts.sum(axis=-1, keepdims=True)  # a position may be a difference from this sum
     exact, single = roundings(case)
     error = exact * weight + single * angle * whole
-    piece = np.arange(found.by_row.shape[-1] - 1)
+    piece = np.arange(right.by_row.shape[-1] - 1)
     reached = (position - error)[..., None] < piece + 1
     reached &= (position + error)[..., None] > piece
-    slopes = np.abs(np.diff(found.by_row))[:, :, None, :]
+    slopes = np.abs(np.diff(right.by_row))[:, :, None, :]
     slope = np.max(np.where(reached, slopes, 0.0), axis=-1, initial=0.0)
     sums = sizes.content + interpolated(sizes.by_row, position)
-    scale = np.where(found.seen, sums + slope * weight, 0.0)
+    scale = np.where(right.seen, sums + slope * weight, 0.0)
     added = np.divide(sums + slope * whole, scale, out=np.ones(scale.shape), where=scale > 0)
     return ErrorTerms(scale, angle * added)
 
@@ -162,8 +162,8 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> Argu
 
 def gated_arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> ArgumentDict:
     """Make arrays of these sizes, with ``gate_keys``."""
-    given = arrays(heads, q_len, k_len, head_dim, npos)
-    return given | {"gate_keys": fine((heads, k_len, head_dim), 17)}
+    chosen = arrays(heads, q_len, k_len, head_dim, npos)
+    return chosen | {"gate_keys": fine((heads, k_len, head_dim), 17)}
 
 
 def scale_of_table(case: Case) -> float:
@@ -235,7 +235,7 @@ def saturated_gates(trial: Trial) -> None:
 def measured_positions(trial: Trial) -> Answer | None:
     """Measure positions with a table whose products with the queries are the row numbers.
 
-    Those of hidden keys are 0. Return None if the claim allows no table of k_len + 1 rows.
+    Positions of hidden keys are 0. Return None if the claim allows no table of k_len + 1 rows.
     """
     chosen = arguments(trial)
     k_len = chosen["k"].shape[1]
@@ -268,11 +268,11 @@ def gate_steps(trial: Trial) -> None:
     k_len = position.values.shape[-1]
     following = np.arange(1, k_len + 1) % k_len
     step = position - position[..., following].where(following > 0)
-    found = parts(position.case)
+    right = parts(position.case)
     trial.assert_within(
         position,
-        step.values - found.gates,
-        step.bound + ARITHMETIC * (1 + np.abs(found.opening)),
+        step.values - right.gates,
+        step.bound + ARITHMETIC * (1 + np.abs(right.opening)),
         "the positions of neighbouring keys do not differ by sigmoid(q.k / sqrt(head_dim))",
     )
 
@@ -298,86 +298,86 @@ def keys_apart(trial: Trial) -> None:
 
 def gates_unscaled(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict gates from products that are not divided by sqrt(head_dim)."""
-    found = parts(case)
-    gates = np.where(found.seen, sigmoid(found.opening * root(case)), 0.0)
+    right = parts(case)
+    gates = np.where(right.seen, sigmoid(right.opening * root(case)), 0.0)
     yield Prediction(
-        "matches gates of q.k not divided by sqrt(head_dim)", found.logits(counted(gates))
+        "matches gates of q.k not divided by sqrt(head_dim)", right.logits(counted(gates))
     )
 
 
 def gates_unmasked(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict positions that count keys after the query."""
-    found = parts(case)
-    positions = counted(sigmoid(found.opening))
-    yield Prediction("matches positions that count keys after the query", found.logits(positions))
+    right = parts(case)
+    positions = counted(sigmoid(right.opening))
+    yield Prediction("matches positions that count keys after the query", right.logits(positions))
 
 
 def counted_forward(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict gates summed from the first key on."""
-    found = parts(case)
-    positions = found.gates.cumsum(axis=-1)
-    yield Prediction("matches gates summed from the first key on", found.logits(positions))
+    right = parts(case)
+    positions = right.gates.cumsum(axis=-1)
+    yield Prediction("matches gates summed from the first key on", right.logits(positions))
 
 
 def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict positions that omit one end of the sum."""
-    found = parts(case)
-    own = found.gates * (distances(case) == 1)
+    right = parts(case)
+    own = right.gates * (distances(case) == 1)
     yield Prediction(
         "matches positions that do not count the key itself",
-        found.logits(found.positions - found.gates),
+        right.logits(right.positions - right.gates),
     )
     yield Prediction(
         "matches positions that do not count the key at the query's own place",
-        found.logits(found.positions - own.sum(axis=-1, keepdims=True)),
+        right.logits(right.positions - own.sum(axis=-1, keepdims=True)),
     )
 
 
 def limit_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict npos-2 as the largest position."""
-    found = parts(case)
-    last = found.by_row.shape[-1] - 1
+    right = parts(case)
+    last = right.by_row.shape[-1] - 1
     if last > 0:
-        limited = np.minimum(found.positions, last - 1)
-        yield Prediction("matches positions of at most npos-2", found.logits(limited))
+        limited = np.minimum(right.positions, last - 1)
+        yield Prediction("matches positions of at most npos-2", right.logits(limited))
 
 
 def not_interpolated(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict whole positions only."""
-    found = parts(case)
-    limited = np.minimum(found.positions, found.by_row.shape[-1] - 1)
-    for what, whole in (("down", np.floor), ("up", np.ceil), ("to the nearest", np.rint)):
-        yield Prediction(f"matches positions rounded {what}", found.logits(whole(limited)))
+    """Predict positions rounded to whole table rows."""
+    right = parts(case)
+    limited = np.minimum(right.positions, right.by_row.shape[-1] - 1)
+    for words, whole in (("down", np.floor), ("up", np.ceil), ("to the nearest", np.rint)):
+        yield Prediction(f"matches positions rounded {words}", right.logits(whole(limited)))
 
 
 def weights_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict shares of the two rows exchanged, or lost."""
-    found = parts(case)
-    position = np.minimum(found.positions, found.by_row.shape[-1] - 1)
+    right = parts(case)
+    position = np.minimum(right.positions, right.by_row.shape[-1] - 1)
     below, above = np.floor(position), np.ceil(position)
-    first, second = picked(found.by_row, below), picked(found.by_row, above)
+    first, second = picked(right.by_row, below), picked(right.by_row, above)
     share = position - below
     yield Prediction(
         "matches shares of the two rows exchanged",
-        found.with_term(first * share + second * (1 - share)),
+        right.with_term(first * share + second * (1 - share)),
     )
     yield Prediction(
         "matches shares that vanish at whole positions",
-        found.with_term(first * (above - position) + second * share),
+        right.with_term(first * (above - position) + second * share),
     )
 
 
 def gate_keys_unused(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict one product for both gates and content, with the keys or with ``gate_keys``."""
-    found = parts(case)
-    gates = np.where(found.seen, sigmoid(found.content), 0.0)
-    yield Prediction("matches gates of the keys, not of gate_keys", found.logits(counted(gates)))
-    both = replace(found, content=found.opening)
-    yield Prediction("matches content of gate_keys, not of the keys", both.logits(found.positions))
+    right = parts(case)
+    gates = np.where(right.seen, sigmoid(right.content), 0.0)
+    yield Prediction("matches gates of the keys, not of gate_keys", right.logits(counted(gates)))
+    both = replace(right, content=right.opening)
+    yield Prediction("matches content of gate_keys, not of the keys", both.logits(right.positions))
 
 
 def position_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict ordinary attention."""
+    """Predict ordinary attention, without the table."""
     yield Prediction("matches logits without the table", parts(case).with_term(np.zeros(())))
 
 

@@ -25,8 +25,8 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 REACH = 210
 LOOSE = ((64, 512),)
-"""Sizes at which the logarithms of a correct implementation may miss a whole number, unlike at the
-configurations below."""
+"""Sizes at which a correct implementation's logarithm may miss a whole number, unlike at the sizes
+in CONFIGURATIONS."""
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
 
 
@@ -58,7 +58,7 @@ def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every configuration of the list, with distances that reach beyond its last bucket."""
+    """Yield every size in CONFIGURATIONS, with distances beyond the last bucket."""
     for buckets, limit in (*CONFIGURATIONS, *LOOSE):
         relative = np.arange(-2 * limit - 9, 2 * limit + 10)
         yield {
@@ -258,7 +258,7 @@ def terms(case: Case, c2p: Integers, p2c: Integers, values: Arguments) -> list[F
 
 
 def p2c_of(case: Case, index: Integers) -> Integers:
-    """Return the rows for position to content, given those for content to position."""
+    """Return the rows for position to content, from the rows for content to position."""
     return index.T if case.conventions.get("p2c_index") == "key-minus-query" else index
 
 
@@ -295,7 +295,7 @@ def arrays(heads: int, length: int, rows: int, head_dim: int) -> ArgumentDict:
 
 
 def score_arguments(trial: Trial) -> ArgumentDict:
-    """Draw sequences within the span and beyond it."""
+    """Draw sequences whose distances lie within the span or beyond it."""
     heads = trial.choose("heads", (2, 1, 3))
     length = trial.choose("length", (6, 1, 2, 3, 9, 17))
     head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8, 16))
@@ -303,7 +303,7 @@ def score_arguments(trial: Trial) -> ArgumentDict:
 
 
 def v2_arguments(trial: Trial) -> ArgumentDict:
-    """Draw sequences within the buckets and beyond them."""
+    """Draw sequences whose distances lie within the buckets or beyond them."""
     heads = trial.choose("heads", (2, 1, 3))
     length = trial.choose("length", (12, 1, 2, 5, 24))
     head_dim = trial.choose("head_dim", (4, 1, 3, 8))
@@ -340,10 +340,10 @@ def constant_keys(trial: Trial) -> None:
     """Check that adding a vector to all rows of k_r adds one number to all logits of a query."""
     chosen = arguments_of(trial)
     few = lattice(chosen["k_r"].shape)  # of few bits, so that every dtype holds the sums
-    one, other = (trial.answer(**(chosen | {"k_r": rows})) for rows in (few, few + 1))
-    added = one.given("q").sum(axis=-1, keepdims=True) / divisor(one.case)
+    y, other = (trial.answer(**(chosen | {"k_r": rows})) for rows in (few, few + 1))
+    added = y.given("q").sum(axis=-1, keepdims=True) / divisor(y.case)
     trial.assert_zero(
-        one + added - other,
+        y + added - other,
         "a vector added to all rows of k_r does not add q·k_r / sqrt(3 head_dim) to every logit",
     )
 
@@ -359,10 +359,10 @@ def roles_exchanged_mirrored(trial: Trial) -> None:
         for name in ("q_r", "k_r")
     }
     turned = exchanged(chosen | mirrored, "q_r", "k_r")
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    within = np.abs(placed(one.case, relative_of(one.case))) < span_of(one.case)
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    within = np.abs(placed(y.case, relative_of(y.case))) < span_of(y.case)
     trial.assert_zero(
-        (one - other.swapped(1, 2)).where(within),
+        (y - other.swapped(1, 2)).where(within),
         "exchanging queries and keys, and mirroring the tables, does not transpose the logits",
     )
 
@@ -373,10 +373,8 @@ def row_zero(trial: Trial) -> None:
     other = {name: chosen[name].copy() for name in ("q_r", "k_r")}
     for table in other.values():
         table[:, 0] = 0.75
-    one, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
-    trial.assert_none(
-        changed, one.values != changed.values, "row 0 of the tables changes the logits"
-    )
+    y, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
+    trial.assert_none(changed, y.values != changed.values, "row 0 of the tables changes the logits")
 
 
 CONTENT_ALONE = content_alone(
@@ -476,10 +474,10 @@ def buckets_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the logits for wrong buckets."""
     behind, span = buckets_of(case, relative_of(case)), span_of(case)
     for model in (rounded_otherwise, other_sizes):
-        for each in model(behind, got):
-            if np.all(np.isfinite(each.output)):
-                index = np.clip(each.output.astype(np.int64) + span, 0, 2 * span - 1)
-                yield replace(each, output=with_index(case, index))
+        for prediction in model(behind, got):
+            if np.all(np.isfinite(prediction.output)):
+                index = np.clip(prediction.output.astype(np.int64) + span, 0, 2 * span - 1)
+                yield replace(prediction, output=with_index(case, index))
 
 
 def p2c_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -496,7 +494,7 @@ far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was c
 
 
 def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
-    """Return the mistakes of both versions; only the id of a wrong scale differs."""
+    """Return the deviations of both versions; only the id of a wrong scale differs."""
     return {
         "sign-flipped": table_reversed,
         "terms-missing": terms_missing,
@@ -513,8 +511,8 @@ def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
         return
     lag, part = saved
     for buckets, limit in CONFIGURATIONS:
-        given = {"num_buckets": buckets, "max_relative_positions": limit}
-        yield {"relative_position": lag, **given}, part
+        size = {"num_buckets": buckets, "max_relative_positions": limit}
+        yield {"relative_position": lag, **size}, part
 
 
 KNOWLEDGE = {

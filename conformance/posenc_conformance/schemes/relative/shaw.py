@@ -34,13 +34,13 @@ SIZES_OF = (
     (1, 65, 65, 2, 9),
     (1, 300, 300, 2, 5),
 )
-"""Odd and even heads, powers of two and others; tables that end within the keys and beyond."""
+"""Odd and even head dimensions; tables for fewer and more distances than occur."""
 
 
 def dot_products(case: Case, size: bool = False) -> tuple[Floats, Floats]:
     """Compute the dot products of every query with every key, and with every row of the table.
 
-    With ``size``, compute those of the magnitudes.
+    With ``size``, compute the dot products of the magnitudes.
     """
     arrays = [case.arguments[name] for name in ("q", "k", "table")]
     q, k, table = map(np.abs, arrays) if size else arrays
@@ -101,7 +101,7 @@ def values_shape(case: Case) -> tuple[int, ...]:
 def score_arguments(trial: Trial) -> ArgumentDict:
     """Draw a few heads, queries and keys.
 
-    The table is shorter or longer than the distances.
+    The table is for fewer or more distances than occur.
     """
     chosen = lengths(trial, LENGTHS)
     heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (4, 1, 6, 16))
@@ -120,7 +120,7 @@ def score_arrays(heads: int, q_len: int, k_len: int, head_dim: int, rows: int) -
 def value_arguments(trial: Trial) -> ArgumentDict:
     """Draw a few heads, queries and keys for the outputs.
 
-    The table is shorter or longer than the distances. Weights are not negative, and do not sum to
+    The table is for fewer or more distances than occur. Weights are not negative, and do not sum to
     1.
     """
     chosen = lengths(trial, LENGTHS)
@@ -152,7 +152,7 @@ def clipped_offset_only(trial: Trial) -> None:
 def constant_table(trial: Trial) -> None:
     """Check that a table of equal rows c adds q_i.c / sqrt(head_dim) to row i.
 
-    A softmax ignores it.
+    A softmax cancels this term.
     """
     chosen = score_arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "table")))
@@ -262,8 +262,8 @@ def skew_leaked(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def values_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the weighted values without the table."""
-    given = case.arguments
-    yield Prediction("matches outputs without the table", given["weights"] @ given["v"])
+    inputs = case.arguments
+    yield Prediction("matches outputs without the table", inputs["weights"] @ inputs["v"])
 
 
 KNOWLEDGE = {

@@ -29,7 +29,7 @@ SCORES = (
 
 
 def columns_for(distances: str, q_len: int, k_len: int) -> int:
-    """Count the columns that hold the distances of all keys."""
+    """Count the columns needed for the distances of all keys."""
     return k_len + {"past": 0, "full": q_len - 1, "padded": q_len}[distances]
 
 
@@ -168,15 +168,15 @@ def shift_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per place of each channel's sinusoid."""
+    """Compute the frequency of each channel's sinusoid, in radians per position."""
     dim = case.arguments["w_kr"].shape[1]
-    each = 10000.0 ** -(np.arange(0, dim, 2) / dim)
+    omega = 10000.0 ** -(np.arange(0, dim, 2) / dim)
     concatenated = case.conventions["layout"] == "concatenated"
-    return np.tile(each, 2) if concatenated else np.repeat(each, 2)
+    return np.tile(omega, 2) if concatenated else np.repeat(omega, 2)
 
 
 def cosines(case: Case) -> Floats:
-    """Return 1 where a channel holds a cosine, and 0 where it holds a sine."""
+    """Return 1 for channels of cosines and 0 for channels of sines."""
     dim = case.arguments["w_kr"].shape[1]
     concatenated = case.conventions["layout"] == "concatenated"
     return np.repeat([0.0, 1.0], dim // 2) if concatenated else np.tile([0.0, 1.0], dim // 2)
@@ -259,7 +259,7 @@ def shared_query(trial: Trial) -> None:
     The vector is added to all queries and subtracted from both biases.
     """
     chosen = score_arguments(trial)
-    # Of few bits, so that every dtype holds the sums.
+    # Of few bits, so that the sums are exact in every dtype.
     few = {name: lattice(chosen[name].shape, start) for start, name in enumerate(("q", "u", "v"))}
     gained = lattice(few["u"].shape, 40)
     moved = {"q": few["q"] + gained[:, None], "u": few["u"] - gained, "v": few["v"] - gained}
@@ -299,8 +299,8 @@ def recurrence(trial: Trial) -> None:
     chosen = score_arguments(trial, clamp=False)
     case = trial.case(**chosen)
     omega = frequencies(case)
-    one = trial.pick.integer(0, len(omega) // 2 - 1)
-    pair = np.isclose(omega, np.sort(omega)[::-1][2 * one], rtol=1e-12)
+    index = trial.pick.integer(0, len(omega) // 2 - 1)
+    pair = np.isclose(omega, np.sort(omega)[::-1][2 * index], rtol=1e-12)
     alone = {name: np.zeros_like(chosen[name]) for name in ("q", "u")}
     alone["w_kr"] = np.where(pair[:, None], chosen["w_kr"], 0.0)
     y = trial.answer(**(chosen | alone))
@@ -323,9 +323,9 @@ def mirrored(trial: Trial) -> None:
     sign = 2 * cosines(case) - 1
     backwards = {name: chosen[name][:, ::-1].copy() for name in ("q", "k")}
     backwards["w_kr"] = chosen["w_kr"] * sign[:, None]
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
     trial.assert_zero(
-        one - other[:, ::-1, ::-1], "the sines of negative distances are not the negated sines"
+        y - other[:, ::-1, ::-1], "the sines of negative distances are not the negated sines"
     )
 
 
@@ -415,17 +415,17 @@ def listed(case: Case) -> Integers:
 
 def unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict every query scored with the distances of the list's first columns."""
-    some = listed(case)
+    distances = listed(case)
     for start in (0, 1):
-        columns = some[start : start + case.shape[2]]
+        columns = distances[start : start + case.shape[2]]
         if len(columns) == case.shape[2]:
             yield Prediction("matches scores that were not shifted", with_distance(case, columns))
 
 
 def ascending(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict distances listed in rising instead of falling order."""
-    some = listed(case)
-    turned = some[0] + some[-1] - true_distance(case)
+    distances = listed(case)
+    turned = distances[0] + distances[-1] - true_distance(case)
     yield Prediction("matches a list of distances that rises", with_distance(case, turned))
 
 
@@ -537,12 +537,12 @@ def wrong_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
     distance = clamped(case, true_distance(case))
     half = np.arange(dim // 2)
     concatenated = case.conventions["layout"] == "concatenated"
-    each = np.arange(dim)
+    channels = np.arange(dim)
     for words, exponent in (
         ("over dim/2 - 1", half / max(dim // 2 - 1, 1)),
         ("t / dim", half / dim),
         ("4t / dim", 4 * half / dim),
-        ("of every channel by itself", each / dim),
+        ("of every channel by itself", channels / dim),
     ):
         if len(exponent) == dim // 2:
             exponent = np.tile(exponent, 2) if concatenated else np.repeat(exponent, 2)
@@ -551,7 +551,7 @@ def wrong_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances, or angles, held in a narrow dtype."""
+    """Predict distances, frequencies or angles rounded to a narrow dtype."""
     distance, omega = clamped(case, true_distance(case)), frequencies(case)
     for dtype in ("bfloat16", "float16"):
         held = round_to(distance, dtype)

@@ -15,7 +15,7 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 NUMBERS = ((8, 3), (6, 2), (5, 0), (4, 3), (16, 4), (3, 1), (64, 16))
-"""Largest distances and local sizes."""
+"""Values of ``chunk_size``, the largest distance, and of ``local_size``."""
 NAMES = ("chunk_size", "local_size")
 
 
@@ -60,8 +60,8 @@ def of_chunks(first: Distance, second: Distance, third: Distance) -> Distance:
 
     def distance(case: Case, query: Integers, key: Integers) -> Floats:
         chunks = np.clip(apart(case, query, key), 0, 2)
-        found = [each(case, query, key) for each in (first, second, third)]
-        return np.choose(chunks, found)
+        parts = [compute(case, query, key) for compute in (first, second, third)]
+        return np.choose(chunks, parts)
 
     return distance
 
@@ -78,8 +78,8 @@ def beyond_all(case: Case, query: Integers, key: Integers) -> Floats:
     The place is chunk_size plus the query's place in its chunk.
     """
     length = length_of(case)
-    found = query % length + case.arguments["chunk_size"] - key % length
-    return np.asarray(found, dtype=np.float64)
+    result = query % length + case.arguments["chunk_size"] - key % length
+    return np.asarray(result, dtype=np.float64)
 
 
 def keys_counted_on(case: Case, query: Integers, key: Integers) -> Floats:
@@ -108,23 +108,23 @@ def limit_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
     chunks = apart(case, query, key)
     for more in (-1, 1):
         place = np.where(chunks == 1, query % length + length, 2 * length - 1)
-        found = np.minimum(place, size + more) - key % length
+        clamped = np.minimum(place, size + more) - key % length
         yield Prediction(
             f"matches a largest distance of {size + more}; {size} was asked for",
-            logits(case, np.where(chunks > 0, found, query - key).astype(np.float64)),
+            logits(case, np.where(chunks > 0, clamped, query - key).astype(np.float64)),
         )
 
 
 def not_clamped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict queries that are not clamped to the largest distance."""
+    """Predict query positions that are not clamped to the largest distance."""
     for third, words in (
         (constant, "for the chunk before"),
         (beyond_all, "for any chunk before"),
     ):
-        found = of_chunks(own, unclamped, third)(case, queries(case), keys(case))
+        distances = of_chunks(own, unclamped, third)(case, queries(case), keys(case))
         yield Prediction(
             f"matches queries {words} that are not held at the largest distance",
-            logits(case, found),
+            logits(case, distances),
         )
 
 
@@ -132,10 +132,10 @@ def chunks_of_chunk_size(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict chunks as long as the largest distance."""
     size = case.arguments["chunk_size"]
     query, key = queries(case), keys(case)
-    found = np.where(query // size == key // size, query - key, size - key % size)
+    distances = np.where(query // size == key // size, query - key, size - key % size)
     yield Prediction(
         f"matches chunks of {size} tokens; without what is local they have {length_of(case)}",
-        logits(case, found.astype(np.float64)),
+        logits(case, distances.astype(np.float64)),
     )
 
 

@@ -21,7 +21,7 @@ def grown(given: Arguments) -> float:
 
 
 def stretch(given: Arguments) -> float:
-    """Compute the divisor of the slowest frequency."""
+    """Compute the number by which the slowest frequency is divided."""
     return float(grown(given) - (given["factor"] - 1))
 
 
@@ -31,12 +31,12 @@ def with_stretch(given: Arguments, size: int, by: float) -> Floats:
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """Compute the frequencies of the base for the length."""
+    """Compute the frequencies of the base that belongs to the length."""
     return with_stretch(given, size, stretch(given))
 
 
 def cancellation(given: Arguments, size: int) -> Floats:
-    """Compute how much of the stretch's rounding error each frequency has.
+    """Compute the share of the stretch's rounding error that each frequency takes over.
 
     The stretch is a difference; pair t has 2t/(d-2) times its relative error.
     """
@@ -50,7 +50,7 @@ LONGEST = 2**40
 class OfLength(Scaling):
     """A scaling that depends on the sequence length.
 
-    Positions are within the sequence, so that its length can also be read from them.
+    The drawn positions are sometimes the last ones of the sequence.
     """
 
     def rotary_arguments(self, trial: Trial) -> ArgumentDict:
@@ -60,7 +60,7 @@ class OfLength(Scaling):
         return chosen | {"positions": last} if trial.pick.integer(0, 1) else chosen
 
     def sweep(self, parameters: Arguments, largest: int) -> ArgumentDict:
-        """Reach all powers of two up to the largest position, in a sequence that ends there."""
+        """Make a call at all powers of two up to the largest position, the end of the sequence."""
         length = parameters.get("length", largest + 1)
         return super().sweep({**parameters, "length": length}, min(largest, length - 1))
 
@@ -73,7 +73,7 @@ SCALING = OfLength(
         "original_max_position_embeddings": (4096, 2048, 5000, 32768),
         "length": (12289, 131072, 20000, 16384),
     },
-    # Lengths that need a smaller base than the present one, and a larger one.
+    # Lengths that need a smaller or a larger base than the drawn length.
     changes=({"length": 4000}, {"length": 131072}, {"factor": 4.0}, {"length": 4097}),
     cost=cancellation,
     least_dim=4,
@@ -85,9 +85,9 @@ def ends(given: Arguments, size: int) -> Floats:
 
     The others are nan, so that they are not checked.
     """
-    said = np.full(size // 2, np.nan)
-    said[0], said[-1] = 1, 1 / stretch(given)
-    return said
+    multipliers = np.full(size // 2, np.nan)
+    multipliers[0], multipliers[-1] = 1, 1 / stretch(given)
+    return multipliers
 
 
 def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
@@ -98,9 +98,9 @@ def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
 
 def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the base for factor times the original length, whatever the length."""
-    given = case.arguments
-    longest = given["factor"] * given["original_max_position_embeddings"]
-    omega = frequencies({**given, "length": longest}, rotary_dim(case))
+    inputs = case.arguments
+    longest = inputs["factor"] * inputs["original_max_position_embeddings"]
+    omega = frequencies({**inputs, "length": longest}, rotary_dim(case))
     yield f"matches the base of length {longest:g}, whatever the length", omega
 
 
@@ -112,13 +112,13 @@ def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
 
 def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict another stretch: length over original length, with or without the factor."""
-    given, size = case.arguments, rotary_dim(case)
-    ratio = grown(given) / given["factor"]
+    inputs, size = case.arguments, rotary_dim(case)
+    ratio = grown(inputs) / inputs["factor"]
     short = ", of short texts too" * bool(ratio <= 1)
     words = "matches a stretch of length / original length"
-    yield words + short, with_stretch(given, size, ratio)
+    yield words + short, with_stretch(inputs, size, ratio)
     words = "matches a stretch whose difference is left out"
-    yield words + short, with_stretch(given, size, grown(given))
+    yield words + short, with_stretch(inputs, size, grown(inputs))
 
 
 def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
@@ -132,16 +132,16 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
     """Yield lengths estimated from the slowest frequency, with the frequencies of their bases."""
-    given, size = case.arguments, rotary_dim(case)
-    trained, factor = given["original_max_position_embeddings"], given["factor"]
-    by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan
+    inputs, size = case.arguments, rotary_dim(case)
+    trained, factor = inputs["original_max_position_embeddings"], inputs["factor"]
+    by = unscaled(inputs, size)[-1] / seen if seen > 0 else np.nan
     length = trained * (by + factor - 1) / factor
     if not trained < length < LONGEST:
         return
     for step in (4096, 1000, 1):
         candidate = round(length / step) * step
-        if candidate not in (given["length"], 0):
-            yield candidate, frequencies({**given, "length": candidate}, size)
+        if candidate not in (inputs["length"], 0):
+            yield candidate, frequencies({**inputs, "length": candidate}, size)
 
 
 def kept_length(rotating: bool) -> DeviationModel:

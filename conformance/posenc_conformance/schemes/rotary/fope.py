@@ -46,13 +46,13 @@ def chosen_for(
     head_dim = x.shape[-1]
     rows = remaining(head_dim, length, base)
     columns = rows if mixed is None else min(rows, mixed)
-    given = {
+    chosen = {
         "x": x,
         "positions": np.asarray(positions),
         "original_max_position_embeddings": length,
         "base": base,
     }
-    return given | coefficients((rows, columns))
+    return chosen | coefficients((rows, columns))
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -67,7 +67,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, with every frequency."""
+    """Make a call at all powers of two up to the largest position, with every frequency."""
     positions, head_dim = positions_up_to(largest), parameters.get("head_dim", 16)
     length, base = (
         parameters.get("original_max_position_embeddings", 4096),
@@ -114,7 +114,7 @@ def halves(x: Floats) -> tuple[Floats, Floats]:
 
 
 def padded(case: Case, sums: Floats, value: float) -> Floats:
-    """Extend ``sums`` to all pairs, with ``value`` for those of the rest."""
+    """Extend ``sums`` to all pairs, with ``value`` for the pairs without a column."""
     missing = case.arguments["x"].shape[-1] // 2 - sums.shape[-1]
     return np.pad(sums, [(0, 0), (0, missing)], constant_values=value)
 
@@ -144,7 +144,7 @@ def turned(
     rest: tuple[float, float] | None = None,
     finish: Callable[[Floats], Floats] = np.asarray,
 ) -> Floats:
-    """Compute the result of these angles, coefficients of sine and cosine, and rest.
+    """Compute the result for these angles, matrices, and sine and cosine of the rest.
 
     None stands for the right value. ``finish`` maps the sums of waves to their replacements.
     """
@@ -167,67 +167,67 @@ def mixed_parts(answer: Answer) -> tuple[Answer, Answer]:
 
 def plain_where_alone(trial: Trial) -> None:
     """Check that pairs turn as in RoPE if the coefficients are the identity."""
-    given = arguments(trial)
-    shape = given["sin_coef"].shape
-    given |= {name: np.eye(*shape) for name in MATRICES}
-    answer = trial.answer(**given)
-    wanted = np.asarray(
+    chosen = arguments(trial)
+    shape = chosen["sin_coef"].shape
+    chosen |= {name: np.eye(*shape) for name in MATRICES}
+    answer = trial.answer(**chosen)
+    expected = np.asarray(
         posenc.rope(
             answer.case.arguments["x"].astype(np.float64),
-            given["positions"],
-            base=given["base"],
+            chosen["positions"],
+            base=chosen["base"],
             layout="half",
         )
     )
-    half = wanted.shape[-1] // 2
+    half = expected.shape[-1] // 2
     for part, start in zip(mixed_parts(answer), (0, half), strict=True):
-        exact = Exact(wanted[..., start : start + shape[1]])
+        exact = Exact(expected[..., start : start + shape[1]])
         trial.assert_zero(part - exact, "the identity does not turn pairs as RoPE does")
 
 
 def origin(trial: Trial) -> None:
-    """Check that a pair at position 0 is multiplied by the sum of its column of cosines."""
-    given = arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}
-    answer = trial.answer(**given)
+    """Check that a pair at position 0 is multiplied by its column's sum of cosine coefficients."""
+    chosen = arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}
+    answer = trial.answer(**chosen)
     x = answer.case.arguments["x"]
     column = answer.case.arguments["cos_coef"].astype(np.float64).sum(axis=0)
     half = x.shape[-1] // 2
     for part, start in zip(mixed_parts(answer), (0, half), strict=True):
-        wanted = x[..., start : start + len(column)].astype(np.float64) * column
-        trial.assert_zero(part - wanted, "at position 0 a pair is not its column's sum of cosines")
+        scaled = x[..., start : start + len(column)].astype(np.float64) * column
+        trial.assert_zero(part - scaled, "at position 0 a pair is not its column's sum of cosines")
 
 
 def additive(trial: Trial) -> None:
     """Check that the mixed pairs are additive in the coefficients."""
-    given = arguments(trial)
-    odd = np.arange(len(given["sin_coef"]))[:, None] % 2
-    both = [{name: given[name] * rows for name in MATRICES} for rows in (odd, 1 - odd)]
-    whole = mixed_parts(trial.answer(**given))
-    parts = [mixed_parts(trial.answer(**(given | some))) for some in both]
+    chosen = arguments(trial)
+    odd = np.arange(len(chosen["sin_coef"]))[:, None] % 2
+    both = [{name: chosen[name] * rows for name in MATRICES} for rows in (odd, 1 - odd)]
+    whole = mixed_parts(trial.answer(**chosen))
+    parts = [mixed_parts(trial.answer(**(chosen | part))) for part in both]
     for i in range(2):
         trial.assert_zero(parts[0][i] + parts[1][i] - whole[i], "frequencies do not add up")
 
 
 def rest_stands(trial: Trial) -> None:
     """Check that pairs beyond the columns do not depend on the position."""
-    given = arguments(trial)
-    given["x"] = np.broadcast_to(given["x"][:, :1], given["x"].shape).copy()
-    answer = trial.answer(**given)
+    chosen = arguments(trial)
+    chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
+    answer = trial.answer(**chosen)
     half = answer.values.shape[-1] // 2
-    beyond = slice(given["sin_coef"].shape[1], half)
+    beyond = slice(chosen["sin_coef"].shape[1], half)
     for start in (0, half):
-        some = answer[..., start + beyond.start : start + half]
+        unmixed = answer[..., start + beyond.start : start + half]
         trial.assert_zero(
-            some[:, 1:] - some[:, :1], "a pair beyond the columns depends on the position"
+            unmixed[:, 1:] - unmixed[:, :1], "a pair beyond the columns depends on the position"
         )
 
 
 def backward_positions(trial: Trial) -> None:
-    """Check that the results at a position and its negative add up to twice the cosines."""
-    given = arguments(trial)
-    forth = mixed_parts(trial.answer(**given))
-    back = mixed_parts(trial.answer(**(given | {"positions": -given["positions"]})))
-    without = given | {"sin_coef": np.zeros_like(given["sin_coef"])}
+    """Check that the results at a position and its negative add up to twice the cosine part."""
+    chosen = arguments(trial)
+    forth = mixed_parts(trial.answer(**chosen))
+    back = mixed_parts(trial.answer(**(chosen | {"positions": -chosen["positions"]})))
+    without = chosen | {"sin_coef": np.zeros_like(chosen["sin_coef"])}
     cosines = mixed_parts(trial.answer(**without))
     for i in range(2):
         trial.assert_zero(
@@ -242,9 +242,9 @@ def other_matrices(case: Case, got: Floats) -> Iterator[Prediction]:
         "matches sines and cosines with each other's coefficients",
         turned(case, matrices=(cosines, sines)),
     )
-    for name, one in (("sines", sines), ("cosines", cosines)):
+    for name, matrix in (("sines", sines), ("cosines", cosines)):
         yield Prediction(
-            f"matches the coefficients of {name} for both", turned(case, matrices=(one, one))
+            f"matches the coefficients of {name} for both", turned(case, matrices=(matrix, matrix))
         )
 
 
@@ -260,14 +260,14 @@ def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict no coefficients, only those of the diagonal, or the identity added."""
-    given = [np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES]
-    eye = np.eye(*given[0].shape)
+    own = [np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES]
+    eye = np.eye(*own[0].shape)
     for words, made in (
-        ("matches the identity for coefficients", lambda each: eye),
-        ("matches the diagonal of the coefficients alone", lambda each: each * eye),
-        ("matches the identity added to the coefficients", lambda each: each + eye),
+        ("matches the identity for coefficients", lambda matrix: eye),
+        ("matches the diagonal of the coefficients alone", lambda matrix: matrix * eye),
+        ("matches the identity added to the coefficients", lambda matrix: matrix + eye),
     ):
-        yield Prediction(words, turned(case, matrices=(made(given[0]), made(given[1]))))
+        yield Prediction(words, turned(case, matrices=(made(own[0]), made(own[1]))))
 
 
 def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -279,7 +279,7 @@ def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rest_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict other waves for the rest."""
+    """Predict other sines and cosines for the pairs without a column."""
     yield from other_conventions("rest", "matches the rest {value} exactly; {claimed} was claimed")(
         case, got
     )
@@ -351,7 +351,7 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
     """Read the frequencies from the sums of waves.
 
-    That needs as many sums as frequencies; otherwise, the list is empty.
+    The list is empty unless there are as many sums as frequencies.
     """
     number, mixed = case.arguments["sin_coef"].shape
     if number != mixed:
@@ -367,7 +367,7 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
     }
     inverse = {name: np.linalg.inv(case.arguments[name]) for name in MATRICES}
     cos, sin = (sums[name] @ inverse[name] for name in ("cos_coef", "sin_coef"))
-    longest = max(np.abs(each).sum(axis=0).max() for each in inverse.values())
+    longest = max(np.abs(matrix).sum(axis=0).max() for matrix in inverse.values())
     bound = case.bound.max() / np.sqrt(square.min()) * longest * np.ones(1)
     yield fit_frequencies(
         case,

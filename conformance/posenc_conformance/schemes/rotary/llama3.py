@@ -1,4 +1,4 @@
-"""Llama 3's scaling: bounds, invariants and deviations."""
+"""Llama 3's scaling of frequencies: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from posenc_conformance.scheme_file.scheme import Arguments
 
 
 def turns(given: Arguments, omega: Floats) -> Floats:
-    """Compute how many times each frequency turns over the original context."""
+    """Compute how many turns each frequency makes over the original context."""
     return np.asarray(given["original_max_position_embeddings"] * omega / (2 * np.pi))
 
 
@@ -114,47 +114,47 @@ def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
 
     No frequency is between them then, so the first comparison decides.
     """
-    given = case.arguments
-    omega = unscaled(given, rotary_dim(case))
-    whole_turns = turns(given, omega)
+    inputs = case.arguments
+    omega = unscaled(inputs, rotary_dim(case))
+    whole_turns = turns(inputs, omega)
     for name in ("low_freq_factor", "high_freq_factor"):
-        share = (whole_turns > given[name]).astype(np.float64)
+        share = (whole_turns > inputs[name]).astype(np.float64)
         words = f"matches low_freq_factor and high_freq_factor exchanged: a step at {name}"
-        yield words, blended(given, omega, share)
+        yield words, blended(inputs, omega, share)
 
 
 def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the smooth factor counted from the other bound."""
-    given = case.arguments
-    omega = unscaled(given, rotary_dim(case))
-    share = kept(given, turns(given, omega))
+    inputs = case.arguments
+    omega = unscaled(inputs, rotary_dim(case))
+    share = kept(inputs, turns(inputs, omega))
     inside = (share > 0) & (share < 1)
     flipped = np.where(inside, 1 - share, share)
-    yield "matches a smooth factor of 1 where it is 0", blended(given, omega, flipped)
+    yield "matches a smooth factor of 1 where it is 0", blended(inputs, omega, flipped)
 
 
 def ramp_in_wavelength(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict a smooth factor linear in the wavelength, from either end."""
-    given = case.arguments
-    omega = unscaled(given, rotary_dim(case))
-    length = 1 / turns(given, omega)  # in units of the original context
-    longest, shortest = 1 / given["low_freq_factor"], 1 / given["high_freq_factor"]
+    inputs = case.arguments
+    omega = unscaled(inputs, rotary_dim(case))
+    length = 1 / turns(inputs, omega)  # in units of the original context
+    longest, shortest = 1 / inputs["low_freq_factor"], 1 / inputs["high_freq_factor"]
     if longest == shortest:  # as in Llama 4: no ramp
         return
     share = np.clip((longest - length) / (longest - shortest), 0, 1)
-    yield "matches a smooth factor linear in the wavelength", blended(given, omega, share)
-    inside, factor = (share > 0) & (share < 1), given["factor"]
+    yield "matches a smooth factor linear in the wavelength", blended(inputs, omega, share)
+    inside, factor = (share > 0) & (share < 1), inputs["factor"]
     divided = omega / (share * factor + 1 - share)
-    mixed = np.where(inside, divided, blended(given, omega, share))
+    mixed = np.where(inside, divided, blended(inputs, omega, share))
     yield "matches wavelengths mixed by a smooth factor linear in them", mixed
 
 
 def radians(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict wavelengths without 2π."""
-    given = case.arguments
-    omega = unscaled(given, rotary_dim(case))
-    share = kept(given, 2 * np.pi * turns(given, omega))
-    yield "matches wavelengths of 1/w, without 2π", blended(given, omega, share)
+    inputs = case.arguments
+    omega = unscaled(inputs, rotary_dim(case))
+    share = kept(inputs, 2 * np.pi * turns(inputs, omega))
+    yield "matches wavelengths of 1/w, without 2π", blended(inputs, omega, share)
 
 
 def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:

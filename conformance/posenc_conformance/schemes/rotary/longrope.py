@@ -57,10 +57,10 @@ def lists_for(pairs: int) -> dict[str, Floats]:
 
 def is_long(case: Case) -> bool:
     """Return whether the long factors are the right ones."""
-    given = case.arguments
-    length = int(np.max(given["positions"], initial=-1)) + 1
+    inputs = case.arguments
+    length = int(np.max(inputs["positions"], initial=-1)) + 1
     return bool(
-        case.conventions["choice"] == "long" or length > given["original_max_position_embeddings"]
+        case.conventions["choice"] == "long" or length > inputs["original_max_position_embeddings"]
     )
 
 
@@ -76,18 +76,18 @@ def frequencies(case: Case) -> Floats:
 
 
 def longer(case: Case) -> Floats:
-    """Compute the factor of every pair's length."""
-    given = case.arguments
-    if given.get("attention_factor") is not None:
-        return np.asarray([given["attention_factor"]], dtype=np.float64)
-    grown = np.log(max(given["factor"], 1.0))
+    """Compute the factor that scales every pair's length."""
+    inputs = case.arguments
+    if inputs.get("attention_factor") is not None:
+        return np.asarray([inputs["attention_factor"]], dtype=np.float64)
+    grown = np.log(max(inputs["factor"], 1.0))
     if case.conventions["amplitude"] == "yarn":
         return np.asarray([0.1 * grown + 1])
-    return np.asarray([np.sqrt(1 + grown / np.log(given["original_max_position_embeddings"]))])
+    return np.asarray([np.sqrt(1 + grown / np.log(inputs["original_max_position_embeddings"]))])
 
 
 def plain_frequencies(case: Case) -> Floats:
-    """Compute the frequencies of the frequencies call without any factors."""
+    """Compute RoPE's frequencies, which the frequencies call divides by its factors."""
     return progression(case.arguments["base"], 2 * len(case.arguments["factors"]))
 
 
@@ -121,8 +121,8 @@ def arguments(trial: Trial) -> ArgumentDict:
     extra = some_channels(trial, head_dim)
     size = extra.get("rotary_dim", head_dim)
     if trial.can("attention") and trial.pick.integer(0, 1):
-        given = trial.choose("attention_factor", (1.25, 0.75, 1.0))
-        extra |= {"attention": "explicit", "attention_factor": given}
+        explicit = trial.choose("attention_factor", (1.25, 0.75, 1.0))
+        extra |= {"attention": "explicit", "attention_factor": explicit}
     trained = trial.choose("original_max_position_embeddings", (4096, 8192, 32))
     start = trial.position(ROWS)
     if start < trained < start + ROOM:
@@ -139,7 +139,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, for one head of 96 channels."""
+    """Make a call of one head of 96 channels, at all powers of two up to the largest position."""
     size = parameters.get("rotary_dim", parameters.get("head_dim", 96))
     usual = {"base": 10000.0, "factor": 32.0, "original_max_position_embeddings": 4096}
     return far(parameters, largest, 96, **lists_for(size // 2), **usual)
@@ -153,7 +153,7 @@ def frequencies_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many rows.
+    """Yield small and large head dimensions, powers of two and not, and many rows.
 
     Then yield lengths on both sides of the original one, and small factors.
     """
@@ -184,8 +184,8 @@ def few_factors() -> Iterator[ArgumentDict]:
     Below 1, pairs keep their length.
     """
     for factor in (1.5, 0.5):
-        given = {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4)}
-        yield given | {"factor": factor}
+        chosen = {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4)}
+        yield chosen | {"factor": factor}
 
 
 ROTATION = Rotation(arguments, frequencies, amplitude=longer)
@@ -193,7 +193,7 @@ BACKWARD = ROTATION.backward
 
 
 def frequencies_unit(trial: Trial) -> None:
-    """Check that factors of 1 leave the frequencies of RoPE."""
+    """Check that factors of 1 give the frequencies of RoPE."""
     chosen = frequencies_arguments(trial)
     answer = trial.answer(**(chosen | {"factors": np.ones_like(chosen["factors"])}))
     plain = plain_frequencies(answer.case)
@@ -212,7 +212,7 @@ def frequencies_reciprocal(trial: Trial) -> None:
 
 
 def unit_factors(trial: Trial) -> None:
-    """Check that factors of 1 and an unextended context leave RoPE."""
+    """Check that factors of 1 and an unextended context give plain RoPE."""
     chosen = arguments(trial)
     if "attention_factor" in chosen:
         return
@@ -222,7 +222,7 @@ def unit_factors(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit for bit, with their length."""
+    """Check that channels from rotary_dim on are returned bit for bit, not scaled."""
     chosen = partial(trial, arguments(trial))
     rest_passes(trial, chosen | lists_for(chosen["rotary_dim"] // 2))
 
@@ -255,8 +255,8 @@ def choice_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     long = is_long(case)
     plain = progression(case.arguments["base"], rotary_dim(case))
     other = case.arguments["short_factors" if long else "long_factors"]
-    used, wanted = ("short", "long") if long else ("long", "short")
-    words = f"matches the {used} factors where the {wanted} ones are right"
+    used, right = ("short", "long") if long else ("long", "short")
+    words = f"matches the {used} factors where the {right} ones are right"
     if case.conventions["choice"] == "long" and not is_long(case.with_conventions(choice="length")):
         words += ", at a short length"
     yield ROTATION.with_frequencies(case, plain / other, words)
@@ -264,10 +264,10 @@ def choice_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def choice_by_row(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict factors chosen for each row by its own position."""
-    given = case.arguments
-    plain = progression(given["base"], rotary_dim(case))
-    far = given["positions"][:, None] >= given["original_max_position_embeddings"]
-    omega = plain / np.where(far, given["long_factors"], given["short_factors"])
+    inputs = case.arguments
+    plain = progression(inputs["base"], rotary_dim(case))
+    far = inputs["positions"][:, None] >= inputs["original_max_position_embeddings"]
+    omega = plain / np.where(far, inputs["long_factors"], inputs["short_factors"])
     yield ROTATION.with_frequencies(case, omega, "matches factors chosen row by row")
 
 
@@ -294,7 +294,7 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def amplified(case: Case, factor: Floats, words: str) -> Prediction:
-    """Predict the rotated channels with another factor of length."""
+    """Predict the rotated channels scaled by another factor."""
     out = case.truth.copy()
     both = np.concatenate(written_channels(case))
     out[..., both] *= factor / longer(case)
@@ -307,16 +307,16 @@ def amplitude_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def amplitude_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the square of the factor of length: its root missing, or applied twice."""
+    """Predict the factor that scales lengths squared: its root missing, or applied twice."""
     yield amplified(case, longer(case) ** 2, "matches the square of the factor of length")
 
 
 def amplitude_of_extended_length(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a factor of length that divides by the logarithm of the extended length."""
-    given = case.arguments
-    if case.conventions["amplitude"] == "su" and given.get("attention_factor") is None:
-        grown = np.log(max(given["factor"], 1.0))
-        below = np.log(given["original_max_position_embeddings"]) + grown
+    """Predict scaled lengths with the logarithm of the extended context as the divisor."""
+    inputs = case.arguments
+    if case.conventions["amplitude"] == "su" and inputs.get("attention_factor") is None:
+        grown = np.log(max(inputs["factor"], 1.0))
+        below = np.log(inputs["original_max_position_embeddings"]) + grown
         yield amplified(case, np.sqrt([1 + grown / below]), "matches ln(s L) in place of ln(L)")
 
 

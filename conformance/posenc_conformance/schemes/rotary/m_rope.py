@@ -88,14 +88,14 @@ def sections_of(trial: Trial, pairs: int) -> Index:
     if allocation == "contiguous":
         released = [pairs // 4, pairs - pairs // 4 - 3 * pairs // 8, 3 * pairs // 8]
     else:
-        each = (
+        spatial = (
             (5 if allocation == "interleaved" else 11)
             * pairs
             // (16 if allocation == "interleaved" else 32)
         )
-        released = [pairs - 2 * each, each, each]
-    some = [released, thirds(pairs).tolist()] if np.count_nonzero(released) > 1 else []
-    return np.array(trial.pick.one_of(some or [thirds(pairs).tolist()]))
+        released = [pairs - 2 * spatial, spatial, spatial]
+    choices = [released, thirds(pairs).tolist()] if np.count_nonzero(released) > 1 else []
+    return np.array(trial.pick.one_of(choices or [thirds(pairs).tolist()]))
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
@@ -118,7 +118,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the largest position in time, and nearly as far in height and width."""
+    """Make a call that reaches the largest time, and nearly as far in height and width."""
     times, sections = positions_up_to(largest), thirds(parameters.get("head_dim", 96) // 2)
     return far(parameters, largest, 96, sections=sections, base=10000.0) | {
         "positions": np.stack([times, times - times // 3, times - times // 5])
@@ -212,7 +212,7 @@ def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
 def sections_in_channels(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sections counted in channels instead of pairs.
 
-    Sections of twice the size split sines and cosines that are laid out for both halves.
+    Sections of twice the size split sines and cosines that are tiled for both halves.
     """
     if (case.conventions["layout"], case.conventions["allocation"]) != ("half", "contiguous"):
         return
@@ -307,7 +307,7 @@ def id_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def id_shape(case: Case) -> tuple[int, int]:
-    """Return the shape of the result: three ids for each token."""
+    """Return the shape of the result: [3, tokens]."""
     return 3, sum(len(segment[0]) for segment in laid_out(case))
 
 
@@ -320,17 +320,17 @@ Times = Callable[[Case, int, int], Index]
 
 
 def after_largest(start: int, size: Grid, longest: int) -> int:
-    """Return the id after the largest one."""
+    """Return the id after the largest id of the segment."""
     return start + max(longest, *size[1:])
 
 
 def after_spatial(start: int, size: Grid, longest: int) -> int:
-    """Return the id after the larger of height and width."""
+    """Return the start plus the larger of height and width."""
     return start + max(size[1:])
 
 
 def every(step: float) -> Times:
-    """Make times that are the frame's number times ``step``, rounded down."""
+    """Make a function that returns times: the frame's number times ``step``, rounded down."""
 
     def times(case: Case, start: int, frames: int) -> Index:
         seen: Index = np.floor(np.arange(frames) * step).astype(np.int64)
@@ -340,10 +340,10 @@ def every(step: float) -> Times:
 
 
 def pace(case: Case) -> float:
-    """Compute the time between two frames."""
-    given = case.arguments
-    seconds = given.get("second_per_grid")
-    return 1.0 if seconds is None else float(given["tokens_per_second"] * seconds)
+    """Compute the difference of the times of two consecutive frames."""
+    inputs = case.arguments
+    seconds = inputs.get("second_per_grid")
+    return 1.0 if seconds is None else float(inputs["tokens_per_second"] * seconds)
 
 
 def laid_out(
@@ -411,8 +411,8 @@ def grid_coordinates(trial: Trial) -> None:
         first += part.shape[1]
         if segment[1] > 0:
             wrong.append((ids - ids[0, 0] - (part - part[0, 0])).ravel())
-    what = "an image's ids are not its tokens' coordinates"
-    trial.assert_none(answer, np.concatenate(wrong) != 0, what)
+    message = "an image's ids are not its tokens' coordinates"
+    trial.assert_none(answer, np.concatenate(wrong) != 0, message)
 
 
 def prefix(trial: Trial) -> None:

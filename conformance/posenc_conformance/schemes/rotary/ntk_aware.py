@@ -27,9 +27,9 @@ SCALING = Scaling(
 
 def ends(given: Arguments, size: int) -> Floats:
     """Return the multipliers of the first and the last frequency, and nan between them."""
-    said = np.full(size // 2, np.nan)
-    said[0], said[-1] = 1, 1 / given["factor"]
-    return said
+    multipliers = np.full(size // 2, np.nan)
+    multipliers[0], multipliers[-1] = 1, 1 / given["factor"]
+    return multipliers
 
 
 def unscaled_models(case: Case) -> Iterator[tuple[str, Floats]]:

@@ -75,10 +75,10 @@ SCALING = Scaling(
 def pairs_that_turn(trial: Trial) -> None:
     """Check that exactly floor(p d / 2) leading frequencies are not 0."""
     answer = trial.answer(**SCALING.frequency_arguments(trial))
-    given = answer.case.arguments
-    wanted = np.arange(given["rotary_dim"] // 2) < count(given, given["rotary_dim"])
+    inputs = answer.case.arguments
+    turning = np.arange(inputs["rotary_dim"] // 2) < count(inputs, inputs["rotary_dim"])
     # In float16 a slow frequency may be rounded to 0, as its bound allows.
-    wrong = np.where(wanted, answer.values <= -answer.bound, answer.values != 0)
+    wrong = np.where(turning, answer.values <= -answer.bound, answer.values != 0)
     trial.assert_none(answer, wrong, "not just the leading pairs turn")
 
 
@@ -100,8 +100,8 @@ def times_factor(trial: Trial) -> None:
     plain = {name: value for name, value in chosen.items() if name not in ("scaling", "factor")}
     factor = trial.choose("factor", (4.0, 8.0, 1.5, 3.0))
     scaled = trial.answer(**plain, scaling="linear", factor=factor)
-    what = f"{factor:g} times the frequencies are not those without a factor"
-    trial.assert_zero(scaled * Exact(factor) - trial.answer(**plain), what)
+    message = f"{factor:g} times the frequencies are not those without a factor"
+    trial.assert_zero(scaled * Exact(factor) - trial.answer(**plain), message)
 
 
 def all_turned(case: Case, x: Floats) -> Floats:
@@ -109,13 +109,13 @@ def all_turned(case: Case, x: Floats) -> Floats:
 
     Without a factor, this is rotary embedding.
     """
-    given = case.arguments
+    inputs = case.arguments
     turned = posenc.position_interpolation(
         x,
-        given["positions"],
-        base=given["base"],
+        inputs["positions"],
+        base=inputs["base"],
         layout=str(case.conventions["layout"]),
-        factor=stretch(given),
+        factor=stretch(inputs),
     )
     return np.asarray(turned, np.float64)
 
@@ -142,8 +142,8 @@ def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:
 
 def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the slow frequencies kept, or the fast ones moved to the last pairs."""
-    given, size = case.arguments, rotary_dim(case)
-    number, omega = count(given, size), divided(given, size)
+    inputs, size = case.arguments, rotary_dim(case)
+    number, omega = count(inputs, size), divided(inputs, size)
     last = np.arange(size // 2) >= size // 2 - number
     yield "matches the slowest frequencies kept, not the fastest", np.where(last, omega, 0.0)
     moved = np.concatenate([np.zeros(size // 2 - number), omega[:number]])
@@ -152,30 +152,30 @@ def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
 
 def partial_frequencies(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the frequencies of a head that has only the channels that turn."""
-    given, size = case.arguments, rotary_dim(case)
-    number = count(given, size)
+    inputs, size = case.arguments, rotary_dim(case)
+    number = count(inputs, size)
     if number:
         omega = np.zeros(size // 2)
-        omega[:number] = progression(given["base"], 2 * number) / stretch(given)
+        omega[:number] = progression(inputs["base"], 2 * number) / stretch(inputs)
         yield "matches exponents over the channels that turn, not over all", omega
 
 
 def other_count(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict one turning pair more or less, or twice as many."""
-    given, size = case.arguments, rotary_dim(case)
-    number = count(given, size)
+    inputs, size = case.arguments, rotary_dim(case)
+    number = count(inputs, size)
     for other in (number - 1, number + 1, 2 * number):
         if 0 <= other <= size // 2:
             words = f"matches {other} pairs that turn, not {number}"
-            share = f", of a proportion of {given['proportion']:g}"
-            yield words + share, leading(given, size, other)
+            share = f", of a proportion of {inputs['proportion']:g}"
+            yield words + share, leading(inputs, size, other)
 
 
 def taken_for_partial(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict partial rotary embedding: a smaller head within the head."""
-    given, number = case.arguments, count(case.arguments, rotary_dim(case))
+    inputs, number = case.arguments, count(case.arguments, rotary_dim(case))
     if number:
-        turned = np.array(given["x"], np.float64)
+        turned = np.array(inputs["x"], np.float64)
         turned[..., : 2 * number] = all_turned(case, turned[..., : 2 * number])
         yield Prediction(f"matches partial rotation of {2 * number} channels", turned)
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
@@ -183,9 +183,9 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def paired_within(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the right frequencies, with pairs formed within the leading channels."""
-    given, size = case.arguments, rotary_dim(case)
-    number = count(given, size)
-    x, out = given["x"], given["x"].copy()
+    inputs, size = case.arguments, rotary_dim(case)
+    number = count(inputs, size)
+    x, out = inputs["x"], inputs["x"].copy()
     angles = SCALING.rotation.angles(case)[:, :number]
     first, second = channels(2 * number, str(case.conventions["layout"]))
     out[..., first] = x[..., first] * np.cos(angles) - x[..., second] * np.sin(angles)
@@ -209,7 +209,7 @@ def factor_multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def many_that_turn(case: Case) -> Iterator[ArgumentDict]:
-    """Yield more pairs than a grid has blocks, most of which turn."""
+    """Yield more pairs than a GPU grid has blocks, most of which turn."""
     yield {"rotary_dim": 2**18, "proportion": 0.75}
 
 

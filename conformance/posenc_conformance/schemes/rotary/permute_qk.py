@@ -1,4 +1,4 @@
-"""Permuting projections to another layout: invariants and deviations."""
+"""Permuting query and key projections to another layout: invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -43,10 +43,10 @@ def order(size: int, width: int, old: str, new: str) -> Index:
 
     Only the first ``width`` rows are rotated, so only they move.
     """
-    found = np.arange(size)
+    moved = np.arange(size)
     for read, written in zip(channels(width, old), channels(width, new), strict=True):
-        found[written] = read
-    return found
+        moved[written] = read
+    return moved
 
 
 def in_heads(rows: Floats, count: int, permutation: Callable[[int], Index]) -> Floats:
@@ -111,9 +111,9 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield the sizes of :func:`sizes`, with biases in place of weights."""
-    for each in sizes(case):
-        q, k = each.pop("q_weight")[:, 0], each.pop("k_weight")[:, 0]
-        yield {"q_bias": q.copy(), "k_bias": k.copy(), **each}
+    for chosen in sizes(case):
+        q, k = chosen.pop("q_weight")[:, 0], chosen.pop("k_weight")[:, 0]
+        yield {"q_bias": q.copy(), "k_bias": k.copy(), **chosen}
 
 
 def many_biases(case: Case) -> Iterator[ArgumentDict]:
@@ -163,14 +163,14 @@ def heads_apart(trial: Trial) -> None:
     before = np.concatenate(given(answer.case)).reshape(-1, size, answer.values.shape[1])
     after = answer.values.reshape(before.shape)
     wrong = [
-        sorted(map(tuple, one.tolist())) != sorted(map(tuple, other.tolist()))
-        for one, other in zip(before, after, strict=True)
+        sorted(map(tuple, old_head.tolist())) != sorted(map(tuple, new_head.tolist()))
+        for old_head, new_head in zip(before, after, strict=True)
     ]
     trial.assert_none(answer, np.array(wrong), "a head has other rows than it was given")
 
 
 def wanted(case: Case, old: str = "", new: str = "", width: int = 0) -> Callable[[int], Index]:
-    """Make the permutation of a head of any size; the defaults give the right one."""
+    """Make a function that returns the permutation of a head; the defaults give the right one."""
     usual = layouts(case)
 
     def permutation(size: int) -> Index:
@@ -181,7 +181,7 @@ def wanted(case: Case, old: str = "", new: str = "", width: int = 0) -> Callable
 
 
 def key_heads_taken(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the same number of heads for queries and keys."""
+    """Predict keys permuted as the query heads, or queries permuted as the key heads."""
     q, k = given(case)
     heads, key_heads = int(case.arguments["heads"]), int(case.arguments["key_heads"])
     if heads == key_heads:

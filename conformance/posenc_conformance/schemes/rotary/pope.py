@@ -27,8 +27,8 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 ROWS = 5
 TURN = 2 * np.pi
 SPREADS = ((2.0, 0.0), (2.0, 0.0), (90.0, 35.0))
-"""Spread and middle of x. The exponential of 98 overflows in float32; that of -28 is far below the
-rounding of 1."""
+"""The spread and the middle of x. The exponential of 98 overflows in float32; that of -28 is far
+below the rounding of 1."""
 
 
 def softplus(x: Floats) -> Floats:
@@ -109,7 +109,7 @@ def phases_of(head_dim: int) -> Floats:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position."""
+    """Make a call at all powers of two up to the largest position."""
     positions, head_dim = positions_up_to(largest), parameters.get("head_dim", 16)
     return {
         "x": fine((len(positions), head_dim)),
@@ -119,7 +119,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def key_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, with phases."""
+    """Make a call at all powers of two up to the largest position, with phases."""
     chosen = sweep(parameters, largest)
     return {**chosen, "bias": phases_of(chosen["x"].shape[-1])}
 
@@ -171,16 +171,16 @@ def softplus_difference(trial: Trial) -> None:
 
 
 def by_offset(trial: Trial) -> None:
-    """Check that dot products of rows do not change when all move by the same step."""
+    """Check that dot products of rows do not change when all positions move by one step."""
     chosen = arguments(trial)
     chosen["x"] = chosen["x"][0]
     chosen["positions"] = chosen["positions"] - chosen["positions"][0]
     step = trial.position(ROWS)
-    here, there = (
+    here, moved = (
         dot_products(trial.answer(**(chosen | {"positions": chosen["positions"] + more})))
         for more in (0, step)
     )
-    trial.assert_zero(here - there, "dot products change when all positions move by the same step")
+    trial.assert_zero(here - moved, "dot products change when all positions move by the same step")
 
 
 def full_phase(trial: Trial) -> None:

@@ -1,4 +1,4 @@
-"""Rotary embedding of normed queries and keys: bounds, invariants and deviations."""
+"""Rotary embedding of RMS-normed queries and keys: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 LENGTHS = (6, 7, 17, 33)
 """Numbers of rows to draw from."""
 OF_ROOT = 4
-"""Roundings of the mean, eps, the root and the quotient."""
+"""The number of roundings in the mean, the sum with eps, the root and the quotient."""
 FIXED = (1e-6, 1e-5, 1e-8, 0.0)
 """Values of eps that programs hard-code."""
 BOTH = ("q", "k")
@@ -41,7 +41,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def rows_of(case: Case) -> Floats:
-    """Return the heads of the query, then those of the key."""
+    """Return the query heads, then the key heads: [heads, n, head_dim]."""
     return np.concatenate([case.arguments[name] for name in BOTH])
 
 
@@ -52,16 +52,16 @@ def roots(case: Case) -> Floats:
 
 
 def factors(case: Case) -> Floats:
-    """Return the factors of the channels: [heads, 1, head_dim]."""
+    """Return the factors from the norm weights, per channel: [heads, 1, head_dim]."""
     more = case.conventions["norm_weight"] == "one-plus"
-    each = [
+    parts = [
         np.broadcast_to(
             case.arguments[f"{name}_weight"] + more,
             (len(case.arguments[name]), 1, case.shape[-1]),
         )
         for name in BOTH
     ]
-    return np.concatenate(each)
+    return np.concatenate(parts)
 
 
 def normed(case: Case) -> Floats:
@@ -95,7 +95,7 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
     """Read frequencies of all rows in the claimed layout, then in the other."""
     claimed = str(case.conventions["layout"])
     flat = (-1, case.shape[-1])
-    rows, result, allowed = (each.reshape(flat) for each in (normed(case), output, case.bound))
+    rows, result, allowed = (array.reshape(flat) for array in (normed(case), output, case.bound))
     places = np.tile(case.arguments["positions"], case.shape[0])[:, None]
     for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
         first, second = channels(width(case), str(layout))
@@ -127,8 +127,8 @@ def given(heads: int, key_heads: int, positions: Ints, head_dim: int) -> Argumen
 def arguments(trial: Trial) -> ArgumentDict:
     """Draw some heads of a few rows."""
     claimed = trial.scope.parameters
-    some, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
-    counts = [(each, least) for each in some for least in few if each % least == 0] or [(2, 1)]
+    many, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
+    counts = [(count, least) for count in many for least in few if count % least == 0] or [(2, 1)]
     heads, key_heads = trial.pick.one_of(counts)
     n, size = trial.pick.one_of(LENGTHS), trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     chosen = given(heads, key_heads, trial.position(n) + np.arange(n), size)
@@ -137,21 +137,21 @@ def arguments(trial: Trial) -> ArgumentDict:
         "base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0)),
     }
     if trial.can("rotation") and size >= 4 and trial.pick.integer(0, 1):
-        widths = [each for each in (size // 4 * 2, 2, size - 2) if each >= 2]
+        widths = [count for count in (size // 4 * 2, 2, size - 2) if count >= 2]
         numbers |= {"rotation": "partial", "rotary_dim": trial.choose("rotary_dim", widths)}
     return chosen | numbers
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position."""
+    """Make a call at all powers of two up to the largest position."""
     sizes: ArgumentDict = {"heads": 1, "key_heads": 1, "head_dim": 128, **parameters}
     chosen = given(sizes["heads"], sizes["key_heads"], positions_up_to(largest), sizes["head_dim"])
-    rest = {name: parameters[name] for name in ("eps", "base", "rotary_dim") if name in parameters}
-    return {**chosen, "eps": 1e-6, "base": 10000.0, **rest}
+    own = {name: parameters[name] for name in ("eps", "base", "rotary_dim") if name in parameters}
+    return {**chosen, "eps": 1e-6, "base": 10000.0, **own}
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield rows that no block divides, small and large heads, many heads, and a row of zeros."""
+    """Yield row counts that no block divides, head sizes, many heads, and a row of zeros."""
     for rows, dim in (
         *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         *((rows, 4) for rows in (1, 31, 65, 129, 1000, 2049)),
@@ -174,8 +174,8 @@ def heads_alone(trial: Trial) -> None:
     whole = trial.answer(**chosen)
     heads = len(chosen["q"])
     for head, row in enumerate(rows_of(whole.case)):
-        one = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
-        own = one[:1] if head < heads else one[1:]
+        single = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
+        own = single[:1] if head < heads else single[1:]
         which = f"query head {head}" if head < heads else f"key head {head - heads}"
         trial.assert_zero(whole[head : head + 1] - own, f"{which} is not what it is alone")
 
@@ -184,22 +184,22 @@ def norm_at_zero(trial: Trial) -> None:
     """Check that the result at position 0 is the norm with its weight."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
-    wanted = normed(answer.case)
-    rounding = 2.0**-48 * np.abs(wanted)
+    expected = normed(answer.case)
+    rounding = 2.0**-48 * np.abs(expected)
     trial.assert_zero(
-        (answer - Exact(wanted)).allowing(rounding), "position 0 is not the norm with its weight"
+        (answer - Exact(expected)).allowing(rounding), "position 0 is not the norm with its weight"
     )
 
 
 def rows_of_length(trial: Trial) -> None:
-    """Check that rows with a weight of 1 have the length that their norm gives them."""
+    """Check that rows normed with a weight of 1 have the length that the norm gives them."""
     chosen = arguments(trial)
     weight = np.ones(chosen["q"].shape[-1]) - (
         trial.subject.combination.conventions["norm_weight"] == "one-plus"
     )
     answer = trial.answer(**(chosen | {"q_weight": weight, "k_weight": weight}))
-    wanted = ((rows_of(answer.case) / roots(answer.case)) ** 2).sum(axis=-1)
-    trial.assert_zero((answer * answer).sum(axis=-1) - wanted, "a row has not the length of a norm")
+    square = ((rows_of(answer.case) / roots(answer.case)) ** 2).sum(axis=-1)
+    trial.assert_zero((answer * answer).sum(axis=-1) - square, "a row has not the length of a norm")
 
 
 # Models of mistakes.

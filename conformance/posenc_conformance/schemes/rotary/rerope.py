@@ -28,9 +28,9 @@ def drawn(trial: Trial) -> ArgumentDict:
 
 
 def beyond(other: Callable[[Case, Floats], Any]) -> Distance:
-    """Make a distance that differs from that of positions beyond the window.
+    """Make a distance that is query minus key within the window, and ``other`` beyond it.
 
-    ``other`` computes it there from the distance of positions.
+    ``other`` computes the distance from the case and query minus key.
     """
 
     def distance(case: Case, query: Integers, key: Integers) -> Floats:
@@ -41,7 +41,7 @@ def beyond(other: Callable[[Case, Floats], Any]) -> Distance:
 
 
 def clipped(case: Case, lag: Floats) -> Any:
-    """Return the window as the distance beyond it."""
+    """Return the window as the distance of all keys beyond it."""
     return case.arguments["window"]
 
 
@@ -72,8 +72,8 @@ def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
     lag = np.asarray(queries(case) - keys(case), dtype=np.float64)
     for more in (1, -1):
         edge = window + more
-        found = np.where(lag < edge, lag, right(case, lag - more) + more)
-        yield Prediction(f"matches a window of {edge}; {window} was asked for", logits(case, found))
+        lags = np.where(lag < edge, lag, right(case, lag - more) + more)
+        yield Prediction(f"matches a window of {edge}; {window} was asked for", logits(case, lags))
 
 
 def keys_turned(case: Case, query: Integers, key: Integers) -> Floats:

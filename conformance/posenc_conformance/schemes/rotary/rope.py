@@ -53,12 +53,12 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, for one head of 128 channels."""
+    """Make a call of one head of 128 channels, at all powers of two up to the largest position."""
     return far(parameters, largest, base=10000.0)
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many rows."""
+    """Yield small and large head dimensions, powers of two and not, and many rows."""
     yield from few_heads(
         (2, 4, 6, 10, 12, 16, 24, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
     )(case)
@@ -75,17 +75,17 @@ def pass_through(trial: Trial) -> None:
 
 
 def vjp_inverse(trial: Trial) -> None:
-    """Check that the result, rotated forward, is the given gradient."""
+    """Check that the result, rotated forward, is the upstream gradient."""
     answer = trial.answer(**arguments(trial))
-    case, given = answer.case, answer.case.arguments["x"]
+    case, gradient = answer.case, answer.case.arguments["x"]
     first, second = (answer[..., channel] for channel in written_channels(case))
-    to_first, to_second = (Exact(given[..., channel]) for channel in read_channels(case))
+    to_first, to_second = (Exact(gradient[..., channel]) for channel in read_channels(case))
     cos, sin = np.cos(ROTATION.angles(case)), np.sin(ROTATION.angles(case))
-    rest = np.arange(rotary_dim(case), given.shape[-1])
+    passing = np.arange(rotary_dim(case), gradient.shape[-1])
     for residual in (
         first * cos - second * sin - to_first,
         first * sin + second * cos - to_second,
-        answer[..., rest] - Exact(given[..., rest]),
+        answer[..., passing] - Exact(gradient[..., passing]),
     ):
         trial.assert_zero(residual, "turned forward, it is not the gradient given")
 
@@ -109,7 +109,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions shifted by the estimate from the slowest pair's angle."""
+    """Predict positions shifted by an estimate from the slowest pair's angle, or by one or two."""
     first, second = (channel[-1] for channel in written_channels(case))
     estimate = np.nan
     if np.isfinite(case.truth).all():
@@ -135,7 +135,7 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles, or frequencies, each computed from the one before."""
+    """Predict the angle, or frequency, of each pair computed from that of the pair before."""
     places, omega = ROTATION.places(case), ROTATION.frequencies(case)
     yield from iterated(places, omega, lambda angles: ROTATION.turned(case, angles))
 
@@ -152,7 +152,7 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict angles laid out for one layout, with pairs of the other."""
+    """Predict an angle table laid out for one layout, applied to pairs of the other."""
     layout, rotated = case.conventions["layout"], rotary_dim(case)
     if layout not in ("half", "interleaved") or rotated < 4:
         return
@@ -160,15 +160,15 @@ def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
     tiled = layout == "interleaved"
     every = np.tile(angles, 2) if tiled else np.repeat(angles, 2, axis=-1)
     first, second = read_channels(case)
-    for here, there, sign in ((first, second, -1), (second, first, 1)):
+    for here, partner, sign in ((first, second, -1), (second, first, 1)):
         wave = every[:, here]
-        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., there] * np.sin(wave)
+        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
     how = "tiled in halves" if tiled else "repeated for neighbours"
     yield Prediction(f"matches angles {how}, with pairs of the {layout} layout", out)
 
 
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict channels read and written as in the forward pass, or those of another layout."""
+    """Predict channels read and written as in the forward pass, or in another layout."""
     forward = forward_of(case)
     if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
         output = ROTATION.turned(forward, BACKWARD.angles(case))

@@ -38,7 +38,7 @@ Index = npt.NDArray[np.int64]
 
 
 def members(case: Case) -> tuple[Index, Index]:
-    """Return whether each pair belongs to the second axis, and its number on its axis."""
+    """Return whether each pair belongs to the second axis, and its index within its axis."""
     pairs = np.arange(case.arguments["x"].shape[-1] // 2)
     if case.conventions["order"] == "alternating":
         return pairs % 2, pairs // 2
@@ -55,12 +55,12 @@ def frequencies(case: Case) -> Floats:
 
 
 def axes(case: Case) -> tuple[int, int]:
-    """Return the first axis and the second."""
+    """Return ROW and COLUMN in the order of the convention."""
     return (ROW, COLUMN) if case.conventions["order"] == "row-first" else (COLUMN, ROW)
 
 
 def places(case: Case) -> Floats:
-    """Return the row or the column of each patch, as each pair uses it: [n, pairs]."""
+    """Return the row or the column of each patch, whichever the pair uses: [n, pairs]."""
     axis = np.array(axes(case))[members(case)[0]]
     return np.asarray(case.arguments["positions"][axis].T, dtype=np.float64)
 
@@ -78,7 +78,7 @@ def arguments(trial: Trial) -> ArgumentDict:
     return {
         "x": np.roll(fine((2, ROWS, head_dim)), positions[0, 0] % 5),
         "positions": positions,
-        # Nobody uses the square root of the first base, which distinguishes two mistakes.
+        # No code uses the square root of the first base, so two mistakes are distinguishable.
         "base": trial.choose("base", (1000.0, 10000.0, 100.0)),
     }
 
@@ -101,12 +101,12 @@ def reach(largest: int) -> Index:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the largest position, for one head of 64 channels."""
+    """Make a call of one head of 64 channels, up to the largest position."""
     return far(parameters, largest, 64, base=10000.0) | {"positions": reach(largest)}
 
 
 def mixed_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the largest position, for one head of 32 channels."""
+    """Make a call of one head of 32 channels, up to the largest position."""
     positions = reach(largest)
     heads, head_dim = parameters.get("heads", 1), parameters.get("head_dim", 32)
     return {
@@ -161,7 +161,7 @@ def unit(case: Case) -> Floats:
 
 
 def by_weight(case: Case, positions: Floats) -> tuple[Floats, Floats]:
-    """Multiply the first and the second axis by their weights: [heads, n, pairs] each."""
+    """Multiply the positions on each axis by its frequencies: [heads, n, pairs] each."""
     first, second = (
         positions[axis][:, None] * weight[:, None, :]
         for axis, weight in zip(axes(case), case.arguments["frequencies"], strict=True)
@@ -185,7 +185,7 @@ def magnitudes(case: Case) -> Floats:
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Return the number of patches that divides each axis: rows, then columns."""
+    """Return the numbers of patches by which row and column coordinates are divided."""
     height, width = case.arguments["height"], case.arguments["width"]
     if case.conventions["extent"] == "longer-side":
         return max(height, width), max(height, width)
@@ -213,14 +213,14 @@ def coordinates(case: Case) -> Floats:
 
 
 def in_image(case: Case) -> Floats:
-    """Compute the place of each patch for each pair: [n, pairs]."""
+    """Compute 2π times the coordinate of each patch that each pair uses: [n, pairs]."""
     return spread(case, coordinates(case))
 
 
 def cancelled(case: Case) -> Floats:
-    """Compute the magnitude that the rounding errors of a coordinate grow with.
+    """Compute the magnitude with which the rounding errors of a coordinate grow.
 
-    The errors are 2 u of 1, plus what rope grants for the coordinate.
+    The errors are 2 u, plus the error that the bound of rope allows for the coordinate.
     """
     return spread(case, (1 + 3 * np.abs(coordinates(case))) / 2)
 
@@ -301,7 +301,7 @@ def axes_compose(trial: Trial) -> None:
 
 
 def mirrored(trial: Trial) -> None:
-    """Check that the image, rotated by 180 degrees, turns its pairs the opposite way."""
+    """Check that pairs turn the opposite way in the image rotated by 180 degrees."""
     chosen = image_arguments(trial)
     answer = trial.answer(**chosen)
     back = np.ones(chosen["x"].shape[-1])
@@ -316,7 +316,7 @@ def mirrored(trial: Trial) -> None:
 def middle(trial: Trial) -> None:
     """Check that the middle patch is not turned.
 
-    There is one if both sides have an odd number of patches.
+    An image has a middle patch if both sides have an odd number of patches.
     """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
@@ -332,7 +332,7 @@ def image_relative_scores(trial: Trial) -> None:
     """Check that scores of patches equally far apart are equal within an image.
 
     All patches have the same query and the same key. The check compares pairs of patches that are
-    one apart on each axis with more than one.
+    one apart on each axis that has more than one patch.
     """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
@@ -372,7 +372,7 @@ def elsewhere(case: Case, coordinates: Floats, words: str) -> Prediction:
 
 
 def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict patches counted from 0 or from 1."""
+    """Predict row and column numbers, counted from 0 or from 1, as angles in radians."""
     for first in (0, 1):
         counted = (patches(case) + first) / (2 * np.pi)
         words = f"matches rows and columns counted from {first}, in radians"
@@ -403,7 +403,7 @@ def image_radians(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def image_extents(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sides divided by other numbers of patches."""
+    """Predict coordinates divided by other numbers of patches."""
     yield from other_extents(case, got)
     height, width = case.arguments["height"], case.arguments["width"]
     shorter = (2 * patches(case) + 1) / min(height, width) - 1
@@ -427,15 +427,15 @@ def image_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
         held = round_to((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
         near, slow = round_to(2 * held - 1, dtype), round_to(omega, dtype)
         periods = 1 / round_to(1 / omega, dtype)
-        for what, where, each in (
+        for name, where, rates in (
             ("coordinates", near, omega),
             ("coordinates", round_to(exact, dtype), omega),
             ("frequencies", exact, slow),
             ("periods, 1 / frequency,", exact, periods),
             ("coordinates and frequencies", near, slow),
         ):
-            angles = spread(case, where) * each
-            yield Prediction(f"matches {what} in {dtype}", IMAGE.turned(case, angles))
+            angles = spread(case, where) * rates
+            yield Prediction(f"matches {name} in {dtype}", IMAGE.turned(case, angles))
         angles = round_to(in_image(case) * omega, dtype)
         yield Prediction(f"matches angles in {dtype}", IMAGE.turned(case, angles))
 
@@ -514,8 +514,8 @@ def mixed_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
                 round_to(rounded[0], dtype) + round_to(rounded[1], dtype), dtype
             ),
         }
-        for what, angles in held.items():
-            yield Prediction(f"matches {what} in {dtype}", MIXED.turned(case, angles))
+        for name, angles in held.items():
+            yield Prediction(f"matches {name} in {dtype}", MIXED.turned(case, angles))
 
 
 other_orders = other_conventions(

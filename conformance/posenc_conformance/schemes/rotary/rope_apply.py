@@ -1,4 +1,4 @@
-"""Rotation by given tables: bounds, invariants and deviations."""
+"""Rotation by given tables of cosines and sines: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,21 +16,21 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = 6
 LONGER = 5
-"""Rows of a cache beyond those that the call selects."""
+"""The number of cache rows beyond those that the call selects."""
 Tables = tuple[Floats, Floats]
 
 
 def tables(case: Case) -> Tables:
     """Return cosine and sine of each row and pair: [n, pairs]."""
-    given = case.arguments
-    if "cis" in given:
-        return given["cis"][..., 0], given["cis"][..., 1]
-    if "cache" in given:
-        return halves(given["cache"][given["rows"]])
+    inputs = case.arguments
+    if "cis" in inputs:
+        return inputs["cis"][..., 0], inputs["cis"][..., 1]
+    if "cache" in inputs:
+        return halves(inputs["cache"][inputs["rows"]])
     if case.conventions["table"] == "half-width":
-        return given["cos"], given["sin"]
-    first = channels(given["cos"].shape[1], str(case.conventions["layout"]))[0]
-    return given["cos"][:, first], given["sin"][:, first]
+        return inputs["cos"], inputs["sin"]
+    first = channels(inputs["cos"].shape[1], str(case.conventions["layout"]))[0]
+    return inputs["cos"][:, first], inputs["sin"][:, first]
 
 
 def halves(rows: Floats) -> Tables:
@@ -47,8 +47,8 @@ def other(layout: str) -> str:
 def spread(pairs: Floats, layout: str) -> Floats:
     """Expand a number per pair to a number per channel of a layout."""
     out = np.empty((*pairs.shape[:-1], 2 * pairs.shape[-1]))
-    for each in channels(out.shape[-1], layout):
-        out[..., each] = pairs
+    for members in channels(out.shape[-1], layout):
+        out[..., members] = pairs
     return out
 
 
@@ -69,7 +69,7 @@ def by_pairs(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
 
 def error_terms(case: Case) -> ErrorTerms:
     """Return the scale, the sum of the magnitudes of the products, and no angle."""
-    cos, sin = (np.abs(each) for each in tables(case))
+    cos, sin = (np.abs(table) for table in tables(case))
     x = np.abs(case.arguments["x"])
     first, second = channels(2 * cos.shape[1], str(case.conventions["layout"]))
     scale = np.zeros(case.shape)
@@ -135,7 +135,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def longer_pairs(trial: Trial) -> None:
-    """Check that the length of a pair is multiplied by that of its cosine and sine."""
+    """Check that the length of a pair is multiplied by that of the vector (cos, sin)."""
     answer = trial.answer(**arguments(trial))
     cos, sin = tables(answer.case)
     layout = str(answer.case.conventions["layout"])
@@ -205,7 +205,7 @@ def cache_order(trial: Trial) -> None:
 
 
 def mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict tables laid out for one layout, with pairs of the other."""
+    """Predict tables laid out for one layout, applied to pairs of the other."""
     layout = str(case.conventions["layout"])
     cos, sin = tables(case)
     if cos.shape[1] < 2:
@@ -216,8 +216,8 @@ def mixed(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches tables {how[numbers]}, with pairs of the {pairs} layout", output)
     if case.conventions["table"] == "doubled":
         first = channels(2 * cos.shape[1], other(layout))[0]
-        given = case.arguments
-        output = by_pairs(case, given["cos"][:, first], given["sin"][:, first])
+        inputs = case.arguments
+        output = by_pairs(case, inputs["cos"][:, first], inputs["sin"][:, first])
         words = f"matches doubled tables read as those of the {other(layout)} layout"
         yield Prediction(words + ", for an odd number of pairs" * (cos.shape[1] % 2), output)
 
@@ -245,26 +245,26 @@ def exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_rows(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows of the tables in order, off by one, or the first one for all."""
+    """Predict table rows taken in order, off by one, or the first row for all."""
     count = case.shape[-2]
     cos, sin = tables(case)
-    wanted = np.arange(count)
+    selected = np.arange(count)
     if "cache" in case.arguments:
         cos, sin = halves(case.arguments["cache"])
-        wanted = case.arguments["rows"]
+        selected = case.arguments["rows"]
         if count <= len(cos):
             yield Prediction(
                 "matches rows of the cache in order, not those asked for",
                 by_pairs(case, cos[:count], sin[:count]),
             )
     for shift in (1, -1):
-        taken = np.clip(wanted + shift, 0, len(cos) - 1)
+        taken = np.clip(selected + shift, 0, len(cos) - 1)
         yield Prediction(
             f"matches rows of the tables shifted by {shift:+d}",
             by_pairs(case, cos[taken], sin[taken]),
         )
     if count:
-        taken = np.full(count, wanted[0])
+        taken = np.full(count, selected[0])
         yield Prediction("matches the first row for all", by_pairs(case, cos[taken], sin[taken]))
 
 
@@ -294,15 +294,15 @@ SHARED: Mapping[str, DeviationModel] = {
 
 
 def by_one_row(case: Case, place: int) -> Case | None:
-    """Return the call with the table row ``place`` for all rows; None if there is no such row."""
-    given = case.arguments
-    last = len(given["cos" if "cos" in given else "cache"]) - 1
+    """Return the case with table row ``place`` for all rows; None if the table has no such row."""
+    inputs = case.arguments
+    last = len(inputs["cos" if "cos" in inputs else "cache"]) - 1
     if not 0 <= place <= last:
         return None
-    if "rows" in given:
-        return case.with_arguments(rows=np.full_like(given["rows"], place))
+    if "rows" in inputs:
+        return case.with_arguments(rows=np.full_like(inputs["rows"], place))
     rows = np.full(last + 1, place)
-    return case.with_arguments(cos=given["cos"][rows], sin=given["sin"][rows])
+    return case.with_arguments(cos=inputs["cos"][rows], sin=inputs["sin"][rows])
 
 
 KNOWLEDGE = {

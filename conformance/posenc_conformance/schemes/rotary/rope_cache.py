@@ -1,4 +1,4 @@
-"""Rotary embedding of keys in a cache: bounds, invariants and deviations."""
+"""Rotary embedding of keys in a KV cache: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 LENGTHS = (6, 7, 17, 33, 65)
 """Numbers of rows to draw from. No block size divides them, except for the first."""
 OF_TRUTH = 2.0**-48
-"""The float64 error of the kit turning a pair by a small angle, in units of its length."""
+"""The kit's float64 error when it turns a pair by a small angle, relative to the pair's length."""
 
 
 def frequencies(case: Case) -> Floats:
@@ -68,7 +68,7 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
     claimed = str(case.conventions["layout"])
     x, bound = case.arguments["x"], case.bound
     rows = x.reshape(-1, x.shape[-1])
-    result, allowed = (each.reshape(rows.shape) for each in (output, bound))
+    result, allowed = (array.reshape(rows.shape) for array in (output, bound))
     places = np.broadcast_to(case.arguments["deltas"], x.shape[:-1]).reshape(-1, 1)
     for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
         first, second = channels(rotary_dim(case), str(layout))
@@ -86,9 +86,9 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
 
 
 def drawn_deltas(trial: Trial, n: int) -> Ints:
-    """Draw distances: the first rows stay, like those that a cache keeps, and the others move.
+    """Draw shift distances: 0 for up to two first rows, like the sinks of a cache, then others.
 
-    They move by the same distance or by different ones, more often to the front than away from it.
+    The others are equal or different, more often toward the front than away from it.
     """
     most = max(0, min(4095, trial.scope.max_position))
     far = trial.pick.integer(min(3, most), most)
@@ -109,12 +109,12 @@ def arguments(trial: Trial) -> ArgumentDict:
     n = trial.pick.one_of(LENGTHS)
     size = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     base = trial.choose("base", (10000.0, 500000.0, 1e6, 100.0))
-    given = {"x": fine((2, n, size)), "deltas": drawn_deltas(trial, n), "base": base}
-    return some_channels(trial, size) | given
+    chosen = {"x": fine((2, n, size)), "deltas": drawn_deltas(trial, n), "base": base}
+    return some_channels(trial, size) | chosen
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest distance, in both directions."""
+    """Make shifts by all powers of two up to the largest distance, in both directions."""
     far = positions_up_to(largest)
     deltas = far * np.where(np.arange(len(far)) % 3 == 1, 1, -1)
     x = fine((1, len(far), parameters.get("head_dim", 128)))
@@ -126,7 +126,7 @@ def _given(parameters: Arguments) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield rows that no block divides, small and large heads, and distances of every kind."""
+    """Yield row counts that no block divides, small and large heads, and distances of all kinds."""
     for rows, dim in (
         *((3, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         *((rows, 4) for rows in (1, 31, 63, 65, 127, 129, 255, 1000, 2049, 4097)),
@@ -159,7 +159,7 @@ def shifted_as_rotated(trial: Trial) -> None:
     deltas = chosen["deltas"]
     positions = max(0, -int(deltas.min(initial=0))) + np.arange(len(deltas))
     plain = trial.case(**chosen)
-    before, wanted = turned(plain, positions), turned(plain, positions + deltas)
+    before, expected = turned(plain, positions), turned(plain, positions + deltas)
     keys = round_to(before, trial.dtype)
     answer = trial.answer(**(chosen | {"x": keys}))
     rounding = Answer(answer.case, answer.output, keys - before, np.abs(keys - before))
@@ -167,7 +167,7 @@ def shifted_as_rotated(trial: Trial) -> None:
     scale = answer.case.terms.scale
     allowed = carried(rounding) + OF_TRUTH * far * scale
     trial.assert_zero(
-        (answer - Exact(wanted)).allowing(allowed),
+        (answer - Exact(expected)).allowing(allowed),
         "keys rotated at their old positions and moved are not those of the new positions",
     )
 
@@ -206,14 +206,14 @@ def pass_through(trial: Trial) -> None:
 
 
 def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows after the last full block unchanged, or never written."""
+    """Predict rows after the last full block left unchanged, or never written."""
     x, n = case.arguments["x"], case.shape[-2]
     whole = turned(case, case.arguments["deltas"])
     for full in dict.fromkeys(n // size * size for size in (2 ** np.arange(1, 12)).tolist()):
         if 0 < full < n:
-            for words, rest in (("left as they were", x), ("never written", 0 * x)):
-                kept = np.where(np.arange(n)[:, None] < full, whole, rest)
-                yield Prediction(f"matches full blocks of rows, those from {full} on {words}", kept)
+            for words, beyond in (("left as they were", x), ("never written", 0 * x)):
+                rows = np.where(np.arange(n)[:, None] < full, whole, beyond)
+                yield Prediction(f"matches full blocks of rows, those from {full} on {words}", rows)
 
 
 def shift_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -237,7 +237,7 @@ def shift_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def first_delta_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the distance of one row for all rows."""
+    """Predict all rows turned by the distance of one row."""
     deltas = case.arguments["deltas"]
     for row, words in ((0, "first"), (-1, "last")):
         if deltas.size:
@@ -246,7 +246,7 @@ def first_delta_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def rotated_anew(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows turned by their own number plus the distance."""
+    """Predict rows turned by their index plus the distance."""
     deltas = case.arguments["deltas"]
     anew = turned(case, np.arange(len(deltas)) + deltas)
     yield Prediction("matches rows turned by their own number, too", anew)

@@ -1,4 +1,4 @@
-"""Rotary embedding in the forms of kernels: bounds, invariants and deviations.
+"""Rotary embedding in the call forms of kernels: bounds, invariants and deviations.
 
 Each call turns rows, each at its own position. The arguments are split into rows of shape [..., n,
 head_dim], and the turned rows are joined in the form of the result.
@@ -23,23 +23,23 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 LENGTHS = (6, 7, 17, 33, 65)
-"""Numbers of rows to draw from. No block size divides them, except for the first. ``sizes`` has one
-row."""
+"""Numbers of rows to draw from. No block size divides them, except for the first. ``sizes`` yields
+single rows."""
 ROUNDINGS = 16
-"""Roundings by which a result may differ from the model of its mistake, with two rotations in
-turn."""
+"""The number of roundings by which a result, rotated twice, may differ from the model of its
+mistake."""
 GAP = 16
 """Distance between the positions at which drawn sequences start."""
 
 
 def rows_of(case: Case) -> Floats:
     """Return all rows of a call, including those of values: [..., n, head_dim]."""
-    given = case.arguments
-    if "qkv" in given:
-        return apart(case, given["qkv"])
-    if "q" in given:
-        return np.concatenate([given["q"], given["k"]])
-    return np.asarray(given["x"])
+    inputs = case.arguments
+    if "qkv" in inputs:
+        return apart(case, inputs["qkv"])
+    if "q" in inputs:
+        return np.concatenate([inputs["q"], inputs["k"]])
+    return np.asarray(inputs["x"])
 
 
 def apart(case: Case, result: Floats) -> Floats:
@@ -52,7 +52,7 @@ def apart(case: Case, result: Floats) -> Floats:
 
 
 def joined(case: Case, rows: Floats) -> Floats:
-    """Join rows in the form of the result."""
+    """Join rows into the form of the result: the inverse of :func:`apart`."""
     if "qkv" not in case.arguments:
         return rows
     out = np.empty_like(rows)
@@ -61,7 +61,7 @@ def joined(case: Case, rows: Floats) -> Floats:
 
 
 def places_of_heads(case: Case) -> Integers:
-    """Return the place of each head in a row of a projection: queries, then keys, then values."""
+    """Return the index in a qkv row of each query head, then of each key head and value head."""
     heads, key_heads, _ = counts(case)
     if case.conventions.get("packing") != "by-group":
         return np.arange(heads + 2 * key_heads)
@@ -73,57 +73,57 @@ def places_of_heads(case: Case) -> Integers:
 
 def counts(case: Case) -> tuple[int, int, int]:
     """Return the numbers of heads of queries, keys and values."""
-    given = case.arguments
-    if "q" in given:
-        return len(given["q"]), len(given["k"]), 0
-    return given["heads"], given["key_heads"], given["key_heads"]
+    inputs = case.arguments
+    if "q" in inputs:
+        return len(inputs["q"]), len(inputs["k"]), 0
+    return inputs["heads"], inputs["key_heads"], inputs["key_heads"]
 
 
 def positions(case: Case) -> Integers:
-    """Return the positions of rows, which broadcast to the rows without their channels."""
-    given = case.arguments
+    """Return the positions of rows, in a shape that broadcasts to that of rows less channels."""
+    args = case.arguments
     if case.call.name == "rope_batched":
-        return np.asarray(given["positions"][:, None, :])
+        return np.asarray(args["positions"][:, None, :])
     if case.call.name == "rope_offsets":
-        return np.asarray((given["offsets"][:, None] + np.arange(given["x"].shape[2]))[:, None, :])
+        return np.asarray((args["offsets"][:, None] + np.arange(args["x"].shape[2]))[:, None, :])
     if case.call.name == "rope_packed":
-        edges = given["cu_seqlens"]
-        return in_sequences(edges, given["offsets"], np.diff(edges))
-    return np.asarray(given["positions"])
+        edges = args["cu_seqlens"]
+        return in_sequences(edges, args["offsets"], np.diff(edges))
+    return np.asarray(args["positions"])
 
 
 def in_sequences(edges: Integers, offsets: Integers, lengths: Integers) -> Integers:
-    """Compute the positions of rows, ``lengths`` of them for each sequence.
+    """Compute the positions of packed rows, ``lengths[i]`` of them in sequence i.
 
-    They count up from the sequence's edge, where they equal its offset.
+    They count up from ``offsets[i]``, the position of row ``edges[i]``.
     """
     return np.asarray(np.arange(lengths.sum()) + np.repeat(offsets - edges[:-1], lengths))
 
 
 def at_one(case: Case, place: int) -> Case:
-    """Return the call with explicit positions whose rows are all at ``place``."""
+    """Return the case of a call that takes positions, with all rows at ``place``."""
     name = "rope_batched" if case.call.name == "rope_offsets" else "rope_in_place"
     call, x = case.scheme.calls[name], case.arguments["x"]
     where = np.full((len(x), x.shape[2]) if x.ndim == 4 else x.shape[1], place)
-    given = {"x": x, "positions": where, "base": case.arguments["base"]}
-    return case.with_fields(call=call, arguments=given)
+    inputs = {"x": x, "positions": where, "base": case.arguments["base"]}
+    return case.with_fields(call=call, arguments=inputs)
 
 
 def parts(case: Case, result: Floats) -> Iterator[tuple[str, Case, Floats]]:
     """Yield queries, keys and values, each head as a separate sequence."""
-    rows, found, turns = rows_of(case), apart(case, result), turning(case)
+    rows, results, turns = rows_of(case), apart(case, result), turning(case)
     where = np.broadcast_to(positions(case), turns.shape) * turns
     ends = np.cumsum([0, *counts(case)])
     for name, start, stop in zip(("queries", "keys", "values"), ends, ends[1:], strict=False):
         if stop > start:
             x, own = rows[start:stop, None], where[start:stop]
-            given = {"x": x, "positions": own, "base": case.arguments["base"]}
-            asked = case.with_fields(
+            inputs = {"x": x, "positions": own, "base": case.arguments["base"]}
+            own_case = case.with_fields(
                 call=case.scheme.calls["rope_batched"],
-                arguments=given,
+                arguments=inputs,
                 conventions={"layout": case.conventions["layout"]},
             )
-            yield name, asked, found[start:stop, None]
+            yield name, own_case, results[start:stop, None]
 
 
 def turning(case: Case) -> npt.NDArray[np.bool_]:
@@ -182,7 +182,7 @@ def given(
     n: int = 6,
     head_dim: int = 8,
 ) -> ArgumentDict:
-    """Return arguments of a call: sequences of ``n`` rows that start at ``starts``."""
+    """Return arguments of a call: sequences of at most ``n`` rows, from positions ``starts`` on."""
     many = (len(starts), heads, n, head_dim)
     if call == "rope_batched":
         return {"x": fine(many), "positions": starts[:, None] + np.arange(n)}
@@ -223,8 +223,8 @@ def arguments(trial: Trial) -> ArgumentDict:
 def _head_counts(trial: Trial) -> list[tuple[int, int]]:
     """List claimed numbers of heads, each with a number of key heads that divides it."""
     claimed = trial.scope.parameters
-    some, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
-    return [(each, least) for each in some for least in few if each % least == 0] or [(2, 1)]
+    many, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
+    return [(heads, keys) for heads in many for keys in few if heads % keys == 0] or [(2, 1)]
 
 
 def sweep(call: str) -> Callable[[Arguments, int], ArgumentDict]:
@@ -277,9 +277,9 @@ def alone(trial: Trial) -> None:
     name = "positions" if "positions" in chosen else "offsets"
     for sequence in range(len(chosen["x"])):
         own = slice(sequence, sequence + 1)
-        one = trial.answer(**(chosen | {"x": chosen["x"][own], name: chosen[name][own]}))
+        lone = trial.answer(**(chosen | {"x": chosen["x"][own], name: chosen[name][own]}))
         trial.assert_zero(
-            whole[own] - one, f"sequence {sequence} is not what it is alone, at its own positions"
+            whole[own] - lone, f"sequence {sequence} is not what it is alone, at its own positions"
         )
 
 
@@ -297,8 +297,8 @@ def unpacked(trial: Trial) -> None:
             "cu_seqlens": np.array([0, rows.stop - rows.start]),
             "offsets": offsets[sequence : sequence + 1],
         }
-        one = trial.answer(**(chosen | own))
-        trial.assert_zero(whole[:, rows] - one, f"sequence {sequence} is not what it is alone")
+        single = trial.answer(**(chosen | own))
+        trial.assert_zero(whole[:, rows] - single, f"sequence {sequence} is not what it is alone")
 
 
 def heads_alone(trial: Trial) -> None:
@@ -307,19 +307,19 @@ def heads_alone(trial: Trial) -> None:
     whole = trial.answer(**chosen)
     heads = len(chosen["q"])
     for head, row in enumerate(rows_of(whole.case)):
-        one = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
+        single = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
         which = f"query head {head}" if head < heads else f"key head {head - heads}"
-        trial.assert_zero(whole[head : head + 1] - one[:1], f"{which} is not what it is alone")
+        trial.assert_zero(whole[head : head + 1] - single[:1], f"{which} is not what it is alone")
 
 
 def values_stay(trial: Trial) -> None:
     """Check that values are returned bit for bit."""
     answer = trial.answer(**arguments(trial))
-    given = answer.case.arguments["qkv"]
+    qkv = answer.case.arguments["qkv"]
     heads, key_heads, _ = counts(answer.case)
     own = np.arange(len(rows_of(answer.case)))[:, None, None] >= heads + key_heads
     values = joined(answer.case, np.broadcast_to(own, rows_of(answer.case).shape))
-    wrong = (answer.values != given) & values
+    wrong = (answer.values != qkv) & values
     trial.assert_none(answer, wrong, "values are changed")
 
 
@@ -347,17 +347,17 @@ def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
 
 
 def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows after the last full block unchanged, or never written."""
+    """Predict rows after the last full block left unchanged, or never written."""
     rows = rows_of(case)
     n = rows.shape[-2]
     whole = turned(case, rows, positions(case))
     for full in dict.fromkeys(n // size * size for size in (2 ** np.arange(1, 12)).tolist()):
         if full == n:
             continue
-        for words, rest in (("left as they were", rows), ("never written", 0 * rows)):
-            if full or not rest.any():  # doing nothing at all has other names
-                kept = np.where(np.arange(n)[:, None] < full, whole, rest)
-                output = joined(case, np.where(turning(case)[..., None], kept, rows))
+        for words, beyond in (("left as they were", rows), ("never written", 0 * rows)):
+            if full or not beyond.any():  # no full block is another mistake
+                blocks = np.where(np.arange(n)[:, None] < full, whole, beyond)
+                output = joined(case, np.where(turning(case)[..., None], blocks, rows))
                 yield Prediction(
                     f"matches full blocks of rows, those from {full} on {words}", output
                 )
@@ -375,13 +375,13 @@ def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sequences after the first unchanged, or never written."""
+    """Predict sequences after the first left unchanged, or never written."""
     x, where = case.arguments["x"], positions(case)
     whole = at(case, where)
-    for words, rest in (("left as they were", x), ("never written", 0 * x)):
-        if rest is x and not where[:1].any():  # turning the first one does not show
+    for words, others in (("left as they were", x), ("never written", 0 * x)):
+        if others is x and not where[:1].any():  # turning the first sequence does not show
             continue
-        output = np.concatenate([whole[:1], rest[1:]])
+        output = np.concatenate([whole[:1], others[1:]])
         yield Prediction(f"matches the first sequence, the others {words}", output)
         if x.shape[2] == 1:
             yield Prediction(
@@ -390,7 +390,7 @@ def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def offsets_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict all sequences counted from 0."""
+    """Predict all sequences starting at position 0."""
     offsets = case.arguments["offsets"]
     without = case.with_fields(arguments={**case.arguments, "offsets": 0 * offsets})
     yield Prediction("matches sequences that all start at position 0", at(case, positions(without)))
@@ -426,7 +426,7 @@ def boundaries_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the same number of heads for queries and keys."""
+    """Predict one number of heads assumed for both queries and keys, or values rotated as keys."""
     heads, key_heads, values = counts(case)
     if heads == key_heads:
         return
@@ -439,9 +439,9 @@ def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
         (slice(0, heads), heads, key_heads, f"queries as of {key_heads} heads"),
     ):
         number = np.arange(n) * own + np.arange(own)[:, None]
-        found = where[np.minimum(number // taken, n - 1)]
+        mixed = where[np.minimum(number // taken, n - 1)]
         out = right.copy()
-        out[part] = turned(case, rows[part], found)
+        out[part] = turned(case, rows[part], mixed)
         yield Prediction(f"matches positions of rows of {words}", joined(case, out))
     least = min(heads, key_heads)
     out = right.copy()
@@ -463,7 +463,7 @@ def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
 def crossed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict pairs that mix queries and keys.
 
-    Second members of queries come from keys, first members of keys come from queries.
+    Second members of query pairs are taken from keys, first members of key pairs from queries.
     """
     heads, key_heads, _ = counts(case)
     rows = rows_of(case)
@@ -501,7 +501,7 @@ def values_turned(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def strides_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict rows of q and k read as if they were contiguous."""
-    if "packing" in case.conventions:  # its heads of a kind are not contiguous
+    if "packing" in case.conventions:  # q and k, packed by group, are not contiguous
         return
     qkv, where = case.arguments["qkv"], positions(case)[:, None]
     heads, key_heads, _ = counts(case)
@@ -543,10 +543,10 @@ def overwritten(case: Case, got: Floats) -> Iterator[Prediction]:
     x = case.arguments["x"]
     angles = positions(case)[:, None] * frequencies(case)
     first, second = channels(x.shape[-1], str(case.conventions["layout"]))
-    for one, other, sign, which in ((first, second, 1, "second"), (second, first, -1, "first")):
+    for own, other, sign, which in ((first, second, 1, "second"), (second, first, -1, "first")):
         out = x.copy()
-        out[..., one] = x[..., one] * np.cos(angles) - sign * x[..., other] * np.sin(angles)
-        out[..., other] = sign * out[..., one] * np.sin(angles) + x[..., other] * np.cos(angles)
+        out[..., own] = x[..., own] * np.cos(angles) - sign * x[..., other] * np.sin(angles)
+        out[..., other] = sign * out[..., own] * np.sin(angles) + x[..., other] * np.cos(angles)
         yield Prediction(f"matches {which} members made of what was already written", out)
 
 
@@ -563,10 +563,10 @@ CALLS = (
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
     """Read frequencies of all turned rows in the claimed layout, then in the other."""
     claimed = str(case.conventions["layout"])
-    there = turning(case)
-    rows = rows_of(case)[there]
-    result, bound = (apart(case, each)[there] for each in (output, case.bound))
-    places = np.broadcast_to(positions(case), there.shape)[there][:, None]
+    rotated = turning(case)
+    rows = rows_of(case)[rotated]
+    result, bound = (apart(case, array)[rotated] for array in (output, case.bound))
+    places = np.broadcast_to(positions(case), rotated.shape)[rotated][:, None]
     for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
         first, second = channels(rows.shape[-1], str(layout))
         yield fit_frequencies(
@@ -650,7 +650,7 @@ KNOWLEDGE = {
         ),
         places=positions,
         frequencies=read_frequencies,
-        tied=(("k", -3),),  # its number of heads divides that of q
+        tied=(("k", -3),),  # the number of key heads divides that of query heads
         parts=parts,
         invariants={"heads-alone": heads_alone},
         deviations={

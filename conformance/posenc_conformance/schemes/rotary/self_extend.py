@@ -17,9 +17,9 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
 NUMBERS = ((3, 6), (2, 4), (4, 4), (1, 5), (5, 10), (2, 64))
-"""Sizes of groups and windows. The windows are multiples of the groups, as blocks require."""
+"""Group sizes and windows. The windows are multiples of the group sizes, as blocks require."""
 UNEVEN = ((3, 7), (4, 6), (2, 1), (3, 2))
-"""Sizes of groups and windows. The windows are not multiples of the groups."""
+"""Group sizes and windows. The windows are not multiples of the group sizes."""
 
 
 def drawn(trial: Trial) -> ArgumentDict:
@@ -31,7 +31,7 @@ def drawn(trial: Trial) -> ArgumentDict:
 
 
 def is_near(case: Case, query: Integers, key: Integers) -> Any:
-    """Return which keys are neighbours."""
+    """Return which keys are neighbours of which queries."""
     window = case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return query - key < window
@@ -39,7 +39,7 @@ def is_near(case: Case, query: Integers, key: Integers) -> Any:
 
 
 def grouped(case: Case, query: Integers) -> Integers:
-    """Compute grouped positions of queries, such that far keys continue from near ones."""
+    """Compute grouped query positions, so that far distances continue from near ones."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return np.asarray(query // group + window - window // group)
@@ -47,12 +47,12 @@ def grouped(case: Case, query: Integers) -> Integers:
 
 
 def far(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of grouped positions."""
+    """Compute the distances between grouped positions."""
     return np.asarray(grouped(case, query) - key // case.arguments["group_size"], np.float64)
 
 
 def near(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute the distances of the positions themselves."""
+    """Compute the plain distances, query minus key."""
     return np.asarray(query - key, np.float64)
 
 
@@ -69,13 +69,13 @@ def joined(one: Distance, other: Distance) -> Distance:
 
 
 def unmoved(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances of grouped positions, without the shift of queries."""
+    """Compute distances between grouped positions, without the shift of queries."""
     group = case.arguments["group_size"]
     return np.asarray(query // group - key // group, np.float64)
 
 
 def fractions(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances of positions divided by the group size.
+    """Compute distances between positions divided by the group size.
 
     The quotients are not rounded down, so no two positions share a group.
     """
@@ -86,7 +86,7 @@ def fractions(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances that are divided in place of positions."""
+    """Compute distances divided by the group size, in place of divided positions."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     lag = query - key
     if case.conventions["neighbours"] == "sliding":
@@ -95,13 +95,13 @@ def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def from_the_window(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances with the part beyond the window divided."""
+    """Compute distances of which only the part beyond the window is divided."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     return np.asarray(window + (query - key - window) // group, np.float64)
 
 
 def from_one(case: Case, query: Integers, key: Integers) -> Floats:
-    """Compute distances of grouped positions counted from 1."""
+    """Compute distances between grouped positions counted from 1."""
     return far(case, query + 1, key + 1)
 
 
@@ -123,17 +123,17 @@ def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
     With blocks, predict a block closed one token late or early.
     """
     query, key, window = queries(case), keys(case), case.arguments["window"]
-    one, other = near(case, query, key), far(case, query, key)
+    plain, regrouped = near(case, query, key), far(case, query, key)
     for more in (1, -1):
         if case.conventions["neighbours"] == "sliding":
-            found = np.where(query - key < window + more, one, other)
+            distances = np.where(query - key < window + more, plain, regrouped)
             words = f"{window + more} neighbours; {window} were asked for"
         else:
             group, begun = case.arguments["group_size"], np.maximum(query - more, 0) // window
             moved = query - begun * (window - window // group) - key // group
-            found = np.where(key >= begun * window, one, moved)
+            distances = np.where(key >= begun * window, plain, moved)
             words = f"blocks that are closed one token too {'late' if more > 0 else 'early'}"
-        yield Prediction(f"matches {words}", logits(case, found.astype(np.float64)))
+        yield Prediction(f"matches {words}", logits(case, distances.astype(np.float64)))
 
 
 def distances_grouped(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -154,7 +154,7 @@ SCORES = Remapped(
 
 
 def group_of_far(case: Case) -> Integers:
-    """Return the groups of far keys, and -1 for neighbours."""
+    """Return the group of each far key, and -1 for neighbours."""
     query, key = queries(case), keys(case)
     return np.where(is_near(case, query, key), -1, key // case.arguments["group_size"])
 

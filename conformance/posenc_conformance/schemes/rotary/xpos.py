@@ -28,13 +28,13 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 FARTHEST = 4
-"""Largest distance from the centre in checks, in scale bases: there the scale of pair 0 is 150 or
-1/150, which float16 still represents."""
+"""The largest distance from the centre in checks, in scale bases: it scales pair 0 by 150 or 1/150,
+which float16 still represents."""
 START = 2000
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per position of each pair."""
+    """Compute the frequency of each pair, in radians per position."""
     return progression(case.arguments["base"], case.arguments["x"].shape[-1])
 
 
@@ -45,23 +45,23 @@ def zeta(case: Case) -> Floats:
 
 
 def exponents(case: Case) -> Floats:
-    """Compute the power of zeta in each row: [n, 1]."""
-    given = case.arguments
-    length = int(np.max(given["positions"], initial=-1)) + 1
+    """Compute the exponent of zeta for each row: [n, 1]."""
+    inputs = case.arguments
+    length = int(np.max(inputs["positions"], initial=-1)) + 1
     center = {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[
         str(case.conventions["center"])
     ]
-    steps = (given["positions"] - center)[:, None] / given["scale_base"]
-    return np.asarray(-steps if given["downscale"] else steps, dtype=np.float64)
+    steps = (inputs["positions"] - center)[:, None] / inputs["scale_base"]
+    return np.asarray(-steps if inputs["downscale"] else steps, dtype=np.float64)
 
 
 def scale(case: Case) -> Floats:
-    """Compute the factor of length of each row and pair: [n, pairs]."""
+    """Compute the factor that scales the length of each row's pairs: [n, pairs]."""
     return np.asarray(zeta(case) ** exponents(case))
 
 
 class Scaled(Rotation):
-    """A rotation whose float32 scale has an error, too, which grows with the exponent."""
+    """A rotation whose float32 scale also has an error, which grows with the exponent."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
         """Return the error terms of any rotation, plus the error of a float32 power of zeta."""
@@ -85,7 +85,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, for one head of 64 channels.
+    """Make a call of one head of 64 channels, at all powers of two up to the largest position.
 
     The scale base is large enough, or the positions small enough, for the scale to stay within
     float16.
@@ -97,7 +97,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many rows."""
+    """Yield small and large head dimensions, powers of two and not, and many rows."""
     for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
         yield {"x": fine((2, head_dim)), "positions": np.array([1, 70])}
     yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
@@ -108,7 +108,7 @@ BACKWARD = ROTATION.backward
 
 
 def partners(answer: Answer, x: Floats) -> Floats:
-    """Compute the true keys of an answer's queries, or the true queries of its keys."""
+    """Compute the true keys made of x if the answer has queries, else the true queries."""
     other = 1 - answer.case.arguments["downscale"]
     return answer.case.with_arguments(x=x, downscale=other).truth
 
@@ -127,9 +127,9 @@ def relative_scores(trial: Trial) -> None:
     query, key = chosen["x"][..., :1, :], chosen["x"][..., 1:2, :]
     rows = np.ones((ROWS, 1))
     answer = trial.answer(**(chosen | {"x": query * rows}))
-    found = scores(answer, partners(answer, key * rows))
+    products = scores(answer, partners(answer, key * rows))
     trial.assert_zero(
-        found[..., 1:, 1:] - found[..., :-1, :-1],
+        products[..., 1:, 1:] - products[..., :-1, :-1],
         "the score of a query and a key changes when both move by 1",
     )
 
@@ -180,10 +180,10 @@ def rescaled(case: Case, other: Floats, words: str) -> Prediction:
 
 def downscale_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict queries scaled as keys, or keys as queries."""
-    given, meant = ("queries", "keys") if case.arguments["downscale"] else ("keys", "queries")
+    taken, meant = ("queries", "keys") if case.arguments["downscale"] else ("keys", "queries")
     yield from predict_case(
         case.with_arguments(downscale=1 - case.arguments["downscale"]),
-        f"matches {meant} scaled as {given}",
+        f"matches {meant} scaled as {taken}",
     )
 
 
@@ -193,7 +193,7 @@ def scale_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def scale_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the square of the scale: the whole change of a score, on one side."""
+    """Predict the square of the scale: the whole decay of a score, on queries or keys alone."""
     yield rescaled(case, scale(case) ** 2, "matches the square of the scale")
 
 
@@ -222,10 +222,10 @@ def zeta_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def wrong_scale_base(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another scale base."""
-    asked = case.arguments["scale_base"]
+    claimed = case.arguments["scale_base"]
     for other in (512.0, 256.0, 1024.0, 1.0):
-        if other != asked:
-            power = exponents(case) * asked / other
+        if other != claimed:
+            power = exponents(case) * claimed / other
             with np.errstate(over="ignore", invalid="ignore"):
                 model = rescaled(case, zeta(case) ** power, f"matches scale_base {other:g}")
             if np.all(np.isfinite(model.output)):

@@ -46,7 +46,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers that determine frequencies, and the possible mistakes with them."""
+    """The parameters that determine frequencies, and switches for mistakes with them."""
 
     size: int
     base: float
@@ -56,7 +56,7 @@ class Recipe:
     slow: float
     ramp: str
     bounds_size: int
-    """Number of channels that determines the bounds of the ramp."""
+    """The number of channels from which the bounds of the ramp are computed."""
     last: int
     """The upper limit of the ramp's end."""
     inverted: bool = False
@@ -65,7 +65,7 @@ class Recipe:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The start and the end of the ramp."""
+        """The start and the end of the ramp, as pair indices."""
         low, high = (
             self.bounds_size * np.log(self.length / (2 * np.pi * beta))
             for beta in (self.fast, self.slow)
@@ -82,54 +82,54 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Curves:
-    """The results of a recipe, for each pair."""
+    """The frequencies of a recipe and their parts, pair by pair."""
 
     plain: Floats
-    """Frequencies without any scaling."""
+    """The frequencies without any scaling."""
     kept: Floats
     """The part of each frequency that is not divided by the factor."""
     frequencies: Floats
-    """Radians per position."""
+    """The frequencies, in radians per position."""
     sensitivity: Floats
-    """Relative change of each frequency, in units of the relative roundings on the ramp."""
+    """The relative change of each frequency, in units of the relative roundings on the ramp."""
 
 
 @lru_cache(maxsize=512)
 def curves(asked: Recipe) -> Curves:
     """Compute the curves of a recipe.
 
-    A frequency is ``theta * (1 / s + (1 - 1 / s) * kept)``. Where little is kept, a rounding of
-    kept weighs up to s - 1 times as much. On a ramp in t, the sensitivity of kept is the distance
-    of the ramp's end from 0, divided by its span. On a ramp in turns, it is the number of turns
-    divided by their span, and the turns carry the rounding of theta.
+    A frequency is ``theta * (1 / s + (1 - 1 / s) * share)``. Where the share is small, its rounding
+    weighs up to s - 1 times as much. On a ramp in t, the sensitivity of the share is the distance
+    of the ramp's end from 0, divided by the ramp's span. On a ramp in turns, it is the number of
+    turns divided by their span, and the turns carry the rounding of theta.
     """
     plain = progression(asked.base, asked.size)
     if asked.ramp == "rotations":
         turned = asked.length * plain / (2 * np.pi)
-        kept = np.clip((turned - asked.slow) / (asked.fast - asked.slow), 0, 1)
+        share = np.clip((turned - asked.slow) / (asked.fast - asked.slow), 0, 1)
         carried = turned / abs(asked.fast - asked.slow) * (2 + np.abs(np.log(plain)))
     else:
         low, high = asked.bounds
-        kept = 1 - np.clip((np.arange(asked.size // 2) - low) / (high - low), 0, 1)
+        share = 1 - np.clip((np.arange(asked.size // 2) - low) / (high - low), 0, 1)
         carried = np.full(plain.shape, high / abs(high - low))
-    kept = 1 - kept if asked.inverted else kept
-    found = plain * (kept + (1 - kept) / asked.factor)
-    weight = (1 - 1 / asked.factor) * plain / found
-    on_ramp = (kept > 0) & (kept < 1)
-    return Curves(plain, kept, found, np.where(on_ramp, weight * (1 + carried), 0.0))
+    share = 1 - share if asked.inverted else share
+    omega = plain * (share + (1 - share) / asked.factor)
+    weight = (1 - 1 / asked.factor) * plain / omega
+    on_ramp = (share > 0) & (share < 1)
+    return Curves(plain, share, omega, np.where(on_ramp, weight * (1 + carried), 0.0))
 
 
 def recipe(case: Case) -> Recipe:
     """Return the recipe for a case's arguments."""
-    given = case.arguments
-    size = given["rotary_dim"] if case.call.kind == "frequencies" else rotary_dim(case)
+    inputs = case.arguments
+    size = inputs["rotary_dim"] if case.call.kind == "frequencies" else rotary_dim(case)
     return Recipe(
         size=size,
-        base=given["base"],
-        factor=given["factor"],
-        length=given["original_max_position_embeddings"],
-        fast=given.get("beta_fast", 32.0),
-        slow=given.get("beta_slow", 1.0),
+        base=inputs["base"],
+        factor=inputs["factor"],
+        length=inputs["original_max_position_embeddings"],
+        fast=inputs.get("beta_fast", 32.0),
+        slow=inputs.get("beta_slow", 1.0),
         ramp=str(case.conventions["ramp"]),
         bounds_size=size,
         last=size - 1,
@@ -137,27 +137,27 @@ def recipe(case: Case) -> Recipe:
 
 
 def frequencies(case: Case) -> Floats:
-    """Compute the radians per position of each pair."""
+    """Compute the frequency of each pair, in radians per position."""
     return curves(recipe(case)).frequencies
 
 
 def longer(case: Case) -> Floats:
-    """Compute the factor of every pair's length."""
-    given = case.arguments
-    if given.get("attention_factor") is not None:
-        return np.asarray([given["attention_factor"]], dtype=np.float64)
+    """Compute the factor that scales every pair's length."""
+    inputs = case.arguments
+    if inputs.get("attention_factor") is not None:
+        return np.asarray([inputs["attention_factor"]], dtype=np.float64)
     if case.conventions["temperature"] == "none":
         return np.ones(1)
     if case.conventions["temperature"] == "seven-hundredths":
-        return np.asarray([0.07 * np.log(given["factor"]) + 1])
-    grown = 0.1 * np.log(given["factor"])
-    if given.get("mscale") is None:
+        return np.asarray([0.07 * np.log(inputs["factor"]) + 1])
+    grown = 0.1 * np.log(inputs["factor"])
+    if inputs.get("mscale") is None:
         return np.asarray([grown + 1])
-    return np.asarray([(grown * given["mscale"] + 1) / (grown * given["mscale_all_dim"] + 1)])
+    return np.asarray([(grown * inputs["mscale"] + 1) / (grown * inputs["mscale_all_dim"] + 1)])
 
 
 class Ramped(Rotation):
-    """A rotation whose float32 frequencies have the error of the ramp, too."""
+    """A rotation whose float32 frequencies also have the rounding error of the ramp."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
         """Return the error terms of any rotation, plus the error of angles from the ramp."""
@@ -174,10 +174,10 @@ def frequency_terms(case: Case) -> ErrorTerms:
 
     In float16 the scale is at least the smallest normal number, below which there are fewer digits.
     """
-    found = curves(recipe(case))
-    grown = 1 + np.abs(np.log(found.plain)) + found.sensitivity
+    right = curves(recipe(case))
+    grown = 1 + np.abs(np.log(right.plain)) + right.sensitivity
     least = SMALLEST_NORMAL.get(case.dtype, 0.0)
-    return ErrorTerms(np.maximum(found.frequencies, least), grown)
+    return ErrorTerms(np.maximum(right.frequencies, least), grown)
 
 
 def chosen_recipe(trial: Trial) -> ArgumentDict:
@@ -194,12 +194,12 @@ def chosen_recipe(trial: Trial) -> ArgumentDict:
 
 
 def weighed(trial: Trial) -> bool:
-    """Return whether the logarithm may have a weight, mscale."""
+    """Return whether the claimed temperature weighs its logarithm by mscale."""
     return trial.subject.combination.conventions["temperature"] == "scaled"
 
 
 def chosen_amplitude(trial: Trial) -> ArgumentDict:
-    """Draw nothing, or one of the ways to set the factor of length."""
+    """Draw nothing, or one of the ways to set the factor that scales lengths."""
     if trial.subject.combination.conventions["temperature"] == "none":
         return {}
     ways = [way for way in trial.can("attention") if way == "explicit" or weighed(trial)]
@@ -235,7 +235,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach all powers of two up to the largest position, for one head of 128 channels."""
+    """Make a call of one head of 128 channels, at all powers of two up to the largest position."""
     return far(
         parameters, largest, base=10000.0, factor=16.0, original_max_position_embeddings=4096
     )
@@ -254,7 +254,7 @@ def frequencies_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many rows."""
+    """Yield small and large head dimensions, powers of two and not, and many rows."""
     for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
         yield {"x": fine((2, head_dim)), "positions": np.array([1, 7])}
     yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
@@ -265,7 +265,7 @@ BACKWARD = ROTATION.backward
 
 
 def frequencies_factor_one(trial: Trial) -> None:
-    """Check that factor 1 leaves the frequencies of RoPE."""
+    """Check that factor 1 gives the frequencies of RoPE."""
     chosen = frequencies_arguments(trial) | {"factor": 1.0}
     answer = trial.answer(**chosen)
     plain = progression(chosen["base"], chosen["rotary_dim"])
@@ -297,7 +297,7 @@ def frequencies_affine(trial: Trial) -> None:
 
 
 def factor_one(trial: Trial) -> None:
-    """Check that factor 1 leaves RoPE."""
+    """Check that factor 1 gives plain RoPE."""
     chosen = arguments(trial) | {"factor": 1.0}
     if "attention_factor" in chosen:
         return
@@ -308,14 +308,14 @@ def factor_one(trial: Trial) -> None:
 
 
 def pass_through(trial: Trial) -> None:
-    """Check that channels from rotary_dim on are returned bit for bit, with their length."""
+    """Check that channels from rotary_dim on are returned bit for bit, not scaled."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
 # Models of mistakes: other frequencies.
 
 Mistaken = Callable[[Case, Recipe], Iterator[tuple[str, Floats]]]
-"""Yields explanations, and the frequencies of a mistake."""
+"""Yields the explanations of a mistake, each with the frequencies that it gives."""
 
 
 def recipes(words: str, change: Callable[[Recipe], Recipe]) -> Mistaken:
@@ -335,7 +335,7 @@ def factor_in_power(asked: Recipe, right: Curves) -> Floats:
 
 
 def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Yield fast pairs from the base of NTK-aware scaling.
+    """Yield fast pairs at the frequencies of NTK-aware scaling's base.
 
     That base is undefined for a single pair.
     """
@@ -387,7 +387,7 @@ def of_rotation(mistaken: Mistaken) -> DeviationModel:
 
 
 def amplified(case: Case, factor: Floats, words: str) -> Prediction:
-    """Predict the rotated channels with another factor of length."""
+    """Predict the rotated channels scaled by another factor."""
     out = case.truth.copy()
     both = np.concatenate(written_channels(case))
     out[..., both] *= factor / longer(case)
@@ -395,7 +395,7 @@ def amplified(case: Case, factor: Floats, words: str) -> Prediction:
 
 
 def temperature_squared(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the whole gain of logits, applied to one side."""
+    """Predict the whole gain of the logits applied to queries or keys alone."""
     yield amplified(case, longer(case) ** 2, "matches pairs made longer twice")
 
 
@@ -405,7 +405,7 @@ def rotated_twice(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def temperature_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the factor of length inverted, its square root, or both."""
+    """Predict the factor that scales lengths inverted, its square root, or both."""
     factor = longer(case)
     yield amplified(case, 1 / factor, "matches pairs made shorter, not longer")
     yield amplified(case, factor**0.5, "matches the square root of the factor of length")
@@ -415,10 +415,10 @@ def temperature_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
 def attention_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict attention_factor or mscale ignored."""
     names = ("attention_factor", "mscale", "mscale_all_dim")
-    given = [name for name in names if case.arguments.get(name) is not None]
-    if given:
-        without = case.with_arguments(**dict.fromkeys(given))
-        yield from predict_case(without, f"matches {' and '.join(given)} ignored")
+    options = [name for name in names if case.arguments.get(name) is not None]
+    if options:
+        without = case.with_arguments(**dict.fromkeys(options))
+        yield from predict_case(without, f"matches {' and '.join(options)} ignored")
 
 
 def grown(case: Case, weight: float = 1.0) -> Floats:
@@ -427,23 +427,23 @@ def grown(case: Case, weight: float = 1.0) -> Floats:
 
 
 def attention_on_top(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the given factor times the one that it replaces."""
-    given = case.arguments.get("attention_factor")
-    if given is not None:
+    """Predict attention_factor times the factor that it replaces."""
+    explicit = case.arguments.get("attention_factor")
+    if explicit is not None:
         words = "matches attention_factor times 0.1 ln(factor) + 1, not in its place"
-        yield amplified(case, given * grown(case), words)
+        yield amplified(case, explicit * grown(case), words)
 
 
 def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict the given factor taken for the weight of the logarithm."""
-    given = case.arguments.get("attention_factor")
-    if given is not None:
+    """Predict attention_factor taken for the weight of the logarithm."""
+    explicit = case.arguments.get("attention_factor")
+    if explicit is not None:
         words = "matches 0.1 attention_factor ln(factor) + 1, not attention_factor itself"
-        yield amplified(case, grown(case, given), words)
+        yield amplified(case, grown(case, explicit), words)
 
 
 def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict only the denominator of the quotient."""
+    """Predict only the denominator of the quotient of mscale and mscale_all_dim."""
     below = case.arguments.get("mscale_all_dim")
     if below is not None:
         words = "matches 0.1 mscale_all_dim ln(factor) + 1, not the quotient with mscale's"

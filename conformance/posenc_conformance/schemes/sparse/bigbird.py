@@ -1,4 +1,4 @@
-"""BigBird's pattern, without random blocks and with given ones: invariants and deviations."""
+"""BigBird's pattern, without and with links to drawn blocks: invariants and deviations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 
 def arguments(trial: Trial) -> ArgumentDict:
-    """Draw many blocks, few or one; the last one may be incomplete."""
+    """Draw many blocks, a few or one; the last block may be incomplete."""
     return {**lengths(trial), "block_size": trial.choose("block_size", (1, 2, 3, 4, 40))}
 
 
@@ -67,8 +67,8 @@ def linked_arguments(trial: Trial) -> ArgumentDict:
 def linked_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     """Place two queries in the last two blocks of many, with links."""
     count = parameters.get("count", 3)
-    rest = {name: value for name, value in parameters.items() if name != "count"}
-    chosen = sweep(rest, largest)
+    others = {name: value for name, value in parameters.items() if name != "count"}
+    chosen = sweep(others, largest)
     return chosen | {"links": links_for(chosen["k_len"], chosen["block_size"], count)}
 
 
@@ -80,9 +80,9 @@ def linked_sizes(case: Case) -> Iterator[ArgumentDict]:
     for change in sizes(case):
         size = int({**case.arguments, **change}["block_size"])
         yield change | {"links": links_for(change["k_len"], size, 2)}
-    given = {"q_len": 12, "k_len": 12, "block_size": 2}
-    yield given | {"links": links_for(12, 2, 9)}
-    yield given | {"links": links_for(40, 2, 2)}
+    small = {"q_len": 12, "k_len": 12, "block_size": 2}
+    yield small | {"links": links_for(12, 2, 9)}
+    yield small | {"links": links_for(40, 2, 2)}
 
 
 def blocks(case: Case) -> tuple[Any, Any, int]:
@@ -105,7 +105,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
     counts = []
     for block in query // block_size:
         near = {0, last, *range(max(block - 1, 0), min(block + 1, last) + 1)}
-        counts.append(k_len if block in (0, last) else sum(size[each] for each in near))
+        counts.append(k_len if block in (0, last) else sum(size[index] for index in near))
     return np.array(counts)
 
 
@@ -159,19 +159,19 @@ def links_one_way(trial: Trial) -> None:
 
 
 def globals_missing(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict rows or columns of global blocks left out, or only one of the two blocks."""
+    """Predict the mask without global rows or columns, or with one of the two global blocks."""
     query, key, last = blocks(case)
     near = np.abs(query - key) <= 1
     rows, columns = (query == 0) | (query == last), (key == 0) | (key == last)
-    found = {
+    masks = {
         "no global blocks": near,
         "no global rows": near | columns,
         "no global columns": near | rows,
         "the first block as the only global one": near | (query == 0) | (key == 0),
         "the last block as the only global one": near | (query == last) | (key == last),
     }
-    for what, mask in found.items():
-        yield predicted(f"matches {what}", mask)
+    for words, mask in masks.items():
+        yield predicted(f"matches {words}", mask)
 
 
 def window_of_blocks(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -220,7 +220,7 @@ def links_beside(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def links_both_ways(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict links that lead back as well."""
+    """Predict links that also apply in the reverse direction."""
     k_len, q_len = case.arguments["k_len"], case.arguments["q_len"]
     whole = right(case.with_arguments(q_len=k_len))
     yield predicted("matches links that lead back as well", (whole | whole.T)[k_len - q_len :])

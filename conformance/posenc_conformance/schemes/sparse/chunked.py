@@ -33,7 +33,7 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 MOST_SHIFTS = 64
-"""The limit of positions tried as the beginning of late chunks."""
+"""Upper limit on the start positions tried for shifted chunks."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -59,7 +59,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def closed(trial: Trial) -> None:
-    """Check that two layers reach the same keys as one, so that no depth connects chunks."""
+    """Check that two layers reach the same keys as one: more layers never connect chunks."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)

@@ -70,7 +70,7 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """Count the keys in the window, without those outside of the text."""
+    """Count the keys in the window, without those outside of the sequence."""
     before, after = sides(case)
     dilation, late = case.arguments["dilation"], case.arguments["k_len"] - 1 - query
     return np.minimum(query // dilation, before) + 1 + np.minimum(late // dilation, after)
@@ -80,10 +80,10 @@ def classes_apart(trial: Trial) -> None:
     """Check that every dilation-th token has a plain window of such tokens only."""
     chosen = square(arguments(trial))
     dilation, k_len = chosen["dilation"], chosen["k_len"]
-    each = [len(range(start, k_len, dilation)) for start in range(min(dilation, k_len))]
+    counts = [len(range(start, k_len, dilation)) for start in range(min(dilation, k_len))]
     answer = trial.answer(**chosen)
     expected = np.zeros_like(answer.values)
-    for start, count in enumerate(each):
+    for start, count in enumerate(counts):
         alone = trial.answer(**{**chosen, "q_len": count, "k_len": count, "dilation": 1})
         expected[start::dilation, start::dilation] = alone.values
     wrong = answer.values != expected

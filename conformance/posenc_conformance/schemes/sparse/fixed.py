@@ -115,7 +115,7 @@ def block_slides(case: Case, got: Floats) -> Iterator[Prediction]:
 # Heads with different columns.
 
 SETS = ((4, 1, 2), (6, 2, 3), (3, 1, 3), (2, 2, 1), (40, 8, 5))
-"""Block, columns of a set, number of sets."""
+"""Block size, columns per set, number of sets."""
 
 
 def heads_arguments(trial: Trial) -> ArgumentDict:
@@ -151,20 +151,20 @@ def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
 
 def heads_shape(case: Case) -> tuple[int, int, int]:
     """Return the shape [heads, q_len, k_len]."""
-    given = case.arguments
-    return given["heads"], given["q_len"], given["k_len"]
+    values = case.arguments
+    return values["heads"], values["q_len"], values["k_len"]
 
 
 def of_heads(case: Case, number: Any, own: bool = True, shift: int = 0) -> Any:
-    """Compute the masks of heads with these sets of columns.
+    """Compute the masks of heads that read these sets of columns.
 
     ``shift`` is added to the queries' positions. Unless ``own``, the query's block is left out.
     """
-    given = case.arguments
+    values = case.arguments
     query, key = places(case)
-    block_size = given["block_size"]
+    block_size = values["block_size"]
     block = (key // block_size == (query + shift) // block_size) & own
-    set_of_key = (block_size - 1 - key % block_size) // given["summary"]
+    set_of_key = (block_size - 1 - key % block_size) // values["summary"]
     columns = set_of_key == np.asarray(number)[:, None, None]
     return (block | columns) & (key <= query + shift)
 
@@ -178,8 +178,8 @@ def first_head(trial: Trial) -> None:
     """Check that the first head has the pattern of one set."""
     chosen = heads_arguments(trial)
     answer = trial.answer(**chosen)
-    rest = {name: value for name, value in chosen.items() if name not in ("heads", "sets")}
-    wrong = answer.values[0] != posenc.fixed_mask(**rest)
+    others = {name: value for name, value in chosen.items() if name not in ("heads", "sets")}
+    wrong = answer.values[0] != posenc.fixed_mask(**others)
     trial.assert_none(answer, wrong, "the first head does not have the pattern of one set")
 
 
@@ -222,9 +222,9 @@ def heads_alike(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def sets_from_the_start(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sets counted from the start of the block, or from the last used set."""
-    given = case.arguments
-    there = given["block_size"] // given["summary"]
-    for many, words in ((there, "start of the block"), (given["sets"], "last set that is used")):
+    values = case.arguments
+    fitting = values["block_size"] // values["summary"]
+    for many, words in ((fitting, "start of the block"), (values["sets"], "last set that is used")):
         yield predicted(
             f"matches sets of columns counted from the {words}",
             of_heads(case, many - 1 - turns(case)),
@@ -233,8 +233,8 @@ def sets_from_the_start(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def heads_in_groups(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict neighbouring heads with the same set."""
-    each = case.arguments["heads"] // case.arguments["sets"]
-    grouped = np.arange(case.arguments["heads"]) // each
+    size = case.arguments["heads"] // case.arguments["sets"]
+    grouped = np.arange(case.arguments["heads"]) // size
     yield predicted("matches sets of columns given to groups of heads", of_heads(case, grouped))
 
 

@@ -92,7 +92,7 @@ def two_layers(trial: Trial) -> None:
 
 
 def whole(trial: Trial) -> None:
-    """Check that a window longer than the text hides no key before the query.
+    """Check that a window longer than the sequence hides no key before the query.
 
     The window is twice as long, because only half of it may lie before the query.
     """

@@ -34,9 +34,9 @@ def gray() -> None:
 def nothing_shared() -> str:
     """Neighbours whose dot product is 0, below 4,096."""
     rows = posenc.binary(np.arange(4096), 12)
-    found = np.flatnonzero((rows[:-1] * rows[1:]).sum(axis=1) == 0)
-    assert list(found) == [2**k - 1 for k in range(12)]
-    return ", ".join(map(str, found[:5])) + f", {found[5]} and so on"
+    positions = np.flatnonzero((rows[:-1] * rows[1:]).sum(axis=1) == 0)
+    assert list(positions) == [2**k - 1 for k in range(12)]
+    return ", ".join(map(str, positions[:5])) + f", {positions[5]} and so on"
 
 
 def thermometer() -> None:

@@ -8,8 +8,8 @@ import posenc
 def squared_lengths() -> tuple[str, str]:
     """Squared lengths of positions 1 and 1,000 with four channels."""
     rows = posenc.integer([1, 1000], 4)
-    one, other = (rows * rows).sum(axis=1)
-    return f"{one:.0f} at position 1 ", f"{other:,.0f} at position 1,000"
+    near, far = (rows * rows).sum(axis=1)
+    return f"{near:.0f} at position 1 ", f"{far:,.0f} at position 1,000"
 
 
 def _cosines(rows: np.ndarray) -> np.ndarray:
@@ -17,9 +17,9 @@ def _cosines(rows: np.ndarray) -> np.ndarray:
 
     One word repeats 1, -1; the other repeats 1, 1, -1, -1.
     """
-    one = np.tile([1.0, -1.0], 32) + rows
+    first = np.tile([1.0, -1.0], 32) + rows
     two = np.tile([1.0, 1.0, -1.0, -1.0], 16) + rows
-    return (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
+    return (first * two).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(two, axis=1)
 
 
 def same_word() -> tuple[str, ...]:

@@ -8,17 +8,17 @@ def turned() -> None:
     box, around = [[1, 2, 3, 4]], [[3, 4, 1, 2]]
     x, y = (np.arange(10.0 * start, 10.0 * start + 10).reshape(5, 2) for start in (1, 3))
     none = np.zeros((5, 2))
-    one, other = (
-        posenc.layout_embedding(each, x, y, none, none, join="sum", sizes="clipped")
-        for each in (box, around)
+    first, other = (
+        posenc.layout_embedding(boxes, x, y, none, none, join="sum", sizes="clipped")
+        for boxes in (box, around)
     )
-    assert np.array_equal(one, other)
+    assert np.array_equal(first, other)
     h, w = x[::-1], y[::-1]
-    one, other = (
-        posenc.layout_embedding(each, x, y, h, w, join="sum", sizes="clipped")
-        for each in (box, around)
+    first, other = (
+        posenc.layout_embedding(boxes, x, y, h, w, join="sum", sizes="clipped")
+        for boxes in (box, around)
     )
-    assert not np.array_equal(one, other)
+    assert not np.array_equal(first, other)
 
 
 def unused() -> str:

@@ -8,7 +8,7 @@ import posenc
 def every_row_moves() -> None:
     """From length L to L + 1, all rows but the first change, for L up to 100."""
     for length in range(2, 100):
-        short, long = (posenc.normalized(each, 1)[:length, 0] for each in (length, length + 1))
+        short, long = (posenc.normalized(count, 1)[:length, 0] for count in (length, length + 1))
         assert (short[1:] != long[1:]).all()
         assert short[0] == long[0]
 

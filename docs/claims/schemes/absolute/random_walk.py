@@ -10,8 +10,8 @@ def similar() -> None:
     share = np.diag(1 / weights.sum(axis=1))
     left, right = share @ weights, weights @ share
     for power in range(1, 8):
-        one, other = (np.linalg.matrix_power(each, power) for each in (left, right))
-        assert np.allclose(one.diagonal(), other.diagonal(), rtol=1e-12, atol=1e-15)
+        first, other = (np.linalg.matrix_power(matrix, power) for matrix in (left, right))
+        assert np.allclose(first.diagonal(), other.diagonal(), rtol=1e-12, atol=1e-15)
 
 
 def two_steps() -> None:

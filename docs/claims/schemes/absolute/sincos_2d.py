@@ -19,13 +19,13 @@ def not_round() -> tuple[str, ...]:
     table = posenc.sincos_2d(14, 14, 64).reshape(14, 14, 64)
 
     def product(down: int, right: int) -> float:
-        found = [
+        products = [
             table[r, c] @ table[r + down, c + right]
             for r in range(14 - down)
             for c in range(14 - right)
         ]
-        assert max(found) - min(found) < 1e-12
-        return float(found[0])
+        assert max(products) - min(products) < 1e-12
+        return float(products[0])
 
     assert math.isclose(product(5, 0), product(0, 5))
     assert math.hypot(4, 3) == 5

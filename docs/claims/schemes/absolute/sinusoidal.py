@@ -148,5 +148,5 @@ def cancelling() -> tuple[str, str, str]:
     worst = float(np.abs(cancelled - right).max())
     power = rounded(np.power, 10000, -np.arange(64) / 64)
     plain = float(np.abs(power - 10000.0 ** (-np.arange(64) / 64)).max())
-    lost, kept = (f"{int(2**-8 / error) + 1:,}" for error in (worst, plain))
-    return f"{worst:.1e}".replace("e-0", "e-"), lost, kept
+    lost, exact_until = (f"{int(2**-8 / error) + 1:,}" for error in (worst, plain))
+    return f"{worst:.1e}".replace("e-0", "e-"), lost, exact_until

@@ -17,10 +17,10 @@ def week() -> str:
 def same_at_examples() -> None:
     """Two waves, one with a period more between examples: equal at all examples, not in between."""
     times = 0.25 * np.arange(12.0)[:, None]
-    one, other = [0.0, 1.3], [0.0, 1.3 + 2 * math.pi / 0.25]
+    first, other = [0.0, 1.3], [0.0, 1.3 + 2 * math.pi / 0.25]
 
     def largest(moved: float) -> float:
-        waves = [posenc.time2vec(times + moved, [each], [0.0, 0.3]) for each in (one, other)]
+        waves = [posenc.time2vec(times + moved, [weight], [0.0, 0.3]) for weight in (first, other)]
         return float(np.abs(waves[0] - waves[1])[:, 1].max())
 
     assert largest(0.0) < 1e-9

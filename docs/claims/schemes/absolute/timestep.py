@@ -42,8 +42,8 @@ def real_times() -> tuple[str, str]:
 def every_fourth() -> str:
     """Integer times from 512 to 1,000 that bfloat16 can represent."""
     times = np.arange(512, 1001)
-    kept = times[times.astype(BFLOAT16).astype(float) == times]
-    assert (np.diff(kept) == 4).all()
+    exact = times[times.astype(BFLOAT16).astype(float) == times]
+    assert (np.diff(exact) == 4).all()
     return "every fourth"
 
 

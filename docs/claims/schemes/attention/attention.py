@@ -114,8 +114,8 @@ def error_of_a_weight() -> None:
     for scale in (0.0, 0.01, 1.0, 5.0):
         logits, errors = _drawn(50, 8), scale * _drawn(50, 8)
         weights, wrong = (
-            np.exp(each) / np.exp(each).sum(axis=1, keepdims=True)
-            for each in (logits, logits + errors)
+            np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+            for values in (logits, logits + errors)
         )
         mean = (weights * np.exp(errors)).sum(axis=1, keepdims=True)
         assert np.allclose(wrong / weights, np.exp(errors) / mean, rtol=1e-12)

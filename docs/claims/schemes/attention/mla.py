@@ -6,14 +6,14 @@ from posenc_conformance.models import file as models
 
 def alike() -> None:
     """Both fields are equal in the configurations of all DeepSeek models here with MLA and YaRN."""
-    found = {
-        each.title: each.config["rope_scaling"]
-        for each in models.load_all()
-        if each.repository.startswith("deepseek-ai/") and "rope_scaling" in each.config
-        if "qk_rope_head_dim" in each.config
+    scalings = {
+        entry.title: entry.config["rope_scaling"]
+        for entry in models.load_all()
+        if entry.repository.startswith("deepseek-ai/") and "rope_scaling" in entry.config
+        if "qk_rope_head_dim" in entry.config
     }
-    assert found.keys() >= {"DeepSeek-V2 Lite", "DeepSeek-V3"}
-    assert all(each["mscale"] == each["mscale_all_dim"] for each in found.values())
+    assert scalings.keys() >= {"DeepSeek-V2 Lite", "DeepSeek-V3"}
+    assert all(entry["mscale"] == entry["mscale_all_dim"] for entry in scalings.values())
 
 
 def factor() -> str:

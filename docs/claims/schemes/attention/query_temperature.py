@@ -13,8 +13,8 @@ def two_floors() -> tuple[str, str]:
     assert _factor(8191, count="from-0") == 1
     places = np.arange(16383)
     x = np.ones((len(places), 1))
-    one, other = (posenc.query_temperature(x, places, count=c) for c in ("from-1", "from-0"))
-    assert np.flatnonzero(one != other).tolist() == [8191]
+    first, other = (posenc.query_temperature(x, places, count=c) for c in ("from-1", "from-0"))
+    assert np.flatnonzero(first != other).tolist() == [8191]
     return f"{_factor(8191):.3f}", "8,191"
 
 

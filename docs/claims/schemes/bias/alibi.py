@@ -28,10 +28,10 @@ def same_under_a_mask() -> None:
     bias = {form: posenc.alibi_bias(4, 9, 9, form=form) for form in ("symmetric", "first-key")}
 
     def alike(mask: str, tolerance: float) -> bool:
-        one, other = (
-            posenc.attention_with_bias(q, k, v, each, mask=mask) for each in bias.values()
+        first, other = (
+            posenc.attention_with_bias(q, k, v, values, mask=mask) for values in bias.values()
         )
-        return np.allclose(one, other, rtol=tolerance, atol=tolerance)
+        return np.allclose(first, other, rtol=tolerance, atol=tolerance)
 
     assert alike("causal", 1e-13)
     assert not alike("none", 0.1)
@@ -46,10 +46,10 @@ def six_heads() -> str:
 def powers_agree() -> None:
     """Both rules for up to 64 heads: equal at powers of two, and only there."""
     for heads in range(1, 65):
-        one, other = (
+        first, other = (
             posenc.alibi_slopes(heads, head_rule=rule) for rule in ("interpolated", "uniform")
         )
-        assert np.array_equal(one, other) == (heads.bit_count() == 1)
+        assert np.array_equal(first, other) == (heads.bit_count() == 1)
 
 
 def exact_products() -> None:

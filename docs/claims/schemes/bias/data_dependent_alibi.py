@@ -10,8 +10,8 @@ def alibi() -> str:
     gate = np.exp(-slope)
     gates = np.full((1, 9), np.log(gate / (1 - gate)))
     seen = np.tril(np.ones((9, 9), dtype=bool))
-    found = posenc.data_dependent_alibi_bias(gates, 9)[0, seen]
-    assert np.allclose(found, posenc.alibi_bias(8, 9, 9)[0, seen])
+    bias = posenc.data_dependent_alibi_bias(gates, 9)[0, seen]
+    assert np.allclose(bias, posenc.alibi_bias(8, 9, 9)[0, seen])
     return f"{gate:.3f}"
 
 

@@ -9,8 +9,8 @@ import posenc
 
 def _inputs(n: int, **options: Any) -> np.ndarray:
     """Return the network's input, by means of a network that returns its input."""
-    one, none = np.ones(1), np.zeros(1)
-    return posenc.fire_bias(one, none, one[None], none, n, n, **options)[0]
+    ones, none = np.ones(1), np.zeros(1)
+    return posenc.fire_bias(ones, none, ones[None], none, n, n, **options)[0]
 
 
 def base_and_threshold() -> None:

@@ -66,10 +66,10 @@ def logarithm_from_cosines() -> None:
         )
         assert mpmath.almosteq(2 * half, mpmath.exp(-s * x), 1e-9)
     for y in (0.01, 1.0, 50.0):
-        found = mpmath.quad(
+        integral = mpmath.quad(
             lambda s, y=y: -mpmath.expm1(-s * y) * mpmath.exp(-s) / s, [0, 0.1, 1, 10, mpmath.inf]
         )
-        assert mpmath.almosteq(found, mpmath.log(1 + y), 1e-9)
+        assert mpmath.almosteq(integral, mpmath.log(1 + y), 1e-9)
 
 
 def special_powers() -> None:

@@ -53,7 +53,7 @@ def bfloat16_edges() -> str:
         bucket = 8 + (part * np.array(8, dtype)).astype(dtype).astype(int)
         right = posenc.t5_bucket(-n)
         assert set((np.minimum(bucket, 15) - right).tolist()) <= {0, 1}
-        return [int(each) for each in n[np.minimum(bucket, 15) != right]]
+        return [int(distance) for distance in n[np.minimum(bucket, 15) != right]]
 
     assert wrong(np.dtype(np.float32)) == []
     first, second = wrong(np.dtype(ml_dtypes.bfloat16))

@@ -61,11 +61,11 @@ def exchanged() -> None:
     assert np.allclose(
         posenc.tupe_scores(k, q, p_k[:, 1:], p_q[:, 1:], cls="tied"), tied.swapaxes(1, 2)
     )
-    wanted = posenc.tupe_scores(q, k, p_q, p_k).swapaxes(1, 2)
-    assert not np.allclose(posenc.tupe_scores(k, q, p_k, p_q), wanted)
+    expected = posenc.tupe_scores(q, k, p_q, p_k).swapaxes(1, 2)
+    assert not np.allclose(posenc.tupe_scores(k, q, p_k, p_q), expected)
     order = [1, 0, *range(2, N + 1)]
     got = posenc.tupe_scores(k, q, p_k[:, order], p_q[:, order])
-    same = np.isclose(got, wanted)
+    same = np.isclose(got, expected)
     assert not same[:, 0, 0].any()
     same[:, 0, 0] = True
     assert same.all()
@@ -101,5 +101,5 @@ def cls_and_order() -> None:
     texts = (x, x[[0, 3, 1, 5, 2, 4]])
     once = [_layer(text, p_q, p_k) for text in texts]
     assert np.allclose(once[0][0], once[1][0], atol=1e-13)
-    twice = [_layer(each, p_q, p_k)[0] for each in once]
+    twice = [_layer(rows, p_q, p_k)[0] for rows in once]
     assert not np.allclose(twice[0], twice[1], atol=1e-6)

@@ -46,7 +46,7 @@ def lopsided() -> tuple[str, str]:
     x = RANDOM.standard_normal((n, 1))
     changed = x.copy()
     changed[frame] += 1
-    before, after = (posenc.conv_wav2vec2(each, v, g, b, groups=1) for each in (x, changed))
+    before, after = (posenc.conv_wav2vec2(frames, v, g, b, groups=1) for frames in (x, changed))
     moved = np.flatnonzero(before != after)
     back, ahead = frame - moved[0], moved[-1] - frame
     assert len(moved) == 128
@@ -141,7 +141,7 @@ def reach_of_a_stack() -> tuple[str, str]:
     x = RANDOM.standard_normal((n, 4))
     changed = x.copy()
     changed[frame] += 1
-    before, after = (posenc.conv_data2vec(each, w, b, groups=2) for each in (x, changed))
+    before, after = (posenc.conv_data2vec(frames, w, b, groups=2) for frames in (x, changed))
     moved = np.flatnonzero((before != after).any(axis=-1))
     assert frame - moved[0] == moved[-1] - frame == 5 * 9
     return "5 times 9", f"{len(moved)} in all"

@@ -11,8 +11,8 @@ def _mean_step(length: int, n: int) -> float:
         for count in range(2, small + 1):
             every = []
             for drawn in combinations(range(small), count):
-                rest = [each for each in range(small) if each not in drawn]
-                places = posenc.randomized_positions([*drawn[::-1], *rest], count)
+                others = [number for number in range(small) if number not in drawn]
+                places = posenc.randomized_positions([*drawn[::-1], *others], count)
                 assert np.array_equal(places, drawn)
                 every.append(np.diff(places).mean())
 

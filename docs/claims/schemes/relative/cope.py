@@ -100,7 +100,7 @@ def in_front_and_between() -> None:
     q, k = _drawn()
     got = _positions(q, k)
     longer_q, longer_k = (
-        np.concatenate([RANDOM.standard_normal((1, 2, 3)), each], axis=1) for each in (q, k)
+        np.concatenate([RANDOM.standard_normal((1, 2, 3)), rows], axis=1) for rows in (q, k)
     )
     front = _positions(longer_q, longer_k, npos=20)
     assert np.allclose(front[2:, 2:], got, equal_nan=True, atol=1e-12)
@@ -119,7 +119,7 @@ def values_move_positions() -> None:
     values, table = RANDOM.standard_normal((1, N, 3)), RANDOM.standard_normal((5, 3))
     seen = np.tri(N, dtype=bool)
     before, after = (
-        posenc.cope_gated_scores(q, k, each, table)[0][seen] for each in (values, -values)
+        posenc.cope_gated_scores(q, k, signed, table)[0][seen] for signed in (values, -values)
     )
     assert (np.abs(before - after) > 1e-6).all()
     assert np.array_equal(posenc.cope_gated_scores(q, k, k, table), posenc.cope_scores(q, k, table))

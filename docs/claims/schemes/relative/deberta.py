@@ -43,12 +43,12 @@ def transposed() -> None:
 
     first = q @ np.swapaxes(k, 1, 2) + gathered(q @ np.swapaxes(k_r, 1, 2), to_position)
     last = gathered(k @ np.swapaxes(q_r, 1, 2), by_key)
-    wanted = posenc.deberta_scores(q, k, q_r, k_r)
-    assert np.allclose((first + np.swapaxes(last, 1, 2)) / np.sqrt(3 * DIM), wanted, atol=1e-12)
+    expected = posenc.deberta_scores(q, k, q_r, k_r)
+    assert np.allclose((first + np.swapaxes(last, 1, 2)) / np.sqrt(3 * DIM), expected, atol=1e-12)
     # Without the transposition, the look-up is at (j, i) for key j and query i.
     forgotten = np.swapaxes(gathered(k @ np.swapaxes(q_r, 1, 2), by_key.T), 1, 2)
-    wanted = posenc.deberta_scores(q, k, q_r, k_r, p2c_index="key-minus-query")
-    assert np.allclose((first + forgotten) / np.sqrt(3 * DIM), wanted, atol=1e-12)
+    expected = posenc.deberta_scores(q, k, q_r, k_r, p2c_index="key-minus-query")
+    assert np.allclose((first + forgotten) / np.sqrt(3 * DIM), expected, atol=1e-12)
 
 
 def edge_in_float32() -> tuple[str, str]:
@@ -63,7 +63,7 @@ def edge_in_float32() -> tuple[str, str]:
         right = posenc.deberta_bucket(n, num_buckets=buckets, max_relative_positions=positions)
         assert right[-1] == 2 * (buckets // 2) - 1
         assert set((got - right).tolist()) <= {0, 1}
-        return [int(each) for each in n[got != right]]
+        return [int(distance) for distance in n[got != right]]
 
     assert wrong(256, 512) == []
     (at,) = wrong(320, 800)
@@ -77,7 +77,7 @@ def row_zero() -> tuple[str, str]:
     assert growing.max() == -256
     assert set(clamped.tolist()) == {-255}
     behind = [posenc.deberta_bucket(-far, far=rule) for rule in ("growing", "clamped")]
-    assert all((np.clip(each + 256, 0, 511) == 511).all() for each in behind)
+    assert all((np.clip(distances + 256, 0, 511) == 511).all() for distances in behind)
     every = posenc.deberta_bucket(np.arange(-3000, 3000))
     rows = np.clip(every + 256, 0, 511)
     assert rows.min() == 1
@@ -90,14 +90,14 @@ def constant_row() -> None:
     q, k, q_r, k_r = _given()
     c = RANDOM.standard_normal((HEADS, 1, DIM))
     added = posenc.deberta_scores(q, k, q_r, k_r + c) - posenc.deberta_scores(q, k, q_r, k_r)
-    wanted = (q * c).sum(axis=-1, keepdims=True) / np.sqrt(3 * DIM)
-    assert np.allclose(added, np.broadcast_to(wanted, added.shape), atol=1e-12)
+    expected = (q * c).sum(axis=-1, keepdims=True) / np.sqrt(3 * DIM)
+    assert np.allclose(added, np.broadcast_to(expected, added.shape), atol=1e-12)
 
 
 def exchanged() -> None:
     """Both exchanges under both conventions, for a text no longer than the span."""
     q, k, q_r, k_r = _given(SPAN)
-    mirrored = [np.roll(each[:, ::-1], 1, axis=1) for each in (k_r, q_r)]
+    mirrored = [np.roll(rows[:, ::-1], 1, axis=1) for rows in (k_r, q_r)]
     for index, plain in (("key-minus-query", True), ("query-minus-key", False)):
         turned = np.swapaxes(posenc.deberta_scores(q, k, q_r, k_r, p2c_index=index), 1, 2)
         as_they_are = posenc.deberta_scores(k, q, k_r, q_r, p2c_index=index)
@@ -110,7 +110,7 @@ def widths() -> tuple[str, str, str]:
     """The numbers of distances in each bucket."""
     n = np.arange(512)
     bucket = posenc.deberta_bucket(n)
-    own = [int(each) for each in np.unique(bucket) if (bucket == each).sum() == 1 and each <= 128]
+    own = [int(row) for row in np.unique(bucket) if (bucket == row).sum() == 1 and row <= 128]
     last = n[bucket == bucket.max()]
     shared = set(bucket[n > 128].tolist())
     assert shared == set(range(129, 256))

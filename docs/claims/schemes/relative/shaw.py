@@ -41,18 +41,18 @@ def absolute_rows() -> None:
 def three_ways() -> None:
     """A vector per pair, rows first, and, under a causal mask, skewing, for the clipped table."""
     q, k, table = _drawn(HEADS, N, DIM), _drawn(HEADS, N, DIM), _drawn(2 * CLIP + 1, DIM)
-    wanted = posenc.shaw_scores(q, k, table)
+    expected = posenc.shaw_scores(q, k, table)
     content = q @ np.swapaxes(k, 1, 2)
     per_pair = np.einsum("hid,ijd->hij", q, table[_rows()])
     rows_first = np.take_along_axis(q @ table.T, np.broadcast_to(_rows(), per_pair.shape), axis=2)
     for position in (per_pair, rows_first):
-        assert np.allclose((content + position) / 2, wanted, rtol=1e-12, atol=1e-12)
+        assert np.allclose((content + position) / 2, expected, rtol=1e-12, atol=1e-12)
     past = table[np.maximum(np.arange(-(N - 1), 1), -CLIP) + CLIP]
     padded = np.pad(q @ past.T, ((0, 0), (0, 0), (1, 0)))
     skewed = padded.reshape(HEADS, N + 1, N)[:, 1:].reshape(HEADS, N, N)
     seen = np.tri(N, dtype=bool)
-    assert np.allclose(((content + skewed) / 2)[:, seen], wanted[:, seen], rtol=1e-12, atol=1e-12)
-    assert not np.allclose(((content + skewed) / 2)[:, ~seen], wanted[:, ~seen])
+    assert np.allclose(((content + skewed) / 2)[:, seen], expected[:, seen], rtol=1e-12, atol=1e-12)
+    assert not np.allclose(((content + skewed) / 2)[:, ~seen], expected[:, ~seen])
 
 
 def diagonals() -> None:

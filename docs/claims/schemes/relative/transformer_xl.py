@@ -46,7 +46,7 @@ def no_start() -> None:
     q, k, w, u, v = _given()
     logits = posenc.transformer_xl_scores(q, k, w, u, v)
     assert np.array_equal(posenc.transformer_xl_scores(q, k[:, 1:], w, u, v), logits[..., 1:])
-    q, k = (np.repeat(each[:, :1], 6, axis=1) for each in (q, k))
+    q, k = (np.repeat(rows[:, :1], 6, axis=1) for rows in (q, k))
     equal = posenc.transformer_xl_scores(q, k, w, u, v, direction="two-sided")
     assert np.array_equal(equal[:, 1:, 1:], equal[:, :-1, :-1])
 

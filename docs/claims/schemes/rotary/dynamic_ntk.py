@@ -31,16 +31,16 @@ def doubling() -> None:
     for length in range(1, 9 * trained):
         alpha = max(2 ** math.ceil(math.log2(length / trained) + 1) - 1, 1)
         rounded = trained * 2 ** max(0, math.ceil(math.log2(length / trained)))
-        found = posenc.dynamic_ntk_frequencies(
+        frequencies = posenc.dynamic_ntk_frequencies(
             128, factor=2, original_max_position_embeddings=trained, length=rounded
         )
-        assert math.isclose(plain[-1] / found[-1], alpha, rel_tol=1e-9)
+        assert math.isclose(plain[-1] / frequencies[-1], alpha, rel_tol=1e-9)
 
 
 def two_stretches() -> str:
     """At four times L, posenc's stretch is 13; with factor 1 it is the paper's l/L."""
-    found = _stretch(4 * 2048)
-    assert math.isclose(found, 4**2 - 4 + 1, rel_tol=1e-12)
+    stretch = _stretch(4 * 2048)
+    assert math.isclose(stretch, 4**2 - 4 + 1, rel_tol=1e-12)
     paper = posenc.dynamic_ntk_frequencies(128, length=4 * 2048, **{**MODEL, "factor": 1})
     assert np.allclose(paper, posenc.ntk_aware_frequencies(128, factor=4), rtol=1e-12)
-    return f"it is {found:.0f}"
+    return f"it is {stretch:.0f}"

@@ -5,7 +5,7 @@ import posenc
 
 def remaining() -> str:
     """The number of rows of coefficients in posenc for 128 channels and 512 positions."""
-    found = []
+    counts = []
     for rows in range(1, 65):
         matrix = np.ones((rows, 1))
         try:
@@ -14,8 +14,8 @@ def remaining() -> str:
             )
         except ValueError:
             continue
-        found.append(rows)
-    (rows,) = found
+        counts.append(rows)
+    (rows,) = counts
     return f"{rows} of 64."
 
 
@@ -37,8 +37,8 @@ def doubled() -> str:
     none = np.zeros((3, 0))
     x = np.random.default_rng(5).normal(size=(2, 8))
     sums = []
-    for rest in ("ones", "unchanged"):
-        y = posenc.fope(x, [3, 700], none, none, original_max_position_embeddings=1024, rest=rest)
+    for form in ("ones", "unchanged"):
+        y = posenc.fope(x, [3, 700], none, none, original_max_position_embeddings=1024, rest=form)
         sums.append(y[0] @ y[1])
     assert np.isclose(sums[0], 2 * sums[1])
     return "twice"

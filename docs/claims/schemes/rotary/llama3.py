@@ -44,11 +44,11 @@ def by_parts() -> None:
 def bands() -> tuple[str, str]:
     """Pairs of each band, counted from posenc's frequencies and from the turns of each pair."""
     share = posenc.llama3_frequencies(128, **MODEL) / _plain()
-    kept = int(np.isclose(share, 1, rtol=1e-12).sum())
+    unchanged = int(np.isclose(share, 1, rtol=1e-12).sum())
     divided = int(np.isclose(share, 1 / 8, rtol=1e-12).sum())
     turns = 8192 * 500000.0 ** (-np.arange(64) / 64) / (2 * np.pi)
-    assert (kept, divided) == (int((turns >= 4).sum()), int((turns <= 1).sum()))
-    return f"{kept} pairs stay, {64 - kept - divided} lie", f"and {divided} are divided"
+    assert (unchanged, divided) == (int((turns >= 4).sum()), int((turns <= 1).sum()))
+    return f"{unchanged} pairs stay, {64 - unchanged - divided} lie", f"and {divided} are divided"
 
 
 def condition() -> tuple[str, ...]:

@@ -41,8 +41,8 @@ def spaced() -> tuple[str, str]:
     segments = [[3, 0, 0], [4, 2, 2]]
     seconds = {"tokens_per_second": 2, "second_per_grid": 1}
     with_seconds, without = (
-        posenc.m_rope_position_ids(segments, merge_size=2, next_position="spatial", **given)[0, 3:]
-        for given in (seconds, {})
+        posenc.m_rope_position_ids(segments, merge_size=2, next_position="spatial", **times)[0, 3:]
+        for times in (seconds, {})
     )
     quick = posenc.m_rope_position_ids(
         segments, merge_size=2, tokens_per_second=2, second_per_grid=0.25
@@ -69,6 +69,6 @@ def apart() -> None:
     for rule, axes_apart in (("largest", [True, True, True]), ("spatial", [False, True, True])):
         ids = _ids(rule)
         video, words = ids[:, 2:-3], ids[:, -3:]
-        found = [not set(words[axis]) & set(video[axis]) for axis in range(3)]
-        assert found == axes_apart
+        disjoint = [not set(words[axis]) & set(video[axis]) for axis in range(3)]
+        assert disjoint == axes_apart
         assert len(np.unique(ids, axis=1).T) == ids.shape[1]

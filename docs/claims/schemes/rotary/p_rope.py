@@ -8,9 +8,9 @@ import posenc
 
 def slowest_turning() -> tuple[str, ...]:
     """The slowest rotated pair, from posenc's frequencies of p-RoPE and from posenc.rope."""
-    kept = posenc.p_rope_frequencies(64, proportion=0.25)
-    assert int((kept > 0).sum()) == 8
-    last = kept[kept > 0][-1]
+    frequencies = posenc.p_rope_frequencies(64, proportion=0.25)
+    assert int((frequencies > 0).sum()) == 8
+    last = frequencies[frequencies > 0][-1]
     unit = np.zeros((1, 64))
     unit[0, 14] = 1
     turned = posenc.rope(unit, [1], rotary_dim=16)[0]
@@ -23,8 +23,8 @@ def cut() -> tuple[str, ...]:
     """The product in float64, truncated, and the number of pairs that posenc rotates."""
     product = 0.7 * 180
     assert Fraction(0.7) < Fraction(7, 10)
-    kept = int((posenc.p_rope_frequencies(180, proportion=0.7) > 0).sum())
-    return str(product), f"finds {int(product) // 2} pairs, not {kept}"
+    rotated = int((posenc.p_rope_frequencies(180, proportion=0.7) > 0).sum())
+    return str(product), f"finds {int(product) // 2} pairs, not {rotated}"
 
 
 def affected() -> tuple[str, ...]:
@@ -47,9 +47,9 @@ def stretched() -> str:
     """All channels at position 8,192 with factor 8 equal those at position 1,024 without."""
     x = np.random.default_rng(0).standard_normal((1, 512))
     place = 8192 // 8
-    found = posenc.p_rope(x, [8192], base=1e6, layout="half", proportion=0.25, factor=8)
+    rotated = posenc.p_rope(x, [8192], base=1e6, layout="half", proportion=0.25, factor=8)
     trained = posenc.p_rope(x, [place], base=1e6, layout="half", proportion=0.25)
-    assert np.allclose(found, trained, atol=1e-12)
+    assert np.allclose(rotated, trained, atol=1e-12)
     return f"position {place:,}"
 
 

@@ -23,7 +23,7 @@ def _sums(dim: int = 128) -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
     """
     with mpmath.workdps(50):
         theta = [mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / dim) for t in range(dim // 2)]
-        deviation = mpmath.fsum(1 - mpmath.cos(each / 2) for each in theta)
+        deviation = mpmath.fsum(1 - mpmath.cos(frequency / 2) for frequency in theta)
         tangent = 1 - mpmath.mpf(4) / dim * mpmath.log(10000)
         return mpmath.fsum(t * t for t in theta), deviation, theta[1] ** 2 - tangent
 
@@ -61,8 +61,8 @@ def corrected_bound() -> str:
 def renumbered() -> tuple[str, ...]:
     """The shift by logarithms; posenc's frequencies are those of pairs t + shift."""
     shift = 128 * math.log(16) / (2 * math.log(10000))
-    found = posenc.position_interpolation_frequencies(128, factor=16)
-    assert np.allclose(found, 10000.0 ** (-2 * (np.arange(64) + shift) / 128), rtol=1e-12)
+    frequencies = posenc.position_interpolation_frequencies(128, factor=16)
+    assert np.allclose(frequencies, 10000.0 ** (-2 * (np.arange(64) + shift) / 128), rtol=1e-12)
     return f"which is {shift:.2f}", f"\\(t + {shift:.2f}\\)"
 
 

@@ -21,8 +21,8 @@ def shared_mistakes() -> None:
     for sign in (1, -1):
         both = posenc.rope(token, sign * here) @ posenc.rope(token, sign * here).T
         assert np.allclose(both[1:, 1:], both[:-1, :-1], atol=1e-12)
-    one = posenc.rope(token, here) @ posenc.rope(token, -here).T
-    assert np.abs(one[1:, 1:] - one[:-1, :-1]).max() > 0.1
+    scores = posenc.rope(token, here) @ posenc.rope(token, -here).T
+    assert np.abs(scores[1:, 1:] - scores[:-1, :-1]).max() > 0.1
     assert np.abs(right - posenc.rope(q, -here) @ posenc.rope(k, -here).T).max() > 0.1
 
 
@@ -97,12 +97,12 @@ def iterated_beyond() -> str:
 
 def _asked() -> list[Case]:
     """Return goldens in float32, a sweep over positions, and sizes where implementations branch."""
-    scheme = next(each for each in load_all() if each.id == "rope")
-    goldens = [each for each in scheme.goldens if each.call == "rope"]
-    cases = [case_described_by(scheme, each, "float32") for each in goldens]
-    first = next(each for each in cases if each.conventions["layout"] == "half")
+    scheme = next(entry for entry in load_all() if entry.id == "rope")
+    goldens = [entry for entry in scheme.goldens if entry.call == "rope"]
+    cases = [case_described_by(scheme, entry, "float32") for entry in goldens]
+    first = next(entry for entry in cases if entry.conventions["layout"] == "half")
     more = [rope.sweep({}, 131_071), *rope.sizes(first)]
-    return cases + [first.with_arguments(**each) for each in more]
+    return cases + [first.with_arguments(**entry) for entry in more]
 
 
 def _iterated_angles(case: Case) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
@@ -115,6 +115,6 @@ def _iterated_angles(case: Case) -> list[np.ndarray[tuple[int, int], np.dtype[np
     ratio = np.full(len(omega), omega[1:2].sum(), dtype=np.float32)
     ratio[0] = 1
     places = case.arguments["positions"].astype(np.float32)[:, None]
-    each = np.concatenate([places, np.tile(ratio[1:], (len(places), 1))], axis=1)
-    found = np.multiply.accumulate(each, axis=1), places * np.multiply.accumulate(ratio)
-    return [angles.astype(np.float64) for angles in found]
+    factors = np.concatenate([places, np.tile(ratio[1:], (len(places), 1))], axis=1)
+    computed = np.multiply.accumulate(factors, axis=1), places * np.multiply.accumulate(ratio)
+    return [angles.astype(np.float64) for angles in computed]

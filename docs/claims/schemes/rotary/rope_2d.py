@@ -14,8 +14,8 @@ def additive() -> None:
     for progression in ("shared", "split"):
         turned = posenc.rope_2d(keys, [row, column], progression=progression)
         scores = (turned @ query[0]).reshape(8, 8)
-        wanted = scores[:, :1] + scores[:1] - scores[0, 0]
-        assert np.allclose(scores, wanted, atol=1e-12)
+        expected = scores[:, :1] + scores[:1] - scores[0, 0]
+        assert np.allclose(scores, expected, atol=1e-12)
     turned = posenc.rope_2d_mixed(keys[None], [row, column], frequencies)[0]
     scores = (turned @ query[0]).reshape(8, 8)
     assert np.abs(scores - (scores[:, :1] + scores[:1] - scores[0, 0])).max() > 1
@@ -23,14 +23,14 @@ def additive() -> None:
 
 def turns() -> tuple[str, str]:
     """Pairs with whole turns, counted among the 16 frequencies of posenc.rope_2d."""
-    found = []
+    angles = []
     for t in range(16):
         unit = np.zeros((1, 64))
         unit[0, 2 * t] = 1
         turned = posenc.rope_2d(unit, [[0], [1]], base=100.0)[0]
-        found.append(np.arctan2(turned[2 * t + 1], turned[2 * t]))
-    assert np.allclose(found, 100.0 ** (-np.arange(16) / 16), rtol=1e-12)
-    few, more = (int((size * np.array(found) >= 2 * np.pi).sum()) for size in (14, 28))
+        angles.append(np.arctan2(turned[2 * t + 1], turned[2 * t]))
+    assert np.allclose(angles, 100.0 ** (-np.arange(16) / 16), rtol=1e-12)
+    few, more = (int((size * np.array(angles) >= 2 * np.pi).sum()) for size in (14, 28))
     return f"turns: {few} pairs within 14", f"and {more} within 28"
 
 

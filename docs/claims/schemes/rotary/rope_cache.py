@@ -30,5 +30,5 @@ def rounding() -> None:
     for _ in range(1000):
         step = posenc.rope_shift(step, np.array([-1])).astype(ml_dtypes.bfloat16).astype(np.float64)
     at_once = exact.astype(ml_dtypes.bfloat16).astype(np.float64)
-    errors = [float(np.abs(each - exact).max()) for each in (step, at_once)]
+    errors = [float(np.abs(moved - exact).max()) for moved in (step, at_once)]
     assert errors[0] > 20 * errors[1]

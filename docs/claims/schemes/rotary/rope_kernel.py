@@ -11,7 +11,7 @@ def counted_through() -> None:
     through = posenc.rope_packed(x, [0, 6], [0])
     assert np.abs(right - through).max() > 0.1
     for first, last in ((0, 2), (2, 6)):
-        own, shared = (each[0, first:last] @ each[1, first:last].T for each in (right, through))
+        own, shared = (pair[0, first:last] @ pair[1, first:last].T for pair in (right, through))
         assert np.allclose(own, shared)
 
 

@@ -11,9 +11,9 @@ def _distance(query: int, key: int, group: int, window: int) -> int:
     sine[0, key] = [0, 0, 0, 1]
     cosine, other = (
         posenc.self_extend_scores(
-            q, each, group_size=group, window=window, base=1e10, layout="half"
+            q, keys, group_size=group, window=window, base=1e10, layout="half"
         )[0, 0, key]
-        for each in (k, sine)
+        for keys in (k, sine)
     )
     return round(float(np.arctan2(other, cosine)) * 1e5)
 
@@ -21,8 +21,8 @@ def _distance(query: int, key: int, group: int, window: int) -> int:
 def edge() -> None:
     """Distances of the first far key, for windows of whole groups and others."""
     for group, window in ((2, 4), (3, 7), (4, 6), (3, 5)):
-        found = {_distance(m, m - window, group, window) for m in range(window, window + 9)}
-        assert found <= ({window, window + 1} if window % group else {window})
+        distances = {_distance(m, m - window, group, window) for m in range(window, window + 9)}
+        assert distances <= ({window, window + 1} if window % group else {window})
         assert _distance(20, 20 - window + 1, group, window) == window - 1
 
 

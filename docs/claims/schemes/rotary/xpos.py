@@ -16,18 +16,18 @@ def _rates(dim: int = 128) -> npt.NDArray[np.floating]:
 
 def rates() -> str:
     """Lengths of posenc's scaled pairs at position B, against the formula."""
-    found = _rates()
-    assert np.allclose(found, (np.arange(64) / 64 + 0.4) / 1.4, rtol=1e-12)
-    assert (np.diff(found) > 0).all()
-    assert found[-1] < 1
-    return f"from {found[0]:.3f} for"
+    values = _rates()
+    assert np.allclose(values, (np.arange(64) / 64 + 0.4) / 1.4, rtol=1e-12)
+    assert (np.diff(values) > 0).all()
+    assert values[-1] < 1
+    return f"from {values[0]:.3f} for"
 
 
 def lost() -> None:
     """The fastest rate is about 1 - 0.7, the slowest of 128 channels about 1 - 0.01."""
-    found = _rates()
-    assert round(10 * (1 - found[0])) == 7
-    assert round(100 * (1 - found[-1])) == 1
+    values = _rates()
+    assert round(10 * (1 - values[0])) == 7
+    assert round(100 * (1 - values[-1])) == 1
 
 
 def overflow() -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def overflow() -> tuple[str, ...]:
 def after() -> str:
     """The score of a unit pair with a key 2,048 positions later, divided by that of RoPE."""
     unit = np.array([[1.0, 0.0]])
-    found = posenc.xpos(unit, [0])[0] @ posenc.xpos(unit, [2048], downscale=1)[0]
+    score = posenc.xpos(unit, [0])[0] @ posenc.xpos(unit, [2048], downscale=1)[0]
     plain = posenc.rope(unit, [0])[0] @ posenc.rope(unit, [2048])[0]
-    assert math.isclose(found / plain, 3.5**4, rel_tol=1e-9)
-    return f"\\(\\zeta_0^{{-2048/512}} = 3.5^4\\), about {round(found / plain, -1):.0f}"
+    assert math.isclose(score / plain, 3.5**4, rel_tol=1e-9)
+    return f"\\(\\zeta_0^{{-2048/512}} = 3.5^4\\), about {round(score / plain, -1):.0f}"

@@ -11,15 +11,15 @@ MODEL: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
 
 def temperatures() -> tuple[str, ...]:
     """Squared lengths of a unit vector rotated by posenc.yarn, with and without temperature."""
-    found = []
+    squares = []
     for factor in (4, 16, 32):
         model = MODEL | {"factor": factor}
         turned = posenc.yarn([[1.0, 0.0]], [5], **model)[0]
-        found.append(float(turned @ turned))
-        assert math.isclose(found[-1], (math.log(factor) / 10 + 1) ** 2, rel_tol=1e-12)
+        squares.append(float(turned @ turned))
+        assert math.isclose(squares[-1], (math.log(factor) / 10 + 1) ** 2, rel_tol=1e-12)
         plain = posenc.yarn([[1.0, 0.0]], [5], temperature="none", **model)[0]
         assert math.isclose(plain @ plain, 1, rel_tol=1e-12)
-    return ("{:.2f}, {:.2f} and {:.2f}".format(*found),)
+    return ("{:.2f}, {:.2f} and {:.2f}".format(*squares),)
 
 
 def dynamic() -> str:
@@ -59,11 +59,11 @@ def _row(pair: int) -> tuple[str, ...]:
             64 * mpmath.log(4096 / (2 * mpmath.pi * beta)) / mpmath.log(10000) for beta in (32, 1)
         ]
         low, high = int(mpmath.floor(ends[0])), int(mpmath.ceil(ends[1]))
-        kept = min(1.0, max(0.0, (high - pair) / (high - low)))
-        code = kept + (1 - kept) / 16
+        weight = min(1.0, max(0.0, (high - pair) / (high - low)))
+        code = weight + (1 - weight) / 16
     assert (low, high) == (20, 46)
-    found = posenc.yarn_frequencies(128, **MODEL)[pair] / float(theta)
-    assert math.isclose(found, code, rel_tol=1e-12)
+    ratio = posenc.yarn_frequencies(128, **MODEL)[pair] / float(theta)
+    assert math.isclose(ratio, code, rel_tol=1e-12)
     both = posenc.yarn_frequencies(128, ramp="rotations", **MODEL)[pair] / float(theta)
     assert math.isclose(both, paper, rel_tol=1e-12)
 
@@ -106,7 +106,7 @@ def pair_45() -> tuple[str, ...]:
 
 
 def pair_46() -> tuple[str, ...]:
-    """The row of the first pair that does not: both divide it by 16."""
+    """The row of the first pair that makes no full turn: both divide it by 16."""
     return _row(46)
 
 
@@ -114,9 +114,9 @@ def two_weights() -> None:
     """Lengths of vectors rotated by posenc.yarn with two weights, equal or not."""
     for a, c in ((1.0, 1.0), (0.707, 0.707), (1.0, 0.5)):
         turned = posenc.yarn([[1.0, 0.0]], [5], mscale=a, mscale_all_dim=c, **MODEL)[0]
-        wanted = (a * math.log(16) / 10 + 1) / (c * math.log(16) / 10 + 1)
-        assert math.isclose(math.hypot(*turned), wanted, rel_tol=1e-12)
-        assert (a == c) == math.isclose(wanted, 1)
+        expected = (a * math.log(16) / 10 + 1) / (c * math.log(16) / 10 + 1)
+        assert math.isclose(math.hypot(*turned), expected, rel_tol=1e-12)
+        assert (a == c) == math.isclose(expected, 1)
 
 
 def furthest() -> tuple[str, ...]:

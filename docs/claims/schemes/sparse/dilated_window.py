@@ -34,8 +34,8 @@ def classes() -> None:
             for key in range(dilation):
                 part = mask[query::dilation, key::dilation]
                 rows, columns = part.shape
-                wanted = posenc.sliding_window(rows, columns, 4, reach="window-each-side")
-                assert np.array_equal(part, wanted if query == key else 0 * wanted)
+                expected = posenc.sliding_window(rows, columns, 4, reach="window-each-side")
+                assert np.array_equal(part, expected if query == key else 0 * expected)
 
 
 def negative_remainder() -> str:

@@ -12,11 +12,11 @@ def drowned() -> Picture:
         ("the position itself", posenc.integer(positions, 64), COLOURS[1]),
         ("sinusoidal", posenc.sinusoidal(positions, 64), COLOURS[0]),
     ):
-        one = np.tile([1.0, -1.0], 32) + rows
+        first = np.tile([1.0, -1.0], 32) + rows
         two = np.tile([1.0, 1.0, -1.0, -1.0], 16) + rows
-        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+        lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(two, axis=1)
         plot.plot(
-            positions, (one * two).sum(1) / lengths, "o-", markersize=3, color=colour, label=name
+            positions, (first * two).sum(1) / lengths, "o-", markersize=3, color=colour, label=name
         )
     plot.set(xlabel="position added to both", ylabel="cosine of the two rows", ylim=(-0.02, 1.02))
     plot.legend(loc="center right")

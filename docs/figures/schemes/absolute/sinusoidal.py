@@ -146,12 +146,12 @@ def waves() -> Moving:
             drawn = (rows + low)[:, channels].T
             return [list(zip(places.tolist(), line.tolist(), strict=True)) for line in drawn]
 
-        numbers = ", ".join(f"{each:.2f}" for each in row).replace("-", "−")
+        numbers = ", ".join(f"{value:.2f}" for value in row).replace("-", "−")
         return Shown(
             {
                 "sine": lines(slice(0, None, 2)),
                 "cosine": lines(slice(1, None, 2)),
-                "row": [[(position, float(each))] for each in row + low],
+                "row": [[(position, float(value))] for value in row + low],
             },
             f"The row of position {position}: {numbers}.",
         )

@@ -7,7 +7,7 @@ from pictures.picture import COLOURS, Picture, axes
 def reading_the_position() -> Picture:
     """The output of one layer of uniform attention, with and without a marked first token"""
     n = 24
-    nothing, one = np.zeros((1, 1)), np.ones((1, 1))
+    nothing, ones = np.zeros((1, 1)), np.ones((1, 1))
     marked, equal = np.zeros((n, 1)), np.ones((n, 1))
     marked[0] = 1
     figure, plot = axes(7.0, 2.6)
@@ -15,7 +15,7 @@ def reading_the_position() -> Picture:
         (equal, "all tokens equal", COLOURS[1], "s"),
         (marked, "first token marked", COLOURS[0], "o"),
     ):
-        out = posenc.nope_layer(x, nothing, nothing, one)[:, 0]
+        out = posenc.nope_layer(x, nothing, nothing, ones)[:, 0]
         plot.plot(out, color=colour, marker=marker, linestyle=":", label=name)
     plot.set(xlabel="position", ylabel="output", ylim=(0, 1.1))
     plot.legend(loc="center right")

@@ -61,7 +61,7 @@ def attention() -> Moving:
         nearest = int(np.argmax(np.cumsum(weights) >= 0.5)) + 1
         slope = posenc.alibi_slopes(heads)[which - 1]
         return Shown(
-            {"weight": [[(d, 0.0), (d, float(each))] for d, each in enumerate(weights)]},
+            {"weight": [[(d, 0.0), (d, float(weight))] for d, weight in enumerate(weights)]},
             f"Head {which} of {heads} loses 1 with every {1 / slope:.1f} tokens. Half of its "
             f"attention goes to the nearest {nearest} of {keys} keys.",
         )

@@ -6,10 +6,10 @@ from pictures.picture import COLOURS, Picture, axes
 
 def inputs() -> Picture:
     """The network's input, for queries at four positions"""
-    one, none = np.ones(1), np.zeros(1)
+    ones, none = np.ones(1), np.zeros(1)
     figure, plot = axes(7.0, 3.2)
     for query, colour in zip((256, 512, 2048, 8192), COLOURS, strict=False):
-        row = posenc.fire_bias(one, none, one[None], none, 1, query + 1)[0, 0, ::-1]
+        row = posenc.fire_bias(ones, none, ones[None], none, 1, query + 1)[0, 0, ::-1]
         width = 5 if query == 256 else 1.6  # below the curve of 512, which it is a part of
         plot.plot(
             np.arange(query + 1), row, color=colour, linewidth=width, label=f"query at {query:,}"

@@ -53,10 +53,10 @@ def stairs() -> Moving:
     distance = np.arange(261)
 
     def shown(num_buckets: int, max_distance: int) -> Shown:
-        found = posenc.t5_bucket(-distance, num_buckets=num_buckets, max_distance=max_distance)
-        buckets = found.tolist()
+        bucket_of = posenc.t5_bucket(-distance, num_buckets=num_buckets, max_distance=max_distance)
+        buckets = bucket_of.tolist()
         last = num_buckets // 2 - 1
-        steps = [(place, each) for n, each in enumerate(buckets) for place in (n, n + 1)]
+        steps = [(place, bucket) for n, bucket in enumerate(buckets) for place in (n, n + 1)]
         return Shown(
             {"bucket": [steps]},
             f"{last + 1} buckets are for keys before the query. Distances below {(last + 1) // 2} "

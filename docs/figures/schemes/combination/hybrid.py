@@ -16,7 +16,7 @@ def parts() -> Picture:
         "bias": posenc.hybrid_scores(x, 0 * w, w, table)[0],
         "both": posenc.hybrid_scores(x, w, w[:, ::-1], table)[0],
     }
-    largest = max(np.abs(each).max() for each in maps.values())
+    largest = max(np.abs(values).max() for values in maps.values())
     for plot, (name, logits) in zip(plots[0], maps.items(), strict=True):
         plot.imshow(logits, cmap=DIVERGING, vmin=-largest, vmax=largest)
         plot.set_title(name, fontsize=10)

@@ -17,8 +17,8 @@ def four_terms() -> Picture:
         "(d) a liking for distance": (0 * q, 0 * k, w, 0 * u, v),
     }
     figure, plots = grid(1, 4, 7.4, 2.3)
-    for plot, (title, given) in zip(plots[0], terms.items(), strict=True):
-        values = np.ma.masked_invalid(posenc.transformer_xl_scores(*given)[0])
+    for plot, (title, arguments) in zip(plots[0], terms.items(), strict=True):
+        values = np.ma.masked_invalid(posenc.transformer_xl_scores(*arguments)[0])
         limit = np.abs(values).max()
         plot.imshow(values, cmap=DIVERGING, vmin=-limit, vmax=limit)
         draw_frame(plot)

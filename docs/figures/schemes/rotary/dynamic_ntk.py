@@ -13,14 +13,14 @@ def stretch() -> Picture:
     lengths = np.arange(64, 4 * LENGTH + 1, 64)
     plain = posenc.position_interpolation_frequencies(128, factor=1)[-1]
     for factor, colour in zip((1, 2, 4), COLOURS, strict=False):
-        found = [
+        divisors = [
             plain
             / posenc.dynamic_ntk_frequencies(
                 128, factor=factor, original_max_position_embeddings=LENGTH, length=int(length)
             )[-1]
             for length in lengths
         ]
-        plot.plot(lengths, found, color=colour, label=f"factor {factor}")
+        plot.plot(lengths, divisors, color=colour, label=f"factor {factor}")
     plot.axvline(LENGTH, linestyle=":", linewidth=1)
     plot.annotate("L", (LENGTH, 12), (LENGTH + 90, 12))
     plot.set(xlabel="length of the text", ylabel="stretch", xlim=(0, 4 * LENGTH), ylim=(0, 13.5))
@@ -41,24 +41,24 @@ def growing() -> Moving:
     def shown(length: int, factor: int) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, factor=1)
         always = posenc.ntk_aware_frequencies(128, factor=factor) / plain
-        found = (
+        ratios = (
             posenc.dynamic_ntk_frequencies(
                 128, factor=factor, original_max_position_embeddings=LENGTH, length=length
             )
             / plain
         )
-        said = (
+        text = (
             f"{length:,} tokens, no more than in training: it is RoPE."
             if length <= LENGTH
-            else f"{length:,} tokens: the slowest pair is divided by {1 / found[63]:.2f}. "
+            else f"{length:,} tokens: the slowest pair is divided by {1 / ratios[63]:.2f}. "
             "The next token will change all pairs but the fastest."
         )
         return Shown(
             {
                 "always": [list(enumerate(always.tolist()))],
-                "dynamic": [list(enumerate(found.tolist()))],
+                "dynamic": [list(enumerate(ratios.tolist()))],
             },
-            said,
+            text,
         )
 
     return Moving(

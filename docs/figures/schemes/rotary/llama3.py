@@ -40,16 +40,16 @@ def parts() -> Moving:
     def shown(factor: int, low: int, high: int, original: int) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, base=500000.0, factor=1)
         alike = posenc.position_interpolation_frequencies(128, base=500000.0, factor=factor)
-        found = posenc.llama3_frequencies(
+        frequencies = posenc.llama3_frequencies(
             128, base=500000.0, factor=factor, low_freq_factor=low, high_freq_factor=high,
             original_max_position_embeddings=original,
         )  # fmt: skip
-        part = found / plain
-        kept, slowed = int((part > 1 - 1e-9).sum()), int((part < 1 / factor + 1e-9).sum())
-        said = (
+        part = frequencies / plain
+        same, slowed = int((part > 1 - 1e-9).sum()), int((part < 1 / factor + 1e-9).sum())
+        text = (
             "With factor 1 it is RoPE: all 64 pairs keep their frequency."
             if factor == 1
-            else f"{kept} pairs keep their frequency, {64 - kept - slowed} lie on the ramp, and "
+            else f"{same} pairs keep their frequency, {64 - same - slowed} lie on the ramp, and "
             f"{slowed} are divided by {factor}."
         )
         return Shown(
@@ -57,7 +57,7 @@ def parts() -> Moving:
                 "llama3": [list(enumerate(part.tolist()))],
                 "alike": [list(enumerate((alike / plain).tolist()))],
             },
-            said,
+            text,
         )
 
     return Moving(

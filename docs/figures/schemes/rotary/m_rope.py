@@ -40,9 +40,9 @@ def ids() -> Picture:
     """Time, height and width of the tokens of text, image, text, video, text"""
     figure, plot = axes(height=3.4)
     segments = [[4, 0, 0], [1, 6, 8], [3, 0, 0], [5, 4, 4], [3, 0, 0]]
-    found = posenc.m_rope_position_ids(segments, merge_size=2)
+    positions = posenc.m_rope_position_ids(segments, merge_size=2)
     for row, name, marker, size, colour in zip(
-        found, ("time", "height", "width"), ("_", "x", "."), (7, 4, 4), COLOURS, strict=False
+        positions, ("time", "height", "width"), ("_", "x", "."), (7, 4, 4), COLOURS, strict=False
     ):
         plot.plot(row, marker, color=colour, markersize=size, label=name)
     begin = 0

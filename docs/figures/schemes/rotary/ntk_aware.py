@@ -10,12 +10,12 @@ def frequencies() -> Moving:
     def shown(factor: int, base: float) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, base=base, factor=1)
         alike = posenc.position_interpolation_frequencies(128, base=base, factor=factor)
-        found = posenc.ntk_aware_frequencies(128, base=base, factor=factor)
-        named = {"plain": plain, "alike": alike, "tilted": found}
+        tilted = posenc.ntk_aware_frequencies(128, base=base, factor=factor)
+        named = {"plain": plain, "alike": alike, "tilted": tilted}
         return Shown(
-            {name: [list(enumerate(np.log10(each).tolist()))] for name, each in named.items()},
+            {name: [list(enumerate(np.log10(values).tolist()))] for name, values in named.items()},
             f"The base becomes {round(base * factor ** (128 / 126)):,}. Pair 0 stays, pair 32 is "
-            f"divided by {plain[32] / found[32]:.2f}, pair 63 by {factor}.",
+            f"divided by {plain[32] / tilted[32]:.2f}, pair 63 by {factor}.",
         )
 
     return Moving(

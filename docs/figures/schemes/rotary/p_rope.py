@@ -8,10 +8,10 @@ def frequencies() -> Picture:
     """Frequencies of p-RoPE and of partial rotation, both with a quarter of the channels"""
     figure, plot = axes(height=3.2)
     whole = posenc.position_interpolation_frequencies(64, factor=1)
-    kept = posenc.p_rope_frequencies(64, proportion=0.25)
+    values = posenc.p_rope_frequencies(64, proportion=0.25)
     partial = posenc.position_interpolation_frequencies(16, factor=1)
     plot.plot(np.arange(32), whole, color=COLOURS[7], label="rotary embedding")
-    plot.plot(np.arange(8), kept[:8], "o", color=COLOURS[0], label="p-RoPE, p = 1/4")
+    plot.plot(np.arange(8), values[:8], "o", color=COLOURS[0], label="p-RoPE, p = 1/4")
     plot.plot(
         np.arange(8),
         partial,

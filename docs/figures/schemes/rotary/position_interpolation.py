@@ -57,7 +57,7 @@ def squeezed() -> Moving:
             {
                 "trained": [wave[: 2 * trained - 1]],
                 "beyond": [wave[2 * trained - 2 :]],
-                "token": [[each] for each in places],
+                "token": [[point] for point in places],
             },
             f"{tokens} tokens, {1 / factor:.3f} apart: {beyond} of them stand beyond the last "
             "place that training has seen.",

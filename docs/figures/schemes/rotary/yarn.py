@@ -18,8 +18,8 @@ def ramps() -> Picture:
         ("code", "index", COLOURS[4], "-"),
         ("gpt-oss, ends not rounded", "untruncated", COLOURS[0], "--"),
     ):
-        found = posenc.yarn_frequencies(128, ramp=ramp, **model) / plain
-        plot.plot(pairs, found, color=colour, linestyle=style, label=name)
+        share = posenc.yarn_frequencies(128, ramp=ramp, **model) / plain
+        plot.plot(pairs, share, color=colour, linestyle=style, label=name)
     plot.axhline(1 / 16, linestyle=":", linewidth=1)
     plot.annotate("1/16", (0.5, 1 / 16), (0.5, 0.085))
     plot.set(xlabel="pair", ylabel="new frequency / old one", xlim=(0, 63), ylim=(0, 1.05))
@@ -40,16 +40,16 @@ def parts() -> Moving:
     def shown(factor: int, original: int, base: float) -> Shown:
         plain = posenc.position_interpolation_frequencies(128, base=base, factor=1)
         alike = posenc.position_interpolation_frequencies(128, base=base, factor=factor) / plain
-        found = posenc.yarn_frequencies(
+        frequencies = posenc.yarn_frequencies(
             128, base=base, factor=factor, original_max_position_embeddings=original, ramp="index"
         )
-        part = found / plain
-        kept, slowed = int((part > 1 - 1e-9).sum()), int((part < 1 / factor + 1e-9).sum())
+        part = frequencies / plain
+        same, slowed = int((part > 1 - 1e-9).sum()), int((part < 1 / factor + 1e-9).sum())
         longer = 0.1 * np.log(factor) + 1
-        said = (
+        text = (
             "With factor 1 it is RoPE: all 64 pairs keep their frequency."
             if factor == 1
-            else f"The {kept} fastest pairs keep their frequency, the {slowed} slowest are divided "
+            else f"The {same} fastest pairs keep their frequency, the {slowed} slowest are divided "
             f"by {factor}. Queries and keys become {longer:.3f} times as long."
         )
         return Shown(
@@ -57,7 +57,7 @@ def parts() -> Moving:
                 "yarn": [list(enumerate(part.tolist()))],
                 "alike": [list(enumerate(alike.tolist()))],
             },
-            said,
+            text,
         )
 
     return Moving(

@@ -34,10 +34,8 @@ def layers() -> Moving:
     tokens = 24
 
     def boxes(mask: np.ndarray) -> list[list[tuple[float, float]]]:
-        found = [(query, np.flatnonzero(row)) for query, row in enumerate(mask)]
-        return [
-            [(float(keys[0]), query), (float(keys[-1]) + 1, query + 1)] for query, keys in found
-        ]
+        rows = [(query, np.flatnonzero(row)) for query, row in enumerate(mask)]
+        return [[(float(keys[0]), query), (float(keys[-1]) + 1, query + 1)] for query, keys in rows]
 
     def shown(window: int, layers: int) -> Shown:
         sees = posenc.sliding_window(tokens, tokens, window)

@@ -31,7 +31,7 @@ from posenc_lab.field.pieces import Answer, Array, bf16
 
 
 def reversed_turn(fault: str = "", block: int = 32) -> Answer:
-    """Rotation of the gradient by the opposite angles."""
+    """Return a kernel that rotates the upstream gradient by the opposite angles."""
     saved: dict[str, Any] = {}
 
     def rope_vjp(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:

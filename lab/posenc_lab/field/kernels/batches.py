@@ -25,7 +25,7 @@ def from_row(known: Array, start: int, _: int, row: Array) -> Array:
 
 
 def batched(fault: str = "", block: int = 32, sharded: int = 1) -> Answer:
-    """Rotation by positions of each sequence, on a grid of sequences, heads and tiles."""
+    """Return a rotation by positions per sequence, on a grid of sequences, heads and tiles."""
 
     def given(positions: Array, shape: tuple[int, ...]) -> Array:
         batch, _, rows, _ = shape
@@ -59,19 +59,19 @@ def batched(fault: str = "", block: int = 32, sharded: int = 1) -> Answer:
         if not x.size:
             return out
         batch, heads, rows, width = x.shape
-        known, source, target = given(positions, x.shape), pointer(x, True), pointer(out)
+        places, source, target = given(positions, x.shape), pointer(x, True), pointer(out)
         if fault == "batch_stride_is_all_heads":
             source = restrided(source, 0, heads * source.strides[1])
         for number in range(batch):
 
             def where(head: int, row: Array, number: int = number) -> Array:
                 if fault == "program_over_rows_for_the_sequence":
-                    return known[(number * heads + head) % batch, row]
+                    return places[(number * heads + head) % batch, row]
                 if fault == "head_for_the_sequence":
-                    return known[head % batch, row]
+                    return places[head % batch, row]
                 if fault == "sequence_for_the_row":
-                    return known[number, np.full(len(row), number % rows)]
-                return known[number, row]
+                    return places[number, np.full(len(row), number % rows)]
+                return places[number, row]
 
             if fault == "first_sequence_alone" and number:
                 break
@@ -94,7 +94,7 @@ def batched(fault: str = "", block: int = 32, sharded: int = 1) -> Answer:
 
 
 def offset(fault: str = "", ranks: int = 1) -> Answer:
-    """Rotation with an offset per sequence, the length of its cache."""
+    """Return a rotation with an offset per sequence, the length of its KV cache."""
     recorded: dict[Any, Array] = {}
     last = [0]
 
@@ -146,7 +146,7 @@ def offset(fault: str = "", ranks: int = 1) -> Answer:
         if not x.size:
             return out
         batch, heads, rows, width = x.shape
-        known, source, target = counted(offsets, rows, x.shape), pointer(x, True), pointer(out)
+        places, source, target = counted(offsets, rows, x.shape), pointer(x, True), pointer(out)
         if fault == "row_stride_is_the_width":
             source = restrided(source, 2, width)
         share = -(-rows // ranks)
@@ -155,8 +155,8 @@ def offset(fault: str = "", ranks: int = 1) -> Answer:
 
                 def where(head: int, row: Array, number: int = number, first: int = first) -> Array:
                     if fault == "every_rank_counts_from_the_offset":
-                        return known[number, row]
-                    return known[number, row + first]
+                        return places[number, row]
+                    return places[number, row + first]
 
                 launch(
                     source.at(number).part(0, first),
@@ -172,7 +172,7 @@ def offset(fault: str = "", ranks: int = 1) -> Answer:
 
 
 def packed(fault: str = "", search: bool = True) -> Answer:
-    """Rotation of packed sequences, with the bounds of each."""
+    """Return a rotation of packed sequences, with the bounds of each."""
 
     def sequence_of(bounds: Array, rows: Array) -> Array:
         if fault == "first_row_belongs_to_the_sequence_before":
@@ -228,8 +228,8 @@ def packed(fault: str = "", search: bool = True) -> Answer:
                 stop = min(int(stop), int(start) + -(-first // 32) * 32)
                 shape = heads, max(int(stop - start), 0), width
                 places = partial(from_row, known, int(start))
-                some, to = source.part(0, int(start)), target.part(0, int(start))
-                launch(some, to, shape, places, base, layout)
+                part, to = source.part(0, int(start)), target.part(0, int(start))
+                launch(part, to, shape, places, base, layout)
             return out
         if fault == "last_sequence_left_out":
             rows = int(bounds[-2])

@@ -100,8 +100,8 @@ def put(family: Family) -> None:
         names = tuple(rf"\[{re.escape(name)}\]" for name in fault.names)
         words = (*names, *fault.words)
         kind = kind_of(fault)
-        given = {**fault.given, "fault": fault.name}
-        _put(family, fault.name, fault.meaning, kind, words, family.claimed, fault.limits, given)
+        keywords = {**fault.given, "fault": fault.name}
+        _put(family, fault.name, fault.meaning, kind, words, family.claimed, fault.limits, keywords)
 
 
 def kind_of(fault: Fault) -> str:

@@ -43,8 +43,8 @@ def slope_of(fault: str, heads: int, ranks: int) -> Array:
 
 
 def linear(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
-    """ALiBi in tiles; queries are the last positions of the keys."""
-    kept: dict[Any, Array] = {}
+    """Return a kernel for ALiBi in tiles; queries are at the last positions of the keys."""
+    shifts: dict[Any, Array] = {}
 
     def alibi_bias(heads: int, q_len: int, k_len: int, *, dtype: str, form: str, **_: Any) -> Array:
         if q_len > k_len:
@@ -59,7 +59,7 @@ def linear(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
         if fault == "cached_keys_counted_twice":
             shift = 2 * shift
         if fault == "shift_of_the_first_call":
-            shift = int(kept.setdefault(heads, np.array(shift)))
+            shift = int(shifts.setdefault(heads, np.array(shift)))
         for head, tq, tk in grid(heads, -(-q_len // block), -(-k_len // block)):
             rows = slice(tq * block, min((tq + 1) * block, q_len))
             columns = slice(tk * block, min((tk + 1) * block, k_len))
@@ -97,8 +97,8 @@ def linear(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
 
 
 def linear_gradient(fault: str = "", block: int = 16) -> Answer:
-    """The gradient of slopes: distances times gradients, summed in tiles."""
-    kept: dict[Any, Array] = {}
+    """Return a kernel for the gradient with respect to slopes, summed over tiles."""
+    sums: dict[Any, Array] = {}
 
     def alibi_bias_vjp(gradient: Array, *, form: str, **_: Any) -> Array:
         heads, q_len, k_len = gradient.shape
@@ -134,9 +134,9 @@ def linear_gradient(fault: str = "", block: int = 16) -> Answer:
             else:
                 total[head] += part.sum()
         if fault == "sums_of_calls":
-            total = kept["sum"] = (
-                kept.get("sum", np.zeros(1)) + total
-                if kept.get("sum", total).shape == total.shape
+            total = sums["sum"] = (
+                sums.get("sum", np.zeros(1)) + total
+                if sums.get("sum", total).shape == total.shape
                 else total
             )
         return total.astype(gradient.dtype)
@@ -145,8 +145,8 @@ def linear_gradient(fault: str = "", block: int = 16) -> Answer:
 
 
 def bucketed(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
-    """T5's bias in tiles, reading the table directly in memory."""
-    kept: dict[Any, Any] = {}
+    """Return a kernel for T5's bias in tiles, which reads the table directly in memory."""
+    tables: dict[Any, Any] = {}
 
     def t5_bias(
         table: Array, q_len: int, k_len: int, *, direction: str, max_distance: int, **_: Any
@@ -169,7 +169,7 @@ def bucketed(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
         if fault == "one_query_at_zero" and q_len == 1:
             shift = 0
         if fault == "table_of_the_first_call":
-            first = kept.setdefault(table.shape, table.copy())
+            first = tables.setdefault(table.shape, table.copy())
             memory = pointer(first)
         both = direction == "bidirectional"
         for head, tq, tk in grid(heads, -(-q_len // block), -(-k_len // block)):
@@ -195,7 +195,7 @@ def bucketed(fault: str = "", block: int = 16, ranks: int = 1) -> Answer:
 
 
 def bucketed_gradient(fault: str = "", block: int = 16) -> Answer:
-    """The gradient of the table: the sum of gradients per bucket."""
+    """Return a kernel for the gradient with respect to the table, summed per bucket."""
 
     def t5_bias_vjp(
         gradient: Array, *, num_buckets: int, max_distance: int, direction: str, **_: Any

@@ -31,7 +31,7 @@ from posenc_lab.field.pieces import Answer, Array, omega
 
 
 def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:
-    """Rotation of queries and keys in one launch, with fewer key heads."""
+    """Return a rotation of queries and keys in one launch, with fewer key heads."""
 
     def head_of_key(head: int, heads: int, key_heads: int) -> int | None:
         """Return the key head that a query head's program rotates; each must be rotated once."""
@@ -109,7 +109,7 @@ def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:
 
 
 def in_place(fault: str = "", block: int = 16) -> Answer:
-    """Rotation of x in place, by its strides."""
+    """Return a rotation of x in place, by its strides."""
 
     def write(x: Array, positions: Array, base: float, layout: str) -> None:
         rows, width = x.shape[-2:]
@@ -123,21 +123,21 @@ def in_place(fault: str = "", block: int = 16) -> Answer:
                 one_at, other_at = at + first * part.strides[-1], at + second * part.strides[-1]
                 a, b = part.load(one_at), part.load(other_at)
                 angle = np.asarray(positions[row], np.float64)[:, None] * frequencies
-                one, other = turned(a, b, angle)
-                part.store(one_at, one)
+                new_a, new_b = turned(a, b, angle)
+                part.store(one_at, new_a)
                 if fault == "second_made_of_the_new_first":
-                    _, other = turned(part.load(one_at), b, angle)
+                    _, new_b = turned(part.load(one_at), b, angle)
                 if fault == "threads_of_a_pair_race" and RACE.random() < 0.2:
-                    _, other = turned(part.load(one_at), b, angle)
-                part.store(other_at, other)
+                    _, new_b = turned(part.load(one_at), b, angle)
+                part.store(other_at, new_b)
 
     def pointer_of(x: Array) -> Pointer:
-        found = pointer(x)
+        memory = pointer(x)
         if fault == "rows_as_if_dense":
-            return restrided(found, 0, x.shape[1])
+            return restrided(memory, 0, x.shape[1])
         if fault == "all_as_if_dense":
-            return Pointer(found.memory, found.start, dense(x.shape))
-        return found
+            return Pointer(memory.memory, memory.start, dense(x.shape))
+        return memory
 
     def rope_in_place(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> None:
         if not x.size:
@@ -182,7 +182,7 @@ def in_place(fault: str = "", block: int = 16) -> Answer:
 
 
 def projection(fault: str = "", block: int = 32) -> Answer:
-    """Rotation of a fused projection's queries and keys, in a new array with its values."""
+    """Return a rotation of a fused projection's queries and keys, into a new array."""
 
     def rope_qkv(
         qkv: Array,
@@ -201,15 +201,15 @@ def projection(fault: str = "", block: int = 32) -> Answer:
         rows, width = len(qkv), qkv.shape[1] // every
         source = pointer(qkv, True)
         step = qkv.shape[1] if fault == "row_stride_is_the_width" else source.strides[0]
-        some = heads + key_heads
+        count = heads + key_heads
         if fault == "values_turned":
-            some = every
+            count = every
         if fault == "keys_left_out":
-            some = heads
+            count = heads
         if fault == "as_many_keys_as_queries":
-            some = min(2 * heads, every)
+            count = min(2 * heads, every)
         if fault == "one_key_head":
-            some = heads + 1
+            count = heads + 1
         by_head = Pointer(source.memory, 0, (width, step, 1))
         target = Pointer(out.reshape(-1), 0, (width, qkv.shape[1], 1))
 
@@ -217,7 +217,7 @@ def projection(fault: str = "", block: int = 32) -> Answer:
             if fault == "token_and_head_for_the_row":
                 return positions[(row * every + head) // every % rows] + (head >= heads)
             if fault == "row_among_all_heads":
-                return positions[np.minimum(row * some // every, rows - 1)]
+                return positions[np.minimum(row * count // every, rows - 1)]
             return positions[row]
 
         if fault == "by_group":
@@ -230,7 +230,7 @@ def projection(fault: str = "", block: int = 32) -> Answer:
             for number in (*range(heads), *range(heads + 1, heads + 1 + key_heads)):
                 turn(by_head, target, number, rows, width, where, base, layout)
             return out
-        launch(by_head, target, (some, rows, width), where, base, layout, block)
+        launch(by_head, target, (count, rows, width), where, base, layout, block)
         return out
 
     def turn(

@@ -24,7 +24,7 @@ Side = Literal["left", "right"]
 
 
 def padded(fault: str = "", kind: Any = np.int64) -> Answer:
-    """Ids by a running sum of the mask, with padding filled."""
+    """Return a kernel that sums up the attention mask to position ids, with padding filled."""
 
     def padded_position_ids(attention_mask: Array, *, padded: str, **_: Any) -> Array:
         mask = attention_mask.astype(kind)
@@ -51,7 +51,7 @@ def padded(fault: str = "", kind: Any = np.int64) -> Answer:
 
 
 def cached(fault: str = "", kind: Any = np.int64) -> Answer:
-    """Ids of new tokens after the cache."""
+    """Return a kernel for the position ids of new tokens after the KV cache."""
     count = [0]
 
     def cached_position_ids(past_length: int, q_len: int, **_: Any) -> Array:
@@ -79,7 +79,7 @@ def cached(fault: str = "", kind: Any = np.int64) -> Answer:
 
 
 def packed(fault: str = "", kind: Any = np.int64) -> Answer:
-    """Ids that count each packed sequence from 0."""
+    """Return a kernel for position ids that count each packed sequence from 0."""
 
     def packed_position_ids(lengths: Array, **_: Any) -> Array:
         lengths = lengths.astype(np.int64)
@@ -88,9 +88,9 @@ def packed(fault: str = "", kind: Any = np.int64) -> Answer:
         rows = np.arange(total)
         if fault == "counted_through":
             return rows
-        known = np.unique(starts) if fault == "sequence_by_unique_starts" else starts
+        edges = np.unique(starts) if fault == "sequence_by_unique_starts" else starts
         side: Side = "left" if fault == "edge_to_the_sequence_before" else "right"
-        number = np.searchsorted(known, rows, side=side) - 1
+        number = np.searchsorted(edges, rows, side=side) - 1
         ids = rows - starts[np.maximum(number, 0)]
         if fault == "restart_after_the_first_alone":
             ids = np.where(rows < lengths[:1].sum(), rows, rows - lengths[:1].sum())
@@ -108,7 +108,7 @@ def packed(fault: str = "", kind: Any = np.int64) -> Answer:
 
 
 def of_images(fault: str = "") -> Answer:
-    """Ids of text and images, segment by segment."""
+    """Return a kernel for the position ids of text and images, segment by segment."""
     last = {"start": 0}
 
     def m_rope_position_ids(
@@ -153,8 +153,8 @@ def of_images(fault: str = "") -> Answer:
 
 
 def multimodal(fault: str = "", block: int = 16, sign: int = 1) -> Answer:
-    """Rotation of each pair by one of three positions, in tiles."""
-    kept: dict[Any, Any] = {}
+    """Return a rotation of each pair by one of three positions, in tiles."""
+    first_sections: dict[Any, Any] = {}
 
     def rotate(
         x: Array, positions: Array, sections: Array, *, base: float, layout: str, **_: Any
@@ -168,7 +168,7 @@ def multimodal(fault: str = "", block: int = 16, sign: int = 1) -> Answer:
         if fault == "row_stride_is_the_width":
             source = restrided(source, 1, width)
         if fault == "sections_of_the_first_call":
-            sections = kept.setdefault(width, sections.copy())
+            sections = first_sections.setdefault(width, sections.copy())
         size = 2 * int(sections.sum())
         axis = np.repeat(np.arange(3), sections)
         if fault == "sections_from_the_last":
@@ -184,7 +184,7 @@ def multimodal(fault: str = "", block: int = 16, sign: int = 1) -> Answer:
         if fault == "layout_of_the_default":
             chosen = "half"
         channels, frequencies = pairs(size, chosen), omega(size, base)
-        rest = np.arange(size, width)
+        others = np.arange(size, width)
         for head, number in grid(heads, -(-rows // block)):
             row = np.arange(number * block, min((number + 1) * block, rows))
             at = row
@@ -202,10 +202,10 @@ def multimodal(fault: str = "", block: int = 16, sign: int = 1) -> Answer:
             if fault == "one_row_at_the_time_alone" and rows == 1:
                 places = np.broadcast_to(positions[0, row, None], places.shape).astype(np.float64)
             for pair in range(size // 2):
-                one = channels[0][pair : pair + 1], channels[1][pair : pair + 1]
-                given = sign * places[:, pair]
-                tile(source, target, head, row, given, one, frequencies[pair : pair + 1])
-            passed(source, target, head, row, rest)
+                channel_pair = channels[0][pair : pair + 1], channels[1][pair : pair + 1]
+                signed = sign * places[:, pair]
+                tile(source, target, head, row, signed, channel_pair, frequencies[pair : pair + 1])
+            passed(source, target, head, row, others)
         return out
 
     return rotate

@@ -11,7 +11,7 @@ import numpy as np
 from posenc_lab.field.pieces import Array, omega
 
 Places = Callable[[int, Array], Array]
-"""A function of a head and rows; returns the rows' positions."""
+"""A function that takes a head and rows, and returns the rows' positions."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Pointer:
     def load(self, where: Array) -> Array:
         """Return elements, 0 outside of the memory."""
         size = len(self.memory)
-        found = self.memory[where % size].astype(wide(self.memory.dtype))
-        return np.where((where >= 0) & (where < size), found, found.dtype.type(0))
+        values = self.memory[where % size].astype(wide(self.memory.dtype))
+        return np.where((where >= 0) & (where < size), values, values.dtype.type(0))
 
     def store(self, where: Array, values: Array) -> None:
         """Write elements; drop those outside of the memory."""
@@ -72,8 +72,8 @@ def from_the_storage(x: Array) -> Pointer:
     whole = x
     while isinstance(whole.base, np.ndarray) and whole.base.dtype == x.dtype:
         whole = whole.base
-    found = pointer(x)
-    return replace(found, memory=whole.ravel(order="K")) if whole is not x else found
+    own = pointer(x)
+    return replace(own, memory=whole.ravel(order="K")) if whole is not x else own
 
 
 def restrided(found: Pointer, axis: int, step: int) -> Pointer:
@@ -115,9 +115,9 @@ def tile(
     step, width = source.strides[-1], target.strides[-1]
     a, b = source.load(at + first * step), source.load(at + second * step)
     angle = np.asarray(positions, np.float64)[:, None] * frequencies
-    one, other = turned(a, b, angle)
-    target.store(to + first * width, one)
-    target.store(to + second * width, other)
+    new_a, new_b = turned(a, b, angle)
+    target.store(to + first * width, new_a)
+    target.store(to + second * width, new_b)
 
 
 def passed(source: Pointer, target: Pointer, head: int, row: Array, channels: Array) -> None:

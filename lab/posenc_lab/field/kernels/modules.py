@@ -20,8 +20,8 @@ from posenc_lab.field.pieces import Answer
 
 
 def of_tensors(fault: str = "", style: str = "") -> Answer:
-    """Rotation of a tensor, which may be a view as in models."""
-    kept: dict[Any, Any] = {}
+    """Return a rotation of tensors, which may be views as in models."""
+    cache: dict[Any, Any] = {}
 
     def tables(positions: Any, width: int, base: float) -> tuple[Any, Any]:
         import torch
@@ -43,7 +43,7 @@ def of_tensors(fault: str = "", style: str = "") -> Answer:
             positions = torch.arange(x.shape[-2])
         if fault == "recorded_with_its_first_positions":
             key = (x.shape, x.dtype)
-            positions = kept.setdefault(key, positions.clone())
+            positions = cache.setdefault(key, positions.clone())
         if fault == "offset_alone":
             start = int(positions[0]) if len(positions) else 0
             positions = start + torch.arange(x.shape[-2])
@@ -55,7 +55,7 @@ def of_tensors(fault: str = "", style: str = "") -> Answer:
             done = both * torch.complex(cos, sin)
             out = torch.cat((done.real, done.imag), dim=-1)
         elif style == "expanded":
-            cos, sin = (each.expand(*x.shape[:-2], *each.shape) for each in (cos, sin))
+            cos, sin = (wave.expand(*x.shape[:-2], *wave.shape) for wave in (cos, sin))
             a, b = wide.chunk(2, dim=-1)
             out = torch.cat((a * cos - b * sin, torch.addcmul(b * cos, a, sin)), dim=-1)
         else:
@@ -68,11 +68,11 @@ def of_tensors(fault: str = "", style: str = "") -> Answer:
                 out = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
         out = out.to(x.dtype)
         if fault == "static_output":
-            buffer = kept.setdefault((x.shape, x.dtype), torch.empty_like(out))
+            buffer = cache.setdefault((x.shape, x.dtype), torch.empty_like(out))
             buffer.copy_(out)
             return buffer
         if style == "static_output_cloned":
-            buffer = kept.setdefault((x.shape, x.dtype), torch.empty_like(out))
+            buffer = cache.setdefault((x.shape, x.dtype), torch.empty_like(out))
             buffer.copy_(out)
             return buffer.clone()
         if style == "heads_after_rows" and x.ndim > 2:
@@ -83,7 +83,7 @@ def of_tensors(fault: str = "", style: str = "") -> Answer:
 
 
 def of_autograd(fault: str = "", style: str = "") -> Answer:
-    """The backward pass of an autograd function."""
+    """Return the backward pass of an autograd function for the rotation."""
 
     def rope_vjp(x: Any, positions: Any, *, base: float, **_: Any) -> Any:
         import torch
@@ -123,14 +123,14 @@ def of_autograd(fault: str = "", style: str = "") -> Answer:
         out = turn(at, sin) if style == "by_autograd" else Turn.apply(at)
         if fault == "detached":
             return torch.zeros_like(at)
-        (found,) = torch.autograd.grad(out, at, gradient)
-        return found
+        (result,) = torch.autograd.grad(out, at, gradient)
+        return result
 
     return rope_vjp
 
 
 def appended(fault: str = "", style: str = "") -> Answer:
-    """Rotation with an offset per sequence, the length of its cache."""
+    """Return a rotation with an offset per sequence, the length of its KV cache."""
 
     def rope_offsets(x: Any, offsets: Any, *, base: float, **_: Any) -> Any:
         import torch

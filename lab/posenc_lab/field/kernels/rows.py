@@ -45,7 +45,7 @@ RACE = np.random.default_rng(7)
 
 
 def strided(fault: str = "", guard: bool = True, block: int = 32) -> Answer:
-    """Rotation that reads rows by their strides and writes a new array."""
+    """Return a rotation that reads rows by their strides and writes a new array."""
 
     def read(x: Array) -> Pointer:
         _, rows, width = x.shape
@@ -74,7 +74,7 @@ def strided(fault: str = "", guard: bool = True, block: int = 32) -> Answer:
 
 
 def tiled(fault: str = "", block: int = 32, backwards: bool = False) -> Answer:
-    """Rotation on a grid of heads and blocks of rows with masked edges."""
+    """Return a rotation on a grid of heads and blocks of rows with masked edges."""
 
     def numbers(rows: int) -> int:
         whole = rows // block
@@ -128,15 +128,15 @@ def tiled(fault: str = "", block: int = 32, backwards: bool = False) -> Answer:
             row = np.arange(number * block, (number + 1) * block)
             if fault != "unmasked_tile_runs_over_the_next_head" or head == heads - 1:
                 row = row[row < rows]
-            given = where(head, row, positions)
-            tile(source, target, head, row, given, channels, frequencies)
+            row_positions = where(head, row, positions)
+            tile(source, target, head, row, row_positions, channels, frequencies)
         return out
 
     return rope
 
 
 def switching(fault: str = "", rows_at: int = 512, token_heads_at: int = 4096) -> Answer:
-    """Rotation of short calls by one kernel, long ones in chunks, many heads by another kernel."""
+    """Return a rotation that processes many rows in chunks."""
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:
         out = sinks(x)
@@ -166,15 +166,15 @@ def switching(fault: str = "", rows_at: int = 512, token_heads_at: int = 4096) -
 
         for start in range(0, rows, rows_at):
             shape = heads, min(rows - start, rows_at), x.shape[-1]
-            some, to = source.part(0, start), target.part(0, start)
-            launch(some, to, shape, of_chunk(start), base, layout)
+            chunk, to = source.part(0, start), target.part(0, start)
+            launch(chunk, to, shape, of_chunk(start), base, layout)
         return out
 
     return rope
 
 
 def partial(fault: str = "", block: int = 32) -> Answer:
-    """Rotation of a part of each head; the rest is copied."""
+    """Return a rotation of a part of each head's channels; the others are copied."""
 
     def rope(
         x: Array,
@@ -192,7 +192,7 @@ def partial(fault: str = "", block: int = 32) -> Answer:
         heads, rows, width = every.shape
         size = width if rotary_dim is None else rotary_dim
         source, target = pointer(every), pointer(by_heads(out))
-        channels, rest = pairs(size, layout), np.arange(size, width)
+        channels, others = pairs(size, layout), np.arange(size, width)
         frequencies = omega(size, base)
         if fault == "partner_half_a_head_away" and layout == "half":
             channels = channels[0], channels[0] + width // 2
@@ -207,15 +207,17 @@ def partial(fault: str = "", block: int = 32) -> Answer:
             ):
                 pass
             elif fault == "rest_of_the_first_head":
-                at = source.of(0, row[:, None]) + rest * source.strides[-1]
-                target.store(target.of(head, row[:, None]) + rest, source.load(at))
+                at = source.of(0, row[:, None]) + others * source.strides[-1]
+                target.store(target.of(head, row[:, None]) + others, source.load(at))
             elif fault == "rest_of_the_row_before":
-                at = source.of(head, np.maximum(row - 1, 0)[:, None]) + rest * source.strides[-1]
-                target.store(target.of(head, row[:, None]) + rest, source.load(at))
+                at = source.of(head, np.maximum(row - 1, 0)[:, None]) + others * source.strides[-1]
+                target.store(target.of(head, row[:, None]) + others, source.load(at))
             else:
-                passed(source, target, head, row, rest)
-            if fault == "rest_of_many_heads_turned" and heads * rows >= 1024 and len(rest):
-                target.store(target.of(head, row[:, None]) + rest, np.zeros((len(row), len(rest))))
+                passed(source, target, head, row, others)
+            if fault == "rest_of_many_heads_turned" and heads * rows >= 1024 and len(others):
+                target.store(
+                    target.of(head, row[:, None]) + others, np.zeros((len(row), len(others)))
+                )
             tile(source, target, head, row, positions[row], channels, frequencies)
         return out
 
@@ -223,7 +225,7 @@ def partial(fault: str = "", block: int = 32) -> Answer:
 
 
 def narrow(fault: str = "") -> Answer:
-    """Rotation with various dtypes of computation."""
+    """Return a rotation whose faults round its input, angles or tables."""
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:
         first, second = pairs(x.shape[-1], layout)
@@ -234,36 +236,36 @@ def narrow(fault: str = "") -> Answer:
         if fault == "x_cast_to_bfloat16":
             a, b = bf16(a).astype(a.dtype), bf16(b).astype(b.dtype)
         if fault == "products_in_half_precision":
-            a, b = (each.astype(np.float16).astype(each.dtype) for each in (a, b))
+            a, b = (side.astype(np.float16).astype(side.dtype) for side in (a, b))
         if fault == "turns_counted_off_in_float32":
             turn = np.float32(6.2831855)
             whole = np.floor(angle.astype(np.float32) / turn)
             angle = (angle.astype(np.float32) - whole * np.float32(6.2832)).astype(np.float64)
         if fault == "sines_of_a_table_of_256":
             angle = np.round(angle / (2 * np.pi) * 256) * (2 * np.pi) / 256
-        one, other = turned(a, b, angle)
+        new_a, new_b = turned(a, b, angle)
         if fault == "tables_in_bfloat16":
             cos, sin = bf16(np.cos(angle)).astype(a.dtype), bf16(np.sin(angle)).astype(a.dtype)
-            one, other = a * cos - b * sin, b * cos + a * sin
+            new_a, new_b = a * cos - b * sin, b * cos + a * sin
         out = sinks(x)
-        out[..., first], out[..., second] = one, other
+        out[..., first], out[..., second] = new_a, new_b
         return out
 
     return rope
 
 
 def buffered(fault: str = "") -> Answer:
-    """Rotation with buffers that may be reused between calls."""
-    kept: dict[Any, Array] = {}
+    """Return a rotation whose faults reuse buffers between calls, or overwrite memory."""
+    buffers: dict[Any, Array] = {}
 
     def rope(x: Array, positions: Array, *, base: float, layout: str, **_: Any) -> Array:
         out = np.zeros(x.shape, x.dtype)
         if fault == "results_share_one_buffer":
-            out = kept.setdefault((x.shape, x.dtype), out)
+            out = buffers.setdefault((x.shape, x.dtype), out)
         if fault == "two_results_share_two_buffers":
-            turn = int(kept.setdefault("turn", np.zeros(1, int))[0])
-            kept["turn"][0] = 1 - turn
-            out = kept.setdefault((x.shape, x.dtype, turn), out)
+            turn = int(buffers.setdefault("turn", np.zeros(1, int))[0])
+            buffers["turn"][0] = 1 - turn
+            out = buffers.setdefault((x.shape, x.dtype, turn), out)
         if x.size:
             every = by_heads(x)
             source, target = pointer(every), pointer(by_heads(out))

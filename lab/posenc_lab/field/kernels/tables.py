@@ -23,26 +23,26 @@ from posenc_lab.field.pieces import Answer, Array, bf16, halves, omega, outer
 
 
 def growing(fault: str = "", step: int = 256) -> Answer:
-    """A table of angles that grows for later positions."""
-    kept: dict[Any, Array] = {}
+    """Return a rotation by a table of angles that grows for later positions."""
+    cache: dict[Any, Array] = {}
     last: dict[str, Any] = {}
 
     def table(longest: int, width: int, base: float) -> Array:
         key: Any = (width, base)
         if fault == "key_without_the_base":
             key = width
-        if fault == "made_once_for_all_lengths" and key in kept:
-            return kept[key]
-        if fault == "length_noted_and_table_not_made_anew" and key in kept:
-            return kept[key]
+        if fault == "made_once_for_all_lengths" and key in cache:
+            return cache[key]
+        if fault == "length_noted_and_table_not_made_anew" and key in cache:
+            return cache[key]
         length = -(-(longest + 1) // step) * step
-        if len(kept.get(key, ())) < length:
-            old = kept.get(key)
+        if len(cache.get(key, ())) < length:
+            old = cache.get(key)
             start = 0 if old is None else len(old)
             first = 0 if fault == "what_is_added_starts_at_zero" else start
             more = outer(np.arange(first, first + length - start), omega(width, base))
-            kept[key] = more if old is None else np.concatenate([old, more])
-        return kept[key]
+            cache[key] = more if old is None else np.concatenate([old, more])
+        return cache[key]
 
     def rope(x: Array, positions: Array, *, base: float, **_: Any) -> Array:
         if fault == "table_of_512_clamped":
@@ -58,8 +58,8 @@ def growing(fault: str = "", step: int = 256) -> Answer:
         if fault == "single_rows_recorded" and x.shape[-2] == 1:
             positions = last.setdefault("row", positions.copy())
             longest = int(positions.max(initial=0))
-        known = table(longest, x.shape[-1], base)
-        rows = known[np.minimum(positions, len(known) - 1)]
+        angles = table(longest, x.shape[-1], base)
+        rows = angles[np.minimum(positions, len(angles) - 1)]
         if fault == "table_in_dtype_of_the_first_x":
             kind = last.setdefault("dtype", x.dtype)
             waves = np.cos(rows).astype(kind).astype(np.float64)
@@ -74,7 +74,7 @@ def growing(fault: str = "", step: int = 256) -> Answer:
 
 
 def applied(fault: str = "", block: int = 16) -> Answer:
-    """Tables as arguments, with a row for each row of x, in tiles."""
+    """Return a rotation by tables as arguments, with a row for each row of x, in tiles."""
 
     def rope_apply(x: Array, cos: Array, sin: Array, *, layout: str, table: str, **_: Any) -> Array:
         out = sinks(x)
@@ -88,7 +88,7 @@ def applied(fault: str = "", block: int = 16) -> Answer:
         source, target = pointer(every), pointer(by_heads(out))
         cosines, sines = pointer(cos, True), pointer(sin, True)
         if fault == "tables_as_if_dense":
-            cosines, sines = (restrided(each, 0, cos.shape[1]) for each in (cosines, sines))
+            cosines, sines = (restrided(memory, 0, cos.shape[1]) for memory in (cosines, sines))
         if fault == "sines_by_strides_of_cosines":
             sines = type(sines)(sines.memory, sines.start, (cos.shape[1] * 2, 1))
         columns = np.arange(size // 2)
@@ -96,7 +96,7 @@ def applied(fault: str = "", block: int = 16) -> Answer:
             columns = first
         if fault == "every_second_column":
             columns = np.minimum(2 * np.arange(size // 2), cos.shape[1] - 1)
-        rest = np.arange(size, width)
+        others = np.arange(size, width)
         for head, number in grid(heads, -(-rows // block)):
             if fault == "first_leading_index_alone" and head:
                 break
@@ -120,14 +120,14 @@ def applied(fault: str = "", block: int = 16) -> Answer:
             target.store(to + first, a * c - b * s)
             target.store(to + second, b * c + a * s)
             if fault != "rest_left_out":
-                target.store(to + rest, source.load(place + rest * gap))
+                target.store(to + others, source.load(place + others * gap))
         return out
 
     return rope_apply
 
 
 def looked_up(fault: str = "") -> Answer:
-    """Rows of a cache, with cosines and sines side by side."""
+    """Return a rotation by rows of a cache with cosines and sines side by side."""
     recorded: dict[Any, Array] = {}
 
     def rope_apply_cache(x: Array, rows: Array, cache: Array, *, layout: str, **_: Any) -> Array:

@@ -32,7 +32,7 @@ class Coded:
 
 
 class Half(Coded):
-    """A module of head_dim and base that takes positions; halves."""
+    """A module built from head_dim and base that takes positions; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -41,7 +41,7 @@ class Half(Coded):
 
 
 class Interleaved(Coded):
-    """The same; neighbours."""
+    """The same in the interleaved layout."""
 
     @claims("interleaved", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -50,7 +50,7 @@ class Interleaved(Coded):
 
 
 class HalfOfModel(Coded):
-    """A module that is cast with the model; halves."""
+    """A module that is cast with the model; half layout."""
 
     @claims("half", dtype=ALL)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -60,7 +60,7 @@ class HalfOfModel(Coded):
 
 
 class HalfInMemory(Coded):
-    """A module of head_dim and base that gets the caller's own memory; halves."""
+    """A module built from head_dim and base that gets the caller's own memory; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -69,7 +69,7 @@ class HalfInMemory(Coded):
 
 
 class HalfFunctionInMemory(Coded):
-    """A function that gets the caller's own memory; halves."""
+    """A function that gets the caller's own memory; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -78,7 +78,7 @@ class HalfFunctionInMemory(Coded):
 
 
 class HalfTrained(Coded):
-    """A module whose gradients are used; halves."""
+    """A module whose gradients are used; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -89,7 +89,7 @@ class HalfTrained(Coded):
 
 
 class HalfByHeads(Coded):
-    """A module that takes [batch, heads, n, head_dim] and position_ids [batch, n]; halves."""
+    """A module that takes [batch, heads, n, head_dim] and position_ids [batch, n]; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -99,7 +99,7 @@ class HalfByHeads(Coded):
 
 
 class HalfByRows(Coded):
-    """A module that takes [batch, n, heads, head_dim] and positions; halves."""
+    """A module that takes [batch, n, heads, head_dim] and positions; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -109,7 +109,7 @@ class HalfByRows(Coded):
 
 
 class HalfFunction(Coded):
-    """A function of rows, positions and base; halves."""
+    """A function that takes rows, positions and base; half layout."""
 
     @claims("half", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -118,7 +118,7 @@ class HalfFunction(Coded):
 
 
 class InterleavedFunction(Coded):
-    """A function of rows, positions and base; neighbours."""
+    """A function that takes rows, positions and base; interleaved layout."""
 
     @claims("interleaved", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -127,7 +127,7 @@ class InterleavedFunction(Coded):
 
 
 class HalfPartial(Coded):
-    """A module of head_dim, rotary_dim and base; halves of the leading channels."""
+    """A module built from head_dim, rotary_dim and base; half layout of the leading channels."""
 
     @claims("half", rotation="partial", dtype=FLOATS)
     def rope(self, x: Any, positions: Any, *, base: float, rotary_dim: int | None = None) -> Any:
@@ -137,7 +137,7 @@ class HalfPartial(Coded):
 
 
 class HalfCached(Coded):
-    """A module that takes rows and the position of the first; halves."""
+    """A module that takes rows and the position of the first; half layout."""
 
     @claims("half", dtype=FLOATS, max_position=8191)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:
@@ -146,7 +146,7 @@ class HalfCached(Coded):
 
 
 class InterleavedCached(Coded):
-    """The same; neighbours."""
+    """The same in the interleaved layout."""
 
     @claims("interleaved", dtype=FLOATS, max_position=8191)
     def rope(self, x: Any, positions: Any, *, base: float) -> Any:

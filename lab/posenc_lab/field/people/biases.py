@@ -19,7 +19,7 @@ def _dtype(name: str) -> torch.dtype:
 
 
 class Slopes(Coded):
-    """A function of the number of heads."""
+    """A function that takes the number of heads."""
 
     @claims("interpolated", dtype=FLOATS)
     def alibi_slopes(self, heads: int, *, dtype: str) -> Any:
@@ -28,7 +28,7 @@ class Slopes(Coded):
 
 
 class AlibiCausal(Coded):
-    """A module of heads, called with both lengths; its bias includes the mask."""
+    """A module built from heads, called with query and key length; its bias includes the mask."""
 
     @claims("causal", masked=True, dtype=FLOATS, max_position=4095)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Any:
@@ -55,7 +55,7 @@ class AlibiFirstKey(Coded):
 
 
 class Bucket(Coded):
-    """A function of relative positions."""
+    """A function that takes relative positions."""
 
     @claims("bidirectional", "causal")
     def t5_bucket(
@@ -67,7 +67,7 @@ class Bucket(Coded):
 
 
 class T5Encoder(Coded):
-    """A module of a table and max_distance; both directions."""
+    """A module built from a table and max_distance; both directions."""
 
     @claims("bidirectional", dtype=FLOATS, max_position=2047)
     def t5_bias(
@@ -89,7 +89,7 @@ class T5Decoder(Coded):
 
 
 class Window(Coded):
-    """A module of height and width, called with a table."""
+    """A module built from height and width, called with a table."""
 
     @claims("swin", dtype=FLOATS)
     def relative_table_2d(self, table: Any, *, height: int, width: int) -> Any:
@@ -99,7 +99,7 @@ class Window(Coded):
 
 @right(Slopes)
 def press_slopes(heads: int) -> list[float]:
-    """Powers of two below, then every second one of twice as many."""
+    """Slopes for the power of two below, then every second slope for the next power of two."""
 
     def power(n: int) -> list[float]:
         start = 2 ** (-(2 ** -(math.log2(n) - 3)))
@@ -132,13 +132,13 @@ def slopes_for_any_number(heads: int) -> list[float]:
 
 @wrong(Slopes, FORMULA, r"from 0|first|h ?- ?1|shift|begin|one head|by one", SLOPES)
 def slopes_from_zero(heads: int) -> Tensor:
-    """Begins with 1."""
+    """Begins with slope 1."""
     return torch.tensor(press_slopes(heads)) * 2 ** (8 / 2 ** math.floor(math.log2(heads)))
 
 
 @wrong(Slopes, FORMULA, r"every second|interleav|extra|between|no power|2P", SLOPES)
 def slopes_of_the_first_extra(heads: int) -> list[float]:
-    """Takes the first of twice as many, and not every second one."""
+    """Takes the first slopes for the next power of two, not every second one."""
     closest = 2 ** math.floor(math.log2(heads))
     more = press_slopes(2 * closest) if closest != heads else []
     return press_slopes(closest) + more[: heads - closest]
@@ -158,14 +158,14 @@ def slopes_sorted(heads: int) -> list[float]:
 
 @wrong(Slopes, FORMULA, r"8|constant|ratio|exponent|fixed|any number", SLOPES)
 def slopes_of_eight_heads(heads: int) -> list[float]:
-    """Halves from head to head, whatever their number."""
+    """Halves the slope from head to head, whatever the number of heads."""
     return [2.0**-h for h in range(1, heads + 1)]
 
 
 @wrong(Slopes, FORMULA, r"sign|negative", SLOPES)
 def slopes_negative(heads: int) -> list[float]:
-    """Has the sign in the slopes."""
-    return [-each for each in press_slopes(heads)]
+    """Returns negative slopes."""
+    return [-slope for slope in press_slopes(heads)]
 
 
 @right(AlibiCausal)
@@ -203,7 +203,7 @@ class CausalPositive(Causal):
 
 @wrong(AlibiCausal, FORMULA, LAST_QUERIES)
 class CausalFromZero(Causal):
-    """Lets queries stand at 0 and on, although keys are cached before."""
+    """Places queries at 0, 1, 2, …, although keys are cached before them."""
 
     def queries(self, q_len: int, k_len: int) -> Tensor:
         return torch.arange(q_len)[:, None]
@@ -211,7 +211,7 @@ class CausalFromZero(Causal):
 
 @wrong(AlibiCausal, FORMULA, r"mask|hidden|-inf|diagonal|tril|triu")
 class CausalMaskFromZero(Causal):
-    """Masks as if queries stood at 0 and on."""
+    """Masks as if queries were at 0, 1, 2, …."""
 
     def hidden(self, q_len: int, k_len: int) -> Tensor:
         return torch.ones(q_len, k_len, dtype=torch.bool).triu(1)
@@ -227,7 +227,7 @@ class CausalMasksItself(Causal):
 
 @wrong(AlibiCausal, FORMULA, r"mask|hidden|one key|-inf|after")
 class CausalMasksOneTooFew(Causal):
-    """Lets the next key through."""
+    """Leaves the key after the query visible."""
 
     def hidden(self, q_len: int, k_len: int) -> Tensor:
         return torch.arange(k_len)[None] > self.queries(q_len, k_len) + 1
@@ -235,7 +235,7 @@ class CausalMasksOneTooFew(Causal):
 
 @wrong(AlibiCausal, FORMULA, r"first key|first-key|zero at")
 class CausalFromFirstKey(Causal):
-    """Multiplies slopes by the key's number."""
+    """Multiplies slopes by the key's position."""
 
     def distance(self, q_len: int, k_len: int) -> Tensor:
         return torch.arange(k_len)[None].float().expand(q_len, k_len)
@@ -268,7 +268,7 @@ class CausalDistancesInBfloat16(Causal):
 
 @wrong(AlibiCausal, FORMULA, r"factor|scale|times|√|sqrt|head_dim|slope")
 class CausalScaled(Causal):
-    """Divides the bias by 8, as logits of heads of 64 are."""
+    """Divides the bias by 8, like logits of heads with 64 channels."""
 
     def forward(self, q_len: int, k_len: int) -> Tensor:
         return super().forward(q_len, k_len) / 8
@@ -276,7 +276,7 @@ class CausalScaled(Causal):
 
 @wrong(AlibiCausal, FORMULA, r"window|1,?024|clamp|cut|beyond|at most|largest|limit|capped")
 class CausalClamped(Causal):
-    """Lets distances grow up to 1024."""
+    """Clamps distances to 1024."""
 
     def distance(self, q_len: int, k_len: int) -> Tensor:
         return super().distance(q_len, k_len).clamp(min=-1024)
@@ -284,7 +284,7 @@ class CausalClamped(Causal):
 
 @right(AlibiSymmetric)
 class Symmetric(nn.Module):
-    """A matrix of distances that is kept and made larger, of which the last queries are taken."""
+    """A cached matrix of biases that grows when needed; returns the rows of the last queries."""
 
     bias: Tensor
 
@@ -319,7 +319,7 @@ class SymmetricWithoutAbs(Symmetric):
 
 @wrong(AlibiSymmetric, FORMULA, LAST_QUERIES)
 class SymmetricTopLeft(Symmetric):
-    """Takes the first queries of the matrix."""
+    """Takes the first rows of the matrix."""
 
     def forward(self, q_len: int, k_len: int) -> Tensor:
         self.grow(k_len)
@@ -328,7 +328,7 @@ class SymmetricTopLeft(Symmetric):
 
 @wrong(AlibiSymmetric, "state", r"earlier call|first call|keeps|kept|state", LAST_QUERIES)
 class SymmetricFromTheEnd(Symmetric):
-    """Takes the last rows and columns of the matrix, however large it has become."""
+    """Takes the last rows of the matrix, however large it has become."""
 
     def forward(self, q_len: int, k_len: int) -> Tensor:
         self.grow(k_len)
@@ -346,7 +346,7 @@ class SymmetricView(Symmetric):
 
 @wrong(AlibiSymmetric, FORMULA, r"sign|positive|negated")
 class SymmetricPositive(Symmetric):
-    """Adds the distance."""
+    """Adds the distance instead of subtracting it."""
 
     def matrix(self, length: int) -> Tensor:
         return -super().matrix(length)
@@ -364,7 +364,7 @@ class SymmetricSquared(Symmetric):
 
 @right(AlibiFirstKey)
 class FirstKey(nn.Module):
-    """Slopes times the number of the key, the same for all queries."""
+    """Slopes times the key's position, the same for all queries."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -416,7 +416,7 @@ def _logarithmic(distance: Tensor, exact: int, buckets: int, max_distance: int) 
 
 @right(Bucket)
 def t5_bucket(relative: Tensor, both: bool, buckets: int, max_distance: int) -> Tensor:
-    """Exact near the query, logarithmic beyond, as T5's own code."""
+    """Buckets exact near the query and logarithmic beyond, as in T5's own code."""
     first = torch.zeros_like(relative)
     if both:
         buckets //= 2
@@ -432,7 +432,7 @@ def t5_bucket(relative: Tensor, both: bool, buckets: int, max_distance: int) -> 
 @right(T5Encoder)
 @right(T5Decoder)
 class T5(nn.Module):
-    """A table and how positions find their bucket in it."""
+    """T5's bias: a table, and the bucket of each relative position."""
 
     def __init__(self, table: Tensor, max_distance: int, both: bool) -> None:
         super().__init__()
@@ -498,7 +498,7 @@ class T5DecoderOfBothDirections(T5):
 
 @wrong(T5Encoder, FORMULA, r"causal|one direction|decoder|unidirectional")
 class T5EncoderOfThePast(T5):
-    """Has buckets for the past in the encoder."""
+    """Has buckets only for the past in the encoder."""
 
     def __init__(self, table: Tensor, max_distance: int, both: bool) -> None:
         super().__init__(table, max_distance, False)
@@ -506,7 +506,7 @@ class T5EncoderOfThePast(T5):
 
 @wrong(T5Decoder, FORMULA, LAST_QUERIES)
 class T5QueriesFromZero(T5):
-    """Lets queries stand at 0 and on in decoding."""
+    """Places queries at 0, 1, 2, … in decoding."""
 
     def queries(self, q_len: int, k_len: int) -> Tensor:
         return torch.arange(q_len)[:, None]
@@ -514,7 +514,7 @@ class T5QueriesFromZero(T5):
 
 @wrong(T5Encoder, FORMULA, r"max_distance|128|distance")
 class T5MaxDistanceFixed(T5):
-    """Has the distance 128."""
+    """Uses max_distance 128, whatever value is passed."""
 
     def __init__(self, table: Tensor, max_distance: int, both: bool) -> None:
         super().__init__(table, 128, both)
@@ -522,7 +522,7 @@ class T5MaxDistanceFixed(T5):
 
 @wrong(T5Decoder, FORMULA, r"absolute|after|future|later|both|direction")
 class T5PastByAbsolute(T5):
-    """Takes the absolute value where later keys belong to bucket 0."""
+    """Takes the absolute distance, although all later keys belong to bucket 0."""
 
     def past(self, relative: Tensor) -> Tensor:
         return relative.abs()
@@ -546,7 +546,7 @@ class T5HalvesExchanged(T5):
 
 @wrong(T5Decoder, FORMULA, r"exact|bucket|quarter|num_buckets|half")
 class T5ExactQuarter(T5):
-    """Halves the buckets once more, as in the encoder."""
+    """Uses a quarter of the buckets, not half, for single distances."""
 
     def exact(self, buckets: int) -> int:
         return max(buckets // 4, 1)
@@ -574,7 +574,7 @@ class T5LogarithmsMixed(T5):
 
 @wrong(T5Decoder, FORMULA, r"linear|logarithm|clip|clamp|bucket")
 class T5Linear(T5):
-    """Clips distances to the table."""
+    """Uses distances as buckets, clipped to the last one."""
 
     def large(self, distance: Tensor, exact: int, buckets: int) -> Tensor:
         return distance.clamp(max=buckets - 1)
@@ -608,7 +608,7 @@ class T5Transposed(T5):
 
 @right(Window)
 class Swin(nn.Module):
-    """A buffer of rows for every pair of patches."""
+    """A buffer with the table row of each pair of patches."""
 
     index: Tensor
 
@@ -639,7 +639,7 @@ class Swin(nn.Module):
 
 @wrong(Window, FORMULA, r"width|height|row length|2 ?· ?height|exchanged|stride|columns")
 class SwinHeightForWidth(Swin):
-    """Multiplies by 2 height - 1 where width belongs."""
+    """Multiplies by 2 height - 1 instead of 2 width - 1."""
 
     def combine(self, down: Tensor, across: Tensor) -> Tensor:
         return (down + self.height - 1) * (2 * self.height - 1) + across + self.width - 1
@@ -679,7 +679,7 @@ class SwinByColumns(Swin):
 
 @wrong(Window, FORMULA, r"exchanged|axes|height|width|transposed|swapped")
 class SwinAxesExchanged(Swin):
-    """Multiplies columns by the length of rows."""
+    """Numbers the table's rows by column offset first."""
 
     def combine(self, down: Tensor, across: Tensor) -> Tensor:
         return (across + self.width - 1) * (2 * self.height - 1) + down + self.height - 1
@@ -696,7 +696,7 @@ class SwinAbsolute(Swin):
 
 @wrong(Window, FORMULA, r"head|axes|axis|order|shape|mixed|reshape")
 class SwinViewedForPermuted(Swin):
-    """Views as heads first where axes have to be permuted."""
+    """Reshapes to heads first, where the axes must be permuted."""
 
     def forward(self, table: Tensor) -> Tensor:
         n = self.height * self.width
@@ -722,7 +722,7 @@ class T5ByEmbedding(T5):
 
 @wrong(T5Decoder, FORMULA, r"last|same row|all queries|every query|quer")
 class T5LastQueryOnly(T5ByEmbedding):
-    """Keeps the last row for all queries, as in decoding one token."""
+    """Returns the last query's row for all queries, as when decoding one token."""
 
     def forward(self, q_len: int, k_len: int) -> Tensor:
         return super().forward(q_len, k_len)[:, -1:].expand(-1, q_len, -1).clone()

@@ -77,7 +77,7 @@ class OffsetIgnoredInDecoding(Growing):
 
 @wrong(HalfCached, FORMULA, r"one later|shift|\+ ?1|from 1|one position")
 class OffsetPlusOne(Growing):
-    """Counts the new row twice."""
+    """Counts one row too many in the cache: the offset is one too large."""
 
     def tables(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         return super().tables(x, offset + 1)
@@ -85,7 +85,7 @@ class OffsetPlusOne(Growing):
 
 @wrong(HalfCached, FORMULA, r"shift|- ?1|one position|before|1 earlier")
 class OffsetMinusOne(Growing):
-    """Counts what is in the cache from 0, so that it is one short after the first call."""
+    """Counts one row too few in the cache: the offset is one too small, unless it is 0."""
 
     def tables(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         return super().tables(x, max(offset - 1, 0))
@@ -109,7 +109,7 @@ class OffsetOfTheLast(Growing):
 
 @wrong(HalfCached, FORMULA, r"same position|all rows|every row|rows stand at")
 class OneRowForAll(Growing):
-    """Turns all rows of a call as the first."""
+    """Rotates all rows of a call by the position of the first."""
 
     def rows(self, table: Tensor, offset: int, length: int) -> Tensor:
         return table[offset : offset + 1]
@@ -157,7 +157,7 @@ class GrowsFromZero(Growing):
 
 @wrong(HalfCached, "exceptions", r"raised|error|shape")
 class GrowsByRowsOfTheCall(Growing):
-    """Compares the number of rows with the table, and not where they end."""
+    """Compares the table's length with the number of rows, not with their last position."""
 
     def grow(self, end: int) -> None:
         return
@@ -179,7 +179,7 @@ class GrowsOneTooLate(Growing):
 
 @wrong(HalfCached, "state", OTHER_CALLS, r"base|long")
 class NtkWhenGrown(Growing):
-    """Raises the base when the table grows, and leaves it so."""
+    """Doubles the base whenever the table grows."""
 
     def grow(self, end: int) -> None:
         if end > self.cached:
@@ -189,7 +189,7 @@ class NtkWhenGrown(Growing):
 
 @wrong(HalfCached, "state", OTHER_CALLS)
 class FirstDtypeKept(Growing):
-    """Casts the tables to the dtype of what is turned, and keeps them so."""
+    """Casts the tables to the dtype of x, and keeps the cast tables."""
 
     def tables(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         self.cos, self.sin = self.cos.to(x.dtype), self.sin.to(x.dtype)
@@ -264,7 +264,7 @@ class KeepsLastResult(Growing):
 
 @wrong(HalfCached, "state", OTHER_CALLS)
 class WindowOfTables(Growing):
-    """Keeps the tables of the last call, and asks only whether there are enough rows."""
+    """Keeps the tables of the last call for every call with the same number of rows."""
 
     start = 0
 
@@ -279,7 +279,7 @@ class WindowOfTables(Growing):
 
 @wrong(HalfCached, FORMULA, r"bfloat16|low.precision|rounded")
 class TableOfPositionsInBfloat16(Growing):
-    """Counts positions in bfloat16, as a model that is built under that default dtype."""
+    """Counts positions in bfloat16, like a model built under that default dtype."""
 
     def positions(self, length: int) -> Tensor:
         return torch.arange(length, dtype=torch.bfloat16).float()
@@ -314,7 +314,7 @@ class LlamaWithoutStart(LikeLlama):
 
 @wrong(InterleavedCached, FORMULA, r"last|rows stand at|end")
 class LlamaFromTheEnd(LikeLlama):
-    """Takes the last rows up to start_pos where those from it on belong."""
+    """Reads the rows before start_pos instead of those from it on."""
 
     def read(self, start_pos: int, length: int) -> Tensor:
         start = max(start_pos - length, 0)
@@ -323,7 +323,7 @@ class LlamaFromTheEnd(LikeLlama):
 
 @wrong(InterleavedCached, FORMULA, r"revers|order|backwards|rows stand at")
 class LlamaReversed(LikeLlama):
-    """Turns the rows of a call in reversed order, as for padding at the left."""
+    """Rotates the rows of a call by their positions in reverse order, as for left padding."""
 
     def read(self, start_pos: int, length: int) -> Tensor:
         return self.freqs_cis[start_pos : start_pos + length].flip(0)
@@ -334,8 +334,8 @@ class LlamaInHalf(LikeLlama):
     """Keeps the table in half precision."""
 
     def read(self, start_pos: int, length: int) -> Tensor:
-        kept = torch.view_as_real(self.freqs_cis[start_pos : start_pos + length]).half().float()
-        return torch.view_as_complex(kept.contiguous())
+        halves = torch.view_as_real(self.freqs_cis[start_pos : start_pos + length]).half().float()
+        return torch.view_as_complex(halves.contiguous())
 
 
 @right(InterleavedCached)
@@ -403,7 +403,7 @@ class TablesOfEachDtype(Growing):
 
 @wrong(HalfCached, "state", OTHER_CALLS, r"dtype|bfloat16")
 class TablesOfAnyDtype(TablesOfEachDtype):
-    """Keeps tables of the dtype that asked first."""
+    """Keeps the tables in the dtype of the first call."""
 
     def key(self, x: Tensor) -> tuple[torch.dtype, int]:
         return torch.float32, self.cached

@@ -19,71 +19,71 @@ def _cast(table: Tensor, name: str) -> Tensor:
 
 
 class Paper(Coded):
-    """A module of dim and base with a table, indexed by positions."""
+    """A module with a table, built from dim and base, indexed by positions."""
 
     @claims("paper", dtype=FLOATS, max_position=4095)
     def sinusoidal(self, positions: Any, dim: int, *, base: float, dtype: str) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return _cast(self.module(dim, base)(to_torch(positions)), dtype)
 
 
 class TensorToTensor(Coded):
-    """A function of positions, dim and base."""
+    """A function that takes positions, dim and base."""
 
     @claims("tensor2tensor", dtype=FLOATS)
     def sinusoidal(self, positions: Any, dim: int, *, base: float, dtype: str) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return _cast(self.code(to_torch(positions), dim, base), dtype)
 
 
 class Concat(Coded):
-    """A function of positions, dim and base."""
+    """A function that takes positions, dim and base."""
 
     @claims("concat", dtype=FLOATS)
     def sinusoidal(self, positions: Any, dim: int, *, base: float, dtype: str) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return _cast(self.code(to_torch(positions), dim, base), dtype)
 
 
 class Plain(Coded):
-    """A function of positions and a table."""
+    """A function that takes positions and a table."""
 
     @claims("plain", dtype=FLOATS)
     def learned(self, positions: Any, table: Any) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return self.code(to_torch(positions), to_torch(table))
 
 
 class AfterPadding(Coded):
-    """A function of positions, a table and the padding token's row."""
+    """A function that takes positions, a table and the padding token's row."""
 
     @claims("after-padding", dtype=FLOATS)
     def learned(self, positions: Any, table: Any, *, padding_idx: int) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return self.code(to_torch(positions), to_torch(table), padding_idx)
 
 
 class Opt(Coded):
-    """A function of positions and a table."""
+    """A function that takes positions and a table."""
 
     @claims("two", dtype=FLOATS)
     def learned(self, positions: Any, table: Any) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return self.code(to_torch(positions), to_torch(table))
 
 
 class Grid(Coded):
-    """A function of a table, height and width."""
+    """A function that takes a table, height and width."""
 
     @claims("vit", dtype=["float32"])
     def learned_grid(self, table: Any, height: int, width: int) -> Any:
-        """Return rows."""
+        """Return the encoding of each position."""
         return self.code(to_torch(table), height, width)
 
 
 @right(Paper)
 class Tutorial(nn.Module):
-    """The table of the tutorials, made longer when it has to be."""
+    """The table of PyTorch tutorials, which grows when a call needs it."""
 
     pe: Tensor
 
@@ -144,7 +144,7 @@ class TutorialFromOne(Tutorial):
 
 @wrong(Paper, FORMULA, r"base")
 class TutorialOfTenThousand(Tutorial):
-    """Has 10000 for the base."""
+    """Uses base 10000, whatever base is passed."""
 
     def rates(self) -> Tensor:
         steps = torch.arange(0, self.d_model, 2).float()
@@ -153,7 +153,7 @@ class TutorialOfTenThousand(Tutorial):
 
 @wrong(Paper, FORMULA, r"doubled|4t|twice|exponent")
 class TutorialExponentDoubled(Tutorial):
-    """Doubles channel numbers that are even already."""
+    """Doubles the exponent, although channel numbers are even already."""
 
     def rates(self) -> Tensor:
         return super().rates() ** 2
@@ -161,7 +161,7 @@ class TutorialExponentDoubled(Tutorial):
 
 @wrong(Paper, FORMULA, r"halved|\bt/d|exponent")
 class TutorialExponentHalved(Tutorial):
-    """Counts pairs over channels."""
+    """Divides pair numbers by d_model, which halves the exponent."""
 
     def rates(self) -> Tensor:
         return super().rates() ** 0.5
@@ -169,7 +169,7 @@ class TutorialExponentHalved(Tutorial):
 
 @wrong(Paper, FORMULA, r"d/2 ?- ?1|d ?- ?2|denominator|exponent|last")
 class TutorialToTheEnd(Tutorial):
-    """Divides by one pair less."""
+    """Divides by d/2 - 1, so that the last frequency is 1/base."""
 
     def rates(self) -> Tensor:
         pairs = self.d_model // 2
@@ -200,7 +200,7 @@ class TutorialByChannel(Tutorial):
 
 @wrong(Paper, FORMULA, r"only sin|no cos|sines?\b.*(all|every)|cosine")
 class TutorialOfSines(Tutorial):
-    """Writes sines twice."""
+    """Writes sines to all channels."""
 
     def fill(self, pe: Tensor, angles: Tensor) -> None:
         pe[:, 0::2] = torch.sin(angles)
@@ -252,7 +252,7 @@ class TutorialClamped(Tutorial):
 
 @wrong(Paper, FORMULA, r"modulo|512|wrap|again|period|repeat")
 class TutorialWrapped(Tutorial):
-    """Begins again at the end of its table."""
+    """Wraps around at the end of its table."""
 
     def forward(self, positions: Tensor) -> Tensor:
         return self.pe[positions % len(self.pe)]
@@ -277,7 +277,7 @@ class TutorialScaled(Tutorial):
 
 @wrong(Paper, FORMULA, r"row 0|position 0|first row|padding|zero")
 class TutorialPaddingRow(Tutorial):
-    """Makes row 0 zero, as of a padding token."""
+    """Sets row 0 to zero, like a padding row."""
 
     def table(self, length: int) -> Tensor:
         pe = super().table(length)
@@ -296,7 +296,7 @@ class TutorialAppends(Tutorial):
 
 @wrong(Paper, "memory", r"view|alias|corrupt|writ|memory")
 class TutorialView(Tutorial):
-    """Returns a view of its table where positions follow each other."""
+    """Returns a view of its table if positions are 0, 1, 2, …."""
 
     def forward(self, positions: Tensor) -> Tensor:
         rows = super().forward(positions)
@@ -315,7 +315,7 @@ class TutorialTooShort(Tutorial):
 
 @right(Concat)
 def outer_concat(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Sines beside cosines."""
+    """Concatenates sines and cosines."""
     inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2).float() / dim))
     angles = torch.outer(positions.float(), inv_freq)
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
@@ -323,7 +323,7 @@ def outer_concat(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @wrong(Concat, FORMULA, r"cos.*sin|exchanged|swapped|cos-sin|order")
 def outer_concat_exchanged(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Cosines beside sines."""
+    """Concatenates cosines and sines."""
     inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2).float() / dim))
     angles = torch.outer(positions.float(), inv_freq)
     return torch.cat((angles.cos(), angles.sin()), dim=-1)
@@ -331,7 +331,7 @@ def outer_concat_exchanged(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @wrong(Concat, FORMULA, r"layout|interleav|neighbour")
 def outer_concat_interleaved(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Sines and cosines in turn."""
+    """Alternates sines and cosines."""
     inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2).float() / dim))
     angles = torch.outer(positions.float(), inv_freq)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
@@ -339,7 +339,7 @@ def outer_concat_interleaved(positions: Tensor, dim: int, base: float) -> Tensor
 
 @wrong(Concat, FORMULA, r"sign|negative|opposite|backwards")
 def outer_concat_negative(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Angles of the other sign."""
+    """Negates the angles."""
     inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2).float() / dim))
     angles = torch.outer(-positions.float(), inv_freq)
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
@@ -347,7 +347,7 @@ def outer_concat_negative(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @wrong(Concat, FORMULA, r"float16|half|low.precision|rounded")
 def outer_concat_in_half(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Frequencies in float16."""
+    """Computes frequencies in float16."""
     inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2).float() / dim)).half()
     angles = torch.outer(positions.float(), inv_freq.float())
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
@@ -377,7 +377,7 @@ def signal_not_to_the_end(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @wrong(TensorToTensor, FORMULA, r"cos.*sin|exchanged|swapped|cos-sin|order|musicgen")
 def signal_cosine_first(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Cosines first, as flip_sin_to_cos."""
+    """Puts cosines first, as flip_sin_to_cos does."""
     pairs = dim // 2
     step = math.log(base) / max(pairs - 1, 1)
     angles = positions.float()[:, None] * torch.exp(-step * torch.arange(pairs).float())
@@ -386,13 +386,13 @@ def signal_cosine_first(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @wrong(TensorToTensor, FORMULA, r"from 2|shift|\+ ?2|offset|fairseq|padding|later|first position")
 def signal_after_padding(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Begins after the padding index, as fairseq."""
+    """Begins after the padding index, as fairseq does."""
     return signal(positions + 2, dim, base)
 
 
 @wrong(TensorToTensor, FORMULA, r"whole|integer|round|log|\bB is|base [0-9]|step|frequenc")
 def signal_of_whole_logarithm(positions: Tensor, dim: int, base: float) -> Tensor:
-    """Divides the logarithm as a whole number."""
+    """Truncates the logarithm of the base to an integer."""
     pairs = dim // 2
     step = int(math.log(base)) / max(pairs - 1, 1)
     angles = positions.float()[:, None] * torch.exp(-step * torch.arange(pairs).float())
@@ -437,7 +437,7 @@ def embedding_scaled(positions: Tensor, table: Tensor) -> Tensor:
 
 @wrong(Plain, FORMULA, r"padding|row 0|zero|first row|position 0")
 def embedding_with_padding(positions: Tensor, table: Tensor) -> Tensor:
-    """Has zeros for row 0."""
+    """Returns zeros for position 0."""
     rows = table[positions]
     rows[positions == 0] = 0
     return rows
@@ -445,7 +445,7 @@ def embedding_with_padding(positions: Tensor, table: Tensor) -> Tensor:
 
 @wrong(Plain, FORMULA, r"bfloat16|float16|half|rounded|low.precision")
 def embedding_in_bfloat16(positions: Tensor, table: Tensor) -> Tensor:
-    """Passes through bfloat16."""
+    """Rounds the table to bfloat16."""
     return table.bfloat16()[positions].to(table.dtype)
 
 
@@ -493,7 +493,7 @@ def opt_without_offset(positions: Tensor, table: Tensor) -> Tensor:
 
 @wrong(Opt, FORMULA, r"twice|4|offset|shift|later")
 def opt_with_offset_twice(positions: Tensor, table: Tensor) -> Tensor:
-    """Skips two rows where positions and the table have skipped them."""
+    """Skips two rows twice."""
     return table[(positions + 4).clamp(max=len(table) - 1)]
 
 
@@ -506,7 +506,7 @@ def _resized(table: Tensor, size: tuple[int, int], **options: Any) -> Tensor:
 
 @right(Grid)
 def vit(table: Tensor, height: int, width: int) -> Tensor:
-    """Bicubic, the class token apart."""
+    """Resizes the table bicubically, except for the class token's row."""
     grid = _resized(table, (height, width), mode="bicubic", align_corners=False)
     return torch.cat((table[:1], grid))
 
@@ -520,7 +520,7 @@ def vit_with_corners(table: Tensor, height: int, width: int) -> Tensor:
 
 @wrong(Grid, FORMULA, r"linear|bilinear|kernel|straight")
 def vit_bilinear(table: Tensor, height: int, width: int) -> Tensor:
-    """Takes straight lines."""
+    """Interpolates bilinearly."""
     grid = _resized(table, (height, width), mode="bilinear", align_corners=False)
     return torch.cat((table[:1], grid))
 
@@ -547,7 +547,7 @@ def vit_class_token_last(table: Tensor, height: int, width: int) -> Tensor:
 
 @wrong(Grid, FORMULA, r"antialias|kernel|stretched|timm")
 def vit_antialiased(table: Tensor, height: int, width: int) -> Tensor:
-    """Smooths where the grid shrinks."""
+    """Applies antialiasing where the grid shrinks."""
     grid = _resized(table, (height, width), mode="bicubic", align_corners=False, antialias=True)
     return torch.cat((table[:1], grid))
 
@@ -562,5 +562,5 @@ def concat_in_float64(positions: Tensor, dim: int, base: float) -> Tensor:
 
 @right(AfterPadding)
 def roberta_by_mask(positions: Tensor, table: Tensor, padding_idx: int) -> Tensor:
-    """Drops rows that belong to no position first."""
+    """First drops the rows that belong to no position."""
     return table[padding_idx + 1 :].index_select(0, positions)

@@ -29,7 +29,7 @@ AXES = r"\baxis|\baxes|heads?\b.*position|position.*\bheads?\b"
 @right(HalfInMemory)
 @right(HalfTrained)
 class Neox(nn.Module):
-    """Frequencies are a buffer, tables are formed in each call, two halves are turned."""
+    """Keeps frequencies in a buffer and forms tables in each call; half layout."""
 
     def __init__(self, dim: int, base: float = 10000.0) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class FrequenciesNotInverted(Neox):
 
 @wrong(Half, FORMULA, r"base.*10,?000|10,?000.*base|base.*(fixed|ignored|not used)|base of its own")
 class BaseHardCoded(Neox):
-    """Has 10000 for whatever base it is given."""
+    """Uses base 10000, whatever base is passed."""
 
     def frequencies(self) -> Tensor:
         return torch.as_tensor(10000.0 ** (-self.exponents() / self.dim))
@@ -88,7 +88,7 @@ class BaseDoubled(Neox):
 
 @wrong(Half, FORMULA, r"integer division|frequenc|exponent|all pairs|base\^")
 class ExponentByIntegerDivision(Neox):
-    """Divides whole numbers, so that every exponent is 0."""
+    """Divides integers, so that every exponent is 0."""
 
     def frequencies(self) -> Tensor:
         return 1.0 / (self.base ** (torch.arange(0, self.dim, 2) // self.dim))
@@ -104,7 +104,7 @@ class ExponentDoubled(Neox):
 
 @wrong(Half, FORMULA, r"halv|\bt/d|half of the exponent|exponent")
 class ExponentHalved(Neox):
-    """Counts pairs where channels belong: base^(-t/d)."""
+    """Uses pair numbers instead of channel numbers: base^(-t/d)."""
 
     def exponents(self) -> Tensor:
         return torch.arange(0, self.dim // 2).float()
@@ -145,7 +145,7 @@ class CosSinExchanged(Neox):
 
 @wrong(Half, FORMULA, r"sign|other way|backwards|negative|inverse|opposite")
 class TurnsBackwards(Neox):
-    """Takes the minus sign from the wrong half."""
+    """Puts the minus sign on the wrong half, which rotates backwards."""
 
     def rotate_half(self, x: Tensor) -> Tensor:
         return -super().rotate_half(x)
@@ -173,7 +173,7 @@ class TurnsNeighbours(Neox):
 
 @wrong(Half, FORMULA, r"table|mixed|layout|interleav")
 class TablesOfNeighbours(Neox):
-    """Repeats each angle for its neighbour, but turns halves."""
+    """Has tables for the interleaved layout, but rotates in the half layout."""
 
     def doubled(self, angles: Tensor) -> Tensor:
         return angles.repeat_interleave(2, dim=-1)
@@ -181,7 +181,7 @@ class TablesOfNeighbours(Neox):
 
 @wrong(Half, FORMULA, r"table|mixed|layout|interleav")
 class TurnsNeighboursByTablesOfHalves(Neox):
-    """Has tables for halves, but turns neighbours."""
+    """Has tables for the half layout, but rotates in the interleaved layout."""
 
     def rotate_half(self, x: Tensor) -> Tensor:
         return torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
@@ -197,7 +197,7 @@ class PositionsFromOne(Neox):
 
 @wrong(Half, FORMULA, r"- ?1|before|shift|offset|one position|earlier position|late")
 class PositionsOneBehind(Neox):
-    """Stands one position behind, and never before 0."""
+    """Uses each position minus one, but not below 0."""
 
     def angles(self, positions: Tensor) -> Tensor:
         return torch.outer((positions - 1).clamp(min=0).float(), self.inv_freq)
@@ -205,7 +205,7 @@ class PositionsOneBehind(Neox):
 
 @wrong(Half, FORMULA, r"from 0|index|restart|number of the row|positions? (are )?ignored|row")
 class PositionsByRow(Neox):
-    """Numbers the rows that it is given and looks at no position."""
+    """Uses row numbers 0, 1, 2, … and ignores positions."""
 
     def angles(self, positions: Tensor) -> Tensor:
         return torch.outer(torch.arange(len(positions)).float(), self.inv_freq)
@@ -246,7 +246,7 @@ class PositionsWrapped(Neox):
 
 @wrong(Half, FORMULA, r"int16|wrap|16 bits|32,?76[78]|modulo|65,?536|overflow")
 class PositionsInInt16(Neox):
-    """Saves memory with short integers."""
+    """Casts positions to 16-bit integers."""
 
     def angles(self, positions: Tensor) -> Tensor:
         return torch.outer(positions.short().float(), self.inv_freq)
@@ -254,7 +254,7 @@ class PositionsInInt16(Neox):
 
 @wrong(Half, FORMULA, r"positions?.*(float16|half)|float16|2,?048|fp16|low|rounded")
 class PositionsInFloat16(Neox):
-    """Counts positions in float16, whatever is to be turned."""
+    """Counts positions in float16, whatever the dtype of x."""
 
     def angles(self, positions: Tensor) -> Tensor:
         return torch.outer(positions.half().float(), self.inv_freq)
@@ -262,7 +262,7 @@ class PositionsInFloat16(Neox):
 
 @wrong(Half, FORMULA, r"bfloat16|low.precision|rounded")
 class FrequenciesInBfloat16(Neox):
-    """Has been loaded with frequencies in bfloat16."""
+    """Rounds frequencies to bfloat16, as when they are loaded."""
 
     def frequencies(self) -> Tensor:
         return super().frequencies().bfloat16().float()
@@ -279,7 +279,7 @@ class TablesInBfloat16(Neox):
 
 @wrong(Half, FORMULA, r"bfloat16|low.precision|rounded")
 class AnglesInDtypeOfRows(Neox):
-    """Multiplies positions by frequencies in the dtype of what is turned."""
+    """Multiplies positions by frequencies in the dtype of x."""
 
     def tables(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         angles = positions.to(x.dtype)[:, None] * self.inv_freq.to(x.dtype)
@@ -321,7 +321,7 @@ class ScaledByRootOfHalf(Neox):
 
 @wrong(Half, FORMULA, r"factor|times|scale|amplitude|shorter|√|head_dim|d\^")
 class ScaledByRootOfDim(Neox):
-    """Has the scale of attention in it, 1 over the root of head_dim."""
+    """Multiplies by the attention scale, 1 / √head_dim."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         return super().forward(x, positions) * x.shape[-1] ** -0.5
@@ -337,7 +337,7 @@ class RotationAdded(Neox):
 
 @wrong(Half, FORMULA, r"first half|overwritten|already|in place|second half|not a rotation")
 class FirstHalfOverwritten(Neox):
-    """Turns the second half by the first one as it is after its turn."""
+    """Rotates the second half with the new values of the first half."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         angles = self.angles(positions)
@@ -350,20 +350,20 @@ class FirstHalfOverwritten(Neox):
 
 @wrong(Half, FORMULA, r"first|part|half of|not (turned|rotated)|unrotated|rotary_dim|pass|only")
 class HalfOfChannels(Neox):
-    """Turns the first half of the channels alone, as if rotary_pct were 0.5."""
+    """Rotates only the first half of the channels, as if rotary_pct were 0.5."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         turned = x.shape[-1] // 4 * 2
         if not turned:
             return super().forward(x, positions)
-        head, rest = x[..., :turned], x[..., turned:]
+        head, passed = x[..., :turned], x[..., turned:]
         part = Neox(turned, self.base)
-        return torch.cat((part(head, positions), rest), dim=-1)
+        return torch.cat((part(head, positions), passed), dim=-1)
 
 
 @wrong(Half, FORMULA, r"64|pairs?.*beyond|not (turned|rotated)|unrotated|only|channel")
 class PairsBeyondSixtyFour(Neox):
-    """Is made for heads of 128 and leaves what is beyond."""
+    """Rotates 64 pairs, those of heads with 128 channels, and leaves further pairs unrotated."""
 
     def angles(self, positions: Tensor) -> Tensor:
         angles = super().angles(positions)
@@ -373,7 +373,7 @@ class PairsBeyondSixtyFour(Neox):
 
 @wrong(Half, FORMULA, r"single row|one row|not (turned|rotated)|of a single|one position")
 class OneRowLeftAlone(Neox):
-    """Turns nothing when there is a single row, as there is nothing to compare it with."""
+    """Leaves a single row unrotated, as if it had no other row to relate to."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         return x.clone() if x.shape[-2] == 1 else super().forward(x, positions)
@@ -391,7 +391,7 @@ class LastRowLeftAlone(Neox):
 
 @wrong(Half, FORMULA, r"8,?192|beyond|from position|base|long")
 class OtherBaseWhenLong(Neox):
-    """Takes four times the base from 8192 positions on, which nobody asked for."""
+    """Takes four times the base if any position is 8192 or more."""
 
     def angles(self, positions: Tensor) -> Tensor:
         if len(positions) and int(positions.max()) >= 8192:
@@ -453,7 +453,7 @@ class FirstOfBatch(Neox):
 
 @wrong(HalfTrained, "gradients", r"gradient|vjp|backward")
 class Detached(Neox):
-    """Cuts the graph."""
+    """Cuts the autograd graph."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         return super().forward(x.detach(), positions) + 0 * x
@@ -483,7 +483,7 @@ class _TurnsGradientsBack(_TurnsGradientsForward):
 
 @right(HalfTrained)
 class OwnBackward(Neox):
-    """A function of autograd that turns gradients back."""
+    """An autograd function that rotates upstream gradients back."""
 
     function: type[torch.autograd.Function] = _TurnsGradientsBack
 
@@ -494,14 +494,14 @@ class OwnBackward(Neox):
 
 @wrong(HalfTrained, "gradients", r"sign|gradient|forward|backward")
 class OwnBackwardForgetsSign(OwnBackward):
-    """Turns gradients the way that rows are turned."""
+    """Rotates upstream gradients forward, like rows."""
 
     function = _TurnsGradientsForward
 
 
 @wrong(HalfOfModel, FORMULA, r"bfloat16|float16|low.precision|rounded")
 class CastWithModel(Neox):
-    """Its buffer is cast with the model."""
+    """Keeps frequencies in a buffer that is cast with the model."""
 
     def angles(self, positions: Tensor) -> Tensor:
         return torch.outer(positions.to(self.inv_freq.dtype), self.inv_freq).float()
@@ -539,14 +539,14 @@ class LikeTransformers(nn.Module):
         return emb.cos().to(x.dtype), emb.sin().to(x.dtype)
 
     def forward(self, q: Tensor, position_ids: Tensor, unsqueeze_dim: int = 1) -> Tensor:
-        cos, sin = (each.unsqueeze(unsqueeze_dim) for each in self.tables(q, position_ids))
+        cos, sin = (table.unsqueeze(unsqueeze_dim) for table in self.tables(q, position_ids))
         half = q.shape[-1] // 2
         return q * cos + torch.cat((-q[..., half:], q[..., :half]), dim=-1) * sin
 
 
 @wrong(HalfByHeads, "shapes", AXES, r"raised")
 class UnsqueezesWrongAxis(LikeTransformers):
-    """Broadcasts tables over positions and turns heads by their number."""
+    """Broadcasts tables over positions, and rotates each head by its index."""
 
     def forward(self, q: Tensor, position_ids: Tensor, unsqueeze_dim: int = 2) -> Tensor:
         return super().forward(q, position_ids, unsqueeze_dim)
@@ -554,7 +554,7 @@ class UnsqueezesWrongAxis(LikeTransformers):
 
 @wrong(HalfByHeads, FORMULA, AXES, r"number of the head|head")
 class HeadsForPositions(LikeTransformers):
-    """Reads [batch, n, heads, head_dim] where heads come first."""
+    """Mistakes [batch, heads, n, head_dim] for [batch, n, heads, head_dim]."""
 
     def forward(self, q: Tensor, position_ids: Tensor, unsqueeze_dim: int = 2) -> Tensor:
         heads = torch.arange(q.shape[1])[None]
@@ -582,7 +582,7 @@ class FirstHeadOnly(LikeTransformers):
 
 @right(InterleavedFunction)
 def complex_rope(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Neighbours are complex numbers, multiplied by e^(i angle)."""
+    """Multiplies interleaved pairs, as complex numbers, by e^(i angle)."""
     dim = x.shape[-1]
     freqs = 1.0 / (base ** (torch.arange(0, dim, 2)[: dim // 2].float() / dim))
     cis = torch.polar(torch.ones(len(positions), dim // 2), torch.outer(positions.float(), freqs))
@@ -602,7 +602,7 @@ def complex_rope_conjugated(x: Tensor, positions: Tensor, base: float) -> Tensor
 
 @wrong(InterleavedFunction, FORMULA, r"layout|half|halves")
 def complex_rope_of_halves(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Makes complex numbers of the two halves."""
+    """Forms complex numbers from the two halves, as in the half layout."""
     dim = x.shape[-1]
     freqs = 1.0 / (base ** (torch.arange(0, dim, 2)[: dim // 2].float() / dim))
     cis = torch.polar(torch.ones(len(positions), dim // 2), torch.outer(positions.float(), freqs))
@@ -612,7 +612,7 @@ def complex_rope_of_halves(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 @wrong(InterleavedFunction, FORMULA, r"layout|interleaved-to-half|written|order")
 def complex_rope_written_in_halves(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Reads neighbours, but writes all real parts before all imaginary ones."""
+    """Reads interleaved pairs, but writes all real parts before all imaginary ones."""
     dim = x.shape[-1]
     freqs = 1.0 / (base ** (torch.arange(0, dim, 2)[: dim // 2].float() / dim))
     cis = torch.polar(torch.ones(len(positions), dim // 2), torch.outer(positions.float(), freqs))
@@ -623,7 +623,7 @@ def complex_rope_written_in_halves(x: Tensor, positions: Tensor, base: float) ->
 
 @wrong(InterleavedFunction, "exceptions", r"raised|error")
 def complex_rope_of_strided_rows(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Views neighbours as complex numbers, also where they are not side by side in memory."""
+    """Views interleaved pairs as complex numbers, even if they are not adjacent in memory."""
     dim = x.shape[-1]
     freqs = 1.0 / (base ** (torch.arange(0, dim, 2)[: dim // 2].float() / dim))
     cis = torch.polar(torch.ones(len(positions), dim // 2), torch.outer(positions.float(), freqs))
@@ -633,7 +633,7 @@ def complex_rope_of_strided_rows(x: Tensor, positions: Tensor, base: float) -> T
 
 @right(InterleavedFunction)
 def gptj_rope(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Rotates every two neighbours, with angles repeated for both."""
+    """Rotates interleaved pairs, with each angle repeated for both channels."""
     inv_freq = base ** -(torch.arange(0, x.shape[-1], 2).float() / x.shape[-1])
     angles = torch.einsum("i,j->ij", positions.float(), inv_freq).repeat_interleave(2, dim=1)
     rotated = torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
@@ -681,7 +681,7 @@ def gptj_rope_of_ten_thousand(x: Tensor, positions: Tensor, base: float) -> Tens
 
 @right(HalfFunction)
 def rope_by_stack(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Turns halves by 2 x 2 matrices."""
+    """Rotates in the half layout by 2 x 2 matrices."""
     dim = x.shape[-1]
     omega = torch.exp(-math.log(base) * torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     angles = (positions.double()[:, None] * omega).float()
@@ -734,7 +734,7 @@ def rope_of_kept_angles(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 @right(HalfPartial)
 class Partial(nn.Module):
-    """Turns the leading channels and passes the others."""
+    """Rotates the leading channels and copies the others."""
 
     def __init__(self, head_dim: int, rotary_dim: int, base: float) -> None:
         super().__init__()
@@ -785,7 +785,7 @@ class PartialOfAll(Partial):
 
 @wrong(HalfPartial, FORMULA, r"zero|pass|dropped|channels? beyond|unrotated|rotary_dim")
 class PartialPadsWithZeros(Partial):
-    """Fills the channels that pass with zeros."""
+    """Fills the unrotated channels with zeros."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         turned = self.turn(x[..., : self.rotary_dim], positions)
@@ -794,7 +794,7 @@ class PartialPadsWithZeros(Partial):
 
 @wrong(HalfPartial, FORMULA, r"order|before|pass|behind|moved|last|end|place")
 class PartialInOtherOrder(Partial):
-    """Puts the channels that pass before the turned ones."""
+    """Puts the unrotated channels before the rotated ones."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         turned, passed = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
@@ -803,7 +803,7 @@ class PartialInOtherOrder(Partial):
 
 @wrong(HalfPartial, FORMULA, r"layout|interleav|neighbour")
 class PartialOfNeighbours(Partial):
-    """Turns neighbours."""
+    """Rotates in the interleaved layout."""
 
     def turn(self, x: Tensor, positions: Tensor) -> Tensor:
         angles = positions.float()[:, None] * self.inv_freq
@@ -829,7 +829,7 @@ class PartialPairsOfWholeHead(Partial):
 
 @right(Interleaved)
 class Lucid(nn.Module):
-    """Frequencies are a parameter that is not trained; neighbours by reshaping."""
+    """Keeps frequencies in a parameter that is not trained; interleaved pairs by reshaping."""
 
     def __init__(self, dim: int, theta: float) -> None:
         super().__init__()
@@ -848,7 +848,7 @@ class Lucid(nn.Module):
 
 @wrong(Interleaved, FORMULA, r"layout|half|transpos|pair|mixed")
 class LucidWithAxesExchanged(Lucid):
-    """Reshapes to (2, d/2) where (d/2, 2) belongs."""
+    """Reshapes to (2, d/2) instead of (d/2, 2)."""
 
     def rotate(self, x: Tensor) -> Tensor:
         a, b = x.reshape(*x.shape[:-1], 2, -1).unbind(dim=-2)
@@ -893,7 +893,7 @@ class LikeFlashAttention(nn.Module):
 
 @wrong(HalfByRows, FORMULA, r"cos|sin|table|swapped|exchanged|not a rotation")
 class FlashAttentionOfOneTable(LikeFlashAttention):
-    """Turns by the sine in both places."""
+    """Uses sines in place of cosines, too."""
 
     def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         _, sin = super().tables(positions)
@@ -902,7 +902,7 @@ class FlashAttentionOfOneTable(LikeFlashAttention):
 
 @wrong(HalfByRows, FORMULA, r"by their numbers?|not read|ignored|from 0|restart")
 class FlashAttentionWithoutOffset(LikeFlashAttention):
-    """Has tables from 0 on, as seqlen_offset is left out."""
+    """Has tables for positions from 0 on, as if seqlen_offset was left out."""
 
     def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         return super().tables(torch.arange(len(positions)))
@@ -913,7 +913,7 @@ class TablesInDtypeOfRows(KeptInFloat32):
     """Rounds tables, which are formed in float32, to the dtype of the rows, float16 included."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        cos, sin = (each.to(x.dtype) for each in self.tables(x, positions))
+        cos, sin = (table.to(x.dtype) for table in self.tables(x, positions))
         return x * cos + self.rotate_half(x) * sin
 
 
@@ -941,7 +941,7 @@ def rope_in_place_of_a_copy(x: Tensor, positions: Tensor, base: float) -> Tensor
 
 @wrong(HalfFunctionInMemory, "memory", r"input|caller|modif|in place|chang|writ|raised")
 def rope_in_place(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Writes both halves where they were."""
+    """Writes both halves into x."""
     pairs = x.shape[-1] // 2
     inv_freq = torch.pow(torch.tensor(base), -torch.arange(pairs) / pairs)
     angles = positions.float().unsqueeze(-1) * inv_freq
@@ -953,7 +953,7 @@ def rope_in_place(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 @wrong(HalfFunctionInMemory, "memory", r"view|alias|input|writ|memory|itself")
 def rope_of_position_zero(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Returns what it was given if there is nothing to turn."""
+    """Returns x itself if all positions are 0."""
     if not positions.any():
         return x
     return rope_in_place_of_a_copy(x, positions, base)

@@ -17,7 +17,7 @@ BASE = r"base"
 
 
 class LinearRope(Coded):
-    """A module of dim, base and factor."""
+    """A module built from dim, base and factor."""
 
     @claims("half", dtype=FLOATS)
     def position_interpolation(self, x: Any, positions: Any, *, base: float, factor: float) -> Any:
@@ -26,7 +26,7 @@ class LinearRope(Coded):
 
 
 class NtkRope(Coded):
-    """A module of dim, base and factor."""
+    """A module built from dim, base and factor."""
 
     @claims("half", dtype=FLOATS)
     def ntk_aware(self, x: Any, positions: Any, *, base: float, factor: float) -> Any:
@@ -35,7 +35,7 @@ class NtkRope(Coded):
 
 
 class DynamicRope(Coded):
-    """A module of dim, base, factor and original length, called with the current length."""
+    """A module built from dim, base, factor, original length; called with the current length."""
 
     @claims("half", dtype=FLOATS)
     def dynamic_ntk(
@@ -54,7 +54,7 @@ class DynamicRope(Coded):
 
 
 class YarnRope(Coded):
-    """A module of dim, base, factor, original length and both betas."""
+    """A module built from dim, base, factor, original length and both betas."""
 
     @claims("code-half", dtype=FLOATS)
     def yarn(
@@ -94,7 +94,7 @@ class YarnUntruncated(Coded):
 
 
 class Llama3Rope(Coded):
-    """A module of dim, base and a scaling."""
+    """A module built from dim, base and a scaling block."""
 
     @claims("half", dtype=FLOATS)
     def llama3(self, x: Any, positions: Any, *, base: float, **scaling: Any) -> Any:
@@ -103,7 +103,7 @@ class Llama3Rope(Coded):
 
 
 class LongRope(Coded):
-    """A module of dim, base, both lists, factor and original length."""
+    """A module built from dim, base, both lists, factor and original length."""
 
     @claims("phi-3", dtype=FLOATS)
     def longrope(
@@ -118,13 +118,16 @@ class LongRope(Coded):
         original_max_position_embeddings: int,
     ) -> Any:
         """Rotate."""
-        lists = [float(each) for each in short_factors], [float(each) for each in long_factors]
+        lists = (
+            [float(number) for number in short_factors],
+            [float(number) for number in long_factors],
+        )
         module = self.module(x.shape[-1], base, *lists, factor, original_max_position_embeddings)
         return module(to_torch(x), to_torch(positions))
 
 
 class Turned(nn.Module):
-    """Rotates halves by frequencies and scales them by an amplitude."""
+    """Rotates in the half layout by given frequencies, and scales by an amplitude."""
 
     amplitude = 1.0
 
@@ -199,7 +202,7 @@ class LinearTwice(LinearPositions):
 
 @wrong(LinearRope, FORMULA, r"whole|integer|round|floor|//|rows stand at|truncate")
 class LinearWholePositions(LinearPositions):
-    """Divides positions as whole numbers."""
+    """Divides positions by floor division."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         return self.turn(x, positions // self.factor, self.frequencies())
@@ -215,7 +218,7 @@ class LinearByBase(Linear):
 
 @wrong(LinearRope, FORMULA, r"whole|integer|round|factor")
 class LinearWholeFactor(Linear):
-    """Makes the factor a whole number."""
+    """Truncates the factor to an integer."""
 
     def frequencies(self) -> Tensor:
         return self.plain() / int(self.factor)
@@ -267,7 +270,7 @@ class NtkWithInverseExponent(Ntk):
 
 @wrong(NtkRope, FORMULA, r"exponent|d/2|pairs|power|base [0-9]|\bB is")
 class NtkOfPairs(Ntk):
-    """Counts pairs where channels belong in the exponent."""
+    """Uses the number of pairs instead of channels in the exponent."""
 
     def raised(self) -> float:
         pairs = self.dim // 2
@@ -300,7 +303,7 @@ class NtkIsLinear(Ntk):
 
 @right(DynamicRope)
 class Dynamic(Turned):
-    """The base follows from the length of each call."""
+    """Computes the base from the length of each call."""
 
     def __init__(self, dim: int, base: float, factor: float, original: int) -> None:
         super().__init__(dim, base)
@@ -416,7 +419,7 @@ class DynamicFirstLong(Dynamic):
 
 @right(YarnRope)
 class Yarn(Turned):
-    """Frequencies are blended by a ramp over pairs, and rows become longer."""
+    """Blends frequencies by a ramp over pairs, and applies the attention factor."""
 
     def __init__(
         self,
@@ -466,7 +469,7 @@ class YarnOfGptOss(Yarn):
 
 @wrong(YarnRope, FORMULA, r"truncatee|cut|round|bounds|gpt-oss|untruncated|floor")
 class YarnNotTruncated(YarnOfGptOss):
-    """Does not round the bounds, where the configuration says so by its silence."""
+    """Does not round the bounds, although truncate is true by default."""
 
 
 @wrong(YarnUntruncated, FORMULA, r"truncatee|cut|round|bounds|floor|index")
@@ -485,7 +488,7 @@ class YarnBothFloored(Yarn):
 
 @wrong(YarnRope, FORMULA, AMPLITUDE)
 class YarnWithoutAttention(Yarn):
-    """Leaves rows as long as they are."""
+    """Omits the attention factor."""
 
     def attention(self) -> float:
         return 1.0
@@ -534,7 +537,7 @@ class YarnBetasExchanged(Yarn):
 
 @wrong(YarnRope, FORMULA, r"beta|default|32|ignored")
 class YarnBetasFixed(Yarn):
-    """Has 32 and 1 for whatever it is given."""
+    """Uses betas 32 and 1, whatever is passed."""
 
     def place(self, turns: float) -> float:
         return super().place(32 if turns == self.fast else 1)
@@ -560,7 +563,7 @@ class YarnRampNotClamped(Yarn):
 
 @wrong(YarnRope, FORMULA, r"base|10,?000|bounds|ramp")
 class YarnBoundsOfTenThousand(Yarn):
-    """Looks for the bounds with base 10000."""
+    """Computes the bounds with base 10000."""
 
     def place(self, turns: float) -> float:
         wave = self.original / (turns * 2 * math.pi)
@@ -569,7 +572,7 @@ class YarnBoundsOfTenThousand(Yarn):
 
 @wrong(YarnRope, FORMULA, r"length|\bL\b|original|bounds")
 class YarnBoundsOfLongLength(Yarn):
-    """Looks for the bounds with the extended length."""
+    """Computes the bounds with the extended length."""
 
     def place(self, turns: float) -> float:
         wave = self.original * self.factor / (turns * 2 * math.pi)
@@ -578,7 +581,7 @@ class YarnBoundsOfLongLength(Yarn):
 
 @wrong(YarnRope, FORMULA, r"2π|radian|bounds|ramp")
 class YarnBoundsWithoutTwoPi(Yarn):
-    """Takes turns for radians."""
+    """Mistakes turns for radians."""
 
     def place(self, turns: float) -> float:
         return self.dim * math.log(self.original / turns) / (2 * math.log(self.base))
@@ -604,7 +607,7 @@ class YarnAllSlowed(Yarn):
 
 @wrong(YarnRope, FORMULA, r"factor|no ramp|not slowed|plain|unscaled|left alone|rope")
 class YarnNoneSlowed(Yarn):
-    """Slows no pair and only makes rows longer."""
+    """Slows no pair, and only applies the attention factor."""
 
     def ramp(self) -> Tensor:
         return torch.zeros(self.dim // 2)
@@ -629,7 +632,7 @@ class YarnWithoutRamp(Yarn):
 
 @wrong(YarnRope, FORMULA, r"layout|interleav|neighbour")
 class YarnOfNeighbours(Yarn):
-    """Turns neighbours."""
+    """Rotates in the interleaved layout."""
 
     def turn(self, x: Tensor, positions: Tensor, inv_freq: Tensor) -> Tensor:
         angles = positions.float()[:, None] * inv_freq
@@ -640,7 +643,7 @@ class YarnOfNeighbours(Yarn):
 
 @right(Llama3Rope)
 class Llama3(Turned):
-    """Frequencies are chosen by wavelength, with a band between."""
+    """Chooses frequencies by wavelength, with a smooth band between."""
 
     def __init__(self, dim: int, base: float, scaling: dict[str, Any]) -> None:
         super().__init__(dim, base)
@@ -672,17 +675,17 @@ class Llama3InALoop(Llama3):
     """Goes through the frequencies one by one, as Meta's code."""
 
     def frequencies(self) -> Tensor:
-        found = []
+        scaled = []
         for frequency in self.plain().tolist():
             wave = 2 * math.pi / frequency
             if wave < self.original / self.high:
-                found.append(frequency)
+                scaled.append(frequency)
             elif wave > self.original / self.low:
-                found.append(frequency / self.factor)
+                scaled.append(frequency / self.factor)
             else:
                 smooth = (self.original / wave - self.low) / (self.high - self.low)
-                found.append((1 - smooth) * frequency / self.factor + smooth * frequency)
-        return torch.tensor(found)
+                scaled.append((1 - smooth) * frequency / self.factor + smooth * frequency)
+        return torch.tensor(scaled)
 
 
 @wrong(Llama3Rope, FORMULA, r"low.*high|exchanged|swapped|smooth|ramp")
@@ -703,7 +706,7 @@ class Llama3MixedTheOtherWay(Llama3):
 
 @wrong(Llama3Rope, FORMULA, r"8,?192|length|original")
 class Llama3LengthFixed(Llama3):
-    """Has 8192 for the original length."""
+    """Uses 8192 as the original length."""
 
     def __init__(self, dim: int, base: float, scaling: dict[str, Any]) -> None:
         super().__init__(dim, base, scaling)
@@ -730,7 +733,7 @@ class Llama3BandFixed(Llama3):
 
 @wrong(Llama3Rope, FORMULA, BAND, r"no |step|hard|without")
 class Llama3WithoutBand(Llama3):
-    """Slows everything up to the upper end of the band."""
+    """Divides the band's frequencies by the factor, without blending."""
 
     def mix(self, smooth: Tensor) -> Tensor:
         return self.plain() / self.factor
@@ -746,7 +749,7 @@ class Llama3WavesWithoutTwoPi(Llama3):
 
 @wrong(Llama3Rope, FORMULA, BAND, r"wavelength")
 class Llama3LinearInWavelength(Llama3):
-    """Lets the share fall with the wavelength."""
+    """Makes the share linear in the wavelength."""
 
     def share(self) -> Tensor:
         longest, shortest = self.original / self.low, self.original / self.high
@@ -766,7 +769,7 @@ class Llama3FastOnesSlowed(Llama3):
 
 @wrong(Llama3Rope, FORMULA, r"not (read|scaled)|plain|unscaled|factor|rope|ignored")
 class Llama3Ignored(Llama3):
-    """Has read rope_type and nothing else, and turns as usual."""
+    """Ignores the scaling, and rotates by unscaled frequencies."""
 
     def frequencies(self) -> Tensor:
         return self.plain()
@@ -782,7 +785,7 @@ class Llama3AllSlowed(Llama3):
 
 @wrong(Llama3Rope, FORMULA, r"clamp|band|beyond|share|smooth")
 class Llama3MixedEverywhere(Llama3):
-    """Lets the share go beyond 0 and 1."""
+    """Blends all frequencies, with shares beyond 0 and 1."""
 
     def frequencies(self) -> Tensor:
         return self.mix(self.share())
@@ -851,7 +854,7 @@ class PhiListsExchanged(Phi):
 
 @wrong(LongRope, FORMULA, r"by rows|number of rows|short|choice|list")
 class PhiByRows(Phi):
-    """Looks at the number of rows."""
+    """Chooses the list by the number of rows."""
 
     def is_long(self, positions: Tensor) -> bool:
         return len(positions) > self.original
@@ -859,7 +862,7 @@ class PhiByRows(Phi):
 
 @wrong(LongRope, FORMULA, r"last|largest|order|choice|list|short|long")
 class PhiByLastPosition(Phi):
-    """Looks at the last position, which need not be the largest."""
+    """Chooses the list by the last position, which need not be the largest."""
 
     def is_long(self, positions: Tensor) -> bool:
         return bool(len(positions)) and int(positions[-1]) + 1 > self.original
@@ -867,7 +870,7 @@ class PhiByLastPosition(Phi):
 
 @wrong(LongRope, FORMULA, r"first|largest|order|choice|list|short|long")
 class PhiByFirstPosition(Phi):
-    """Looks at the first position."""
+    """Chooses the list by the first position."""
 
     def is_long(self, positions: Tensor) -> bool:
         return bool(len(positions)) and int(positions[0]) + 1 > self.original
@@ -901,7 +904,7 @@ class PhiRowByRow(Phi):
 
 @wrong(LongRope, FORMULA, AMPLITUDE)
 class PhiWithoutAttention(Phi):
-    """Leaves rows as long as they are."""
+    """Omits the attention factor."""
 
     def attention(self) -> float:
         return 1.0
@@ -925,7 +928,7 @@ class PhiWithAttentionOfYarn(Phi):
 
 @wrong(LongRope, FORMULA, AMPLITUDE, r"short|long")
 class PhiAttentionOnlyLong(Phi):
-    """Makes rows longer in long texts alone."""
+    """Applies the attention factor only to long texts."""
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         turned = super().forward(x, positions)

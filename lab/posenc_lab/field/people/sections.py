@@ -13,38 +13,38 @@ ORDER = r"order|exchanged|swapped|section|height|width|time"
 
 
 class Qwen2(Coded):
-    """A module of dim and base, called with positions and sections."""
+    """A module built from dim and base, called with positions and sections."""
 
     @claims("qwen2-vl", dtype=FLOATS)
     def m_rope(self, x: Any, positions: Any, sections: Any, *, base: float) -> Any:
         """Rotate."""
-        widths = [int(each) for each in sections]
+        widths = [int(width) for width in sections]
         return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions), widths)
 
 
 class Qwen3(Coded):
-    """The same with sections interleaved."""
+    """The same with interleaved sections."""
 
     @claims("qwen3-vl", dtype=FLOATS)
     def m_rope(self, x: Any, positions: Any, sections: Any, *, base: float) -> Any:
         """Rotate."""
-        widths = [int(each) for each in sections]
+        widths = [int(width) for width in sections]
         return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions), widths)
 
 
 class Glm(Coded):
-    """The same with neighbours."""
+    """The same in the interleaved layout."""
 
     @claims("glm-4v", dtype=FLOATS)
     def m_rope(self, x: Any, positions: Any, sections: Any, *, base: float) -> Any:
         """Rotate."""
-        widths = [int(each) for each in sections]
+        widths = [int(width) for width in sections]
         return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions), widths)
 
 
 @right(Qwen2)
 class Vision(nn.Module):
-    """Angles of all three positions, of which each section of channels takes its own."""
+    """Forms the angles of all three axes; each section of channels takes those of its axis."""
 
     def __init__(self, dim: int, base: float) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Vision(nn.Module):
 
 @wrong(Qwen2, FORMULA, ORDER)
 class VisionHeightFirst(Vision):
-    """Lets the first section look at heights and the second at times."""
+    """Rotates the first section by heights and the second by times."""
 
     def pick(self, part: int) -> int:
         return (1, 0, 2)[part % 3]
@@ -92,7 +92,7 @@ class VisionWidthBeforeHeight(Vision):
 
 @wrong(Qwen2, FORMULA, ORDER, r"revers")
 class VisionSectionsReversed(Vision):
-    """Reads sections from the last on."""
+    """Reads the sections in reverse order."""
 
     def sections(self, given: list[int]) -> list[int]:
         return given[::-1]
@@ -100,7 +100,7 @@ class VisionSectionsReversed(Vision):
 
 @wrong(Qwen2, FORMULA, r"time|first position|only|one position|text")
 class VisionOfTimes(Vision):
-    """Lets all pairs look at times, as if it were text."""
+    """Rotates all pairs by times, as in text."""
 
     def pick(self, part: int) -> int:
         return 0
@@ -108,7 +108,7 @@ class VisionOfTimes(Vision):
 
 @wrong(Qwen2, FORMULA, r"second half|other half|section|half|halves|not a rotation|mixed")
 class VisionSecondHalfOfTimes(Vision):
-    """Divides the first half into sections and lets the second half look at times."""
+    """Divides the first half of the channels into sections and rotates the second by times."""
 
     def pick(self, part: int) -> int:
         return part if part < 3 else 0
@@ -116,7 +116,7 @@ class VisionSecondHalfOfTimes(Vision):
 
 @wrong(Qwen2, FORMULA, r"interleav|allocation|in turn|qwen3")
 class VisionInTurn(Vision):
-    """Allots pairs in turn, as the next generation does."""
+    """Allots pairs to the axes in turn, as Qwen3-VL does."""
 
     def select(self, emb: Tensor, sections: list[int]) -> Tensor:
         half = emb[..., : self.dim // 2]
@@ -138,7 +138,7 @@ class VisionFrequenciesPerSection(Vision):
 
 @wrong(Qwen2, FORMULA, r"base")
 class VisionOfTenThousand(Vision):
-    """Has the base 10000."""
+    """Uses base 10000, whatever base is passed."""
 
     def frequencies(self) -> Tensor:
         return 10000.0 ** (-torch.arange(0, self.dim, 2).float() / self.dim)
@@ -154,7 +154,7 @@ class VisionAnglesInBfloat16(Vision):
 
 @wrong(Qwen2, FORMULA, r"layout|interleav|neighbour")
 class VisionOfNeighbours(Vision):
-    """Turns neighbours."""
+    """Rotates in the interleaved layout."""
 
     def forward(self, x: Tensor, positions: Tensor, sections: list[int]) -> Tensor:
         angles = self.angles(positions)
@@ -183,7 +183,7 @@ class VisionOfTheLargest(Vision):
 
 @right(Qwen3)
 class VisionInterleaved(Vision):
-    """Pairs 1, 4, 7, … look at heights and 2, 5, 8, … at widths."""
+    """Rotates pairs 1, 4, 7, … by heights and 2, 5, 8, … by widths."""
 
     def stops(self, width: int) -> int:
         return 3 * width
@@ -199,7 +199,7 @@ class VisionInterleaved(Vision):
 
 @wrong(Qwen3, FORMULA, r"section|all pairs|to the end|beyond|in turn|width|time")
 class VisionInterleavedToTheEnd(VisionInterleaved):
-    """Goes on in turn to the last pair."""
+    """Allots pairs to the axes in turn up to the last pair, beyond the sections."""
 
     def stops(self, width: int) -> int:
         return self.dim // 2
@@ -207,12 +207,12 @@ class VisionInterleavedToTheEnd(VisionInterleaved):
 
 @wrong(Qwen3, FORMULA, r"contiguous|allocation|qwen2|section")
 class VisionInterleavedIsContiguous(Vision):
-    """Allots contiguous sections, as the generation before did."""
+    """Allots contiguous sections, as Qwen2-VL does."""
 
 
 @right(Glm)
 class VisionGlm(Vision):
-    """Turns neighbours by angles that are repeated."""
+    """Rotates in the interleaved layout, with each angle repeated."""
 
     def repeated(self, angles: Tensor) -> Tensor:
         return angles.repeat_interleave(2, dim=-1)
@@ -227,7 +227,7 @@ class VisionGlm(Vision):
 
 @wrong(Glm, FORMULA, r"table|mixed|layout|half")
 class VisionGlmRepeatedWrongly(VisionGlm):
-    """Repeats the row and not each angle."""
+    """Repeats the row of angles, not each angle."""
 
     def repeated(self, angles: Tensor) -> Tensor:
         return angles.repeat(1, 2)
@@ -235,4 +235,4 @@ class VisionGlmRepeatedWrongly(VisionGlm):
 
 @wrong(Glm, FORMULA, r"layout|half|halves")
 class VisionGlmOfHalves(Vision):
-    """Turns halves."""
+    """Rotates in the half layout."""

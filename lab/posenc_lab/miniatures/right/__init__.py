@@ -4,7 +4,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 for _name in sorted(
-    (each.name for each in walk_packages(__path__, f"{__name__}.")),
+    (module.name for module in walk_packages(__path__, f"{__name__}.")),
     key=lambda name: name.rpartition(".")[2],
 ):
     import_module(_name)

@@ -11,7 +11,7 @@ import numpy as np
 Reading = Mapping[str, float]
 """The log-probability of each word."""
 Complete = Callable[[list[int], int], Sequence[Reading]]
-"""A function of a prompt and a number of words to generate; returns a Reading per word."""
+"""A function that takes a prompt and the number of words to generate; returns their Readings."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -21,9 +21,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer with the log-probabilities of all words at each step."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         try:
-            read = type(self).complete(asked["prompt"], asked["max_tokens"])
+            read = type(self).complete(request["prompt"], request["max_tokens"])
         except Exception as error:
             print(f"{type(error).__name__}: {error}", flush=True)
             self.reply(500, {"error": str(error)})
@@ -55,8 +55,8 @@ def serve(port: str, complete: Complete) -> None:
 
 def words_of(folder: str) -> tuple[str, ...]:
     """Return the words of the probe in a folder, by token."""
-    found = json.loads(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
-    vocabulary = found["model"]["vocab"]
+    tokenizer = json.loads(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary = tokenizer["model"]["vocab"]
     return tuple(sorted(vocabulary, key=vocabulary.__getitem__))
 
 
@@ -64,5 +64,5 @@ def log_probabilities(logits: Any, words: Sequence[str]) -> Reading:
     """Return the log-probability of each word."""
     exact = np.asarray(logits, dtype=np.float64)
     shifted = exact - exact.max()
-    found = shifted - np.log(np.exp(shifted).sum())
-    return dict(zip(words, map(float, found), strict=True))
+    normalised = shifted - np.log(np.exp(shifted).sum())
+    return dict(zip(words, map(float, normalised), strict=True))

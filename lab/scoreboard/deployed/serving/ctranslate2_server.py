@@ -15,7 +15,7 @@ if __name__ == "__main__":
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
         """Generate greedily with ``Generator.generate_batch``."""
-        (found,) = generator.generate_batch(
+        (result,) = generator.generate_batch(
             [[words[token] for token in prompt]],
             max_length=steps,
             min_length=steps,
@@ -24,6 +24,6 @@ if __name__ == "__main__":
             return_logits_vocab=True,
             return_scores=True,
         )
-        return [log_probabilities(each, words) for each in found.logits[0]]
+        return [log_probabilities(logits, words) for logits in result.logits[0]]
 
     serve(port, complete)

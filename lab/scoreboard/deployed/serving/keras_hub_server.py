@@ -10,14 +10,14 @@ from completions import Reading, log_probabilities, serve, words_of
 
 
 class Recorded(keras_hub.samplers.GreedySampler):  # type: ignore[misc]
-    """Takes the likeliest word, and records the probabilities of all words."""
+    """A greedy sampler that records the probabilities of all words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Any] = []
 
     def get_next_token(self, probabilities: Any) -> Any:
-        """Record the probabilities of all words."""
+        """Record the probabilities of all words, and return the likeliest word."""
         self.seen.append(probabilities.detach().numpy()[0])
         return super().get_next_token(probabilities)
 
@@ -32,9 +32,9 @@ if __name__ == "__main__":
         sampler = Recorded()
         task.compile(sampler=sampler)
         tokens = np.array([prompt + [0] * steps])
-        given = np.arange(tokens.shape[1])[None] < len(prompt)
-        task.generate({"token_ids": tokens, "padding_mask": given}, stop_token_ids=None)
+        is_prompt = np.arange(tokens.shape[1])[None] < len(prompt)
+        task.generate({"token_ids": tokens, "padding_mask": is_prompt}, stop_token_ids=None)
         with np.errstate(divide="ignore"):
-            return [log_probabilities(np.log(each), words) for each in sampler.seen]
+            return [log_probabilities(np.log(row), words) for row in sampler.seen]
 
     serve(port, complete)

@@ -25,10 +25,10 @@ if __name__ == "__main__":
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
         """Generate greedily with ``Runner``, after the words of a prompt."""
-        said = " ".join(words[token] for token in prompt)
+        text = " ".join(words[token] for token in prompt)
         request = ChatCompletionRequest(
             model="default",
-            messages=[{"role": "user", "content": said}],
+            messages=[{"role": "user", "content": text}],
             max_tokens=steps,
             temperature=0.0,
             logprobs=True,
@@ -39,6 +39,6 @@ if __name__ == "__main__":
         if answer.usage.prompt_tokens != len(prompt):
             raise ValueError(f"{len(prompt)} words were read as {answer.usage.prompt_tokens}")
         content = answer.choices[0].logprobs.content
-        return [{words[each.token]: each.logprob for each in step.top_logprobs} for step in content]
+        return [{words[word.token]: word.logprob for word in step.top_logprobs} for step in content]
 
     serve(port, complete)

@@ -23,26 +23,26 @@ if __name__ == "__main__":
         "KV_CACHE_PRECISION": "f32",
     }
     compiled = ov.Core().compile_model(str(Path(folder, "openvino_model.xml")), "CPU", settings)
-    names = {name for each in compiled.inputs for name in each.names}
+    names = {name for tensor in compiled.inputs for name in tensor.names}
     request = compiled.create_infer_request()
 
     def complete(prompt: list[int], steps: int) -> Sequence[Reading]:
         """Generate greedily, with the model's state as its cache."""
         request.reset_state()
         read: list[Reading] = []
-        given, past = prompt, 0
+        tokens, past = prompt, 0
         for _ in range(steps):
-            count = past + len(given)
+            count = past + len(tokens)
             inputs = {
-                "input_ids": np.array([given], dtype=np.int64),
+                "input_ids": np.array([tokens], dtype=np.int64),
                 "attention_mask": np.ones((1, count), dtype=np.int64),
                 "position_ids": np.arange(past, count, dtype=np.int64)[None],
                 "beam_idx": np.zeros(1, dtype=np.int32),
             }
-            request.infer({name: each for name, each in inputs.items() if name in names})
+            request.infer({name: value for name, value in inputs.items() if name in names})
             logits = request.get_tensor("logits").data[0, -1]
             read.append(log_probabilities(logits, words))
-            given, past = [int(logits.argmax())], count
+            tokens, past = [int(logits.argmax())], count
         return read
 
     serve(port, complete)

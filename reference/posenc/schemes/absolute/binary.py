@@ -34,11 +34,11 @@ def binary(
     dim : int
         Channels d, at least 1.
     order : "lsb-first" or "msb-first"
-        Whether channel 0 holds the digit of 1 or that of 2**(d-1).
+        Whether channel 0 contains the digit for 1 or the digit for 2**(d-1).
     levels : "zero-one" or "plus-minus-one"
         Digits become 0 and 1, or -1 and +1.
     dtype : dtype
-        Of the result; every value is exact.
+        Dtype of the result; every value is exact.
 
     Returns
     -------

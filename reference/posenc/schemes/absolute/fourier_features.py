@@ -55,12 +55,12 @@ def nerf(
     Returns
     -------
     array of shape [..., features] and the dtype of x
-        ``2 * num_frequencies * coords`` features, plus ``coords`` with the input.
+        ``2 * num_frequencies * coords`` features, plus ``coords`` if the input is included.
 
     Raises
     ------
     TypeError
-        If x does not hold real numbers or num_frequencies is not an integer.
+        If x is not floating or num_frequencies is not an integer.
     ValueError
         If an argument is out of its domain.
     """
@@ -89,7 +89,7 @@ def nerf(
 def gaussian_fourier(
     x: npt.ArrayLike, b: npt.ArrayLike, *, waves: str = "cos-sin"
 ) -> npt.NDArray[np.floating]:
-    """Return cosine and sine of 2π times the projections of points on given directions.
+    """Return cosine and sine of 2π times the projections of points on the rows of ``b``.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def gaussian_fourier(
     Raises
     ------
     TypeError
-        If x or b do not hold real numbers.
+        If x or b is not floating.
     ValueError
         If an argument is out of its domain.
     """
@@ -126,7 +126,7 @@ def gaussian_fourier(
 
 
 def _points(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
-    """Return the array unchanged, and as float64."""
+    """Check an array of points, and return it unchanged and as float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")

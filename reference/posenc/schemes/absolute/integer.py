@@ -24,7 +24,7 @@ def integer(
     dim : int
         Channels d, at least 1.
     dtype : dtype
-        Of the result, rounded once. Positions beyond its range become infinite.
+        Dtype of the result, rounded once. Positions beyond its range become infinite.
 
     Returns
     -------

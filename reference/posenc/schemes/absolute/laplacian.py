@@ -28,7 +28,7 @@ LOOPS = ("dropped", "kept")
 TOGETHER = 1e-8
 """Eigenvalues closer than this belong to one eigenspace."""
 NOTHING = 2.0**-90
-"""Smaller numbers are rounding errors of a 0, and differ between processors."""
+"""Smaller magnitudes are rounding errors of a 0, which differ between processors."""
 SLICES = 5
 """Number of slices, of 20 bits or more for up to 1,638 nodes: nearly all the bits of a pair."""
 
@@ -39,7 +39,7 @@ def laplacian(
     """Encode nodes by eigenvectors of the Laplacian, and return all dot products of encodings.
 
     The Laplacian is ``I - D**-1/2 A D**-1/2``, D the row sums of A. A node's encoding is its
-    entries of the ``count`` orthonormal eigenvectors with the smallest eigenvalues after the first,
+    entries in the ``count`` orthonormal eigenvectors with the smallest eigenvalues after the first,
     which is 0. The sign of an eigenvector and the basis of an eigenspace are arbitrary; dot
     products of encodings do not depend on them.
 
@@ -90,17 +90,17 @@ def laplacian(
     vectors = pair(first)
     for _ in range(2):
         vectors = _refined(matrix, vectors)
-    kept = Pair(*(each[:, 1 : taken + 1] for each in vectors))
-    found = total(_product(kept, _turned(kept)))
-    return np.where(np.abs(found) < NOTHING, 0.0, found).astype(weights.dtype)
+    chosen = Pair(*(part[:, 1 : taken + 1] for part in vectors))
+    result = total(_product(chosen, _turned(chosen)))
+    return np.where(np.abs(result) < NOTHING, 0.0, result).astype(weights.dtype)
 
 
 def _normalized(weights: Array) -> Pair:
     """Return ``D**-1/2 A D**-1/2``; rows without edges stay zeros."""
     sums = sum_last(pair(weights))
-    some = sums.high > 0
-    degree = Pair(np.where(some, sums.high, 1.0), np.where(some, sums.low, 0.0))
-    both = times(Pair(*(each[:, None] for each in degree)), Pair(*(each[None] for each in degree)))
+    has_edges = sums.high > 0
+    degree = Pair(np.where(has_edges, sums.high, 1.0), np.where(has_edges, sums.low, 0.0))
+    both = times(Pair(*(part[:, None] for part in degree)), Pair(*(part[None] for part in degree)))
     return divide(pair(weights), square_root(both))
 
 
@@ -108,22 +108,22 @@ def _refined(matrix: Pair, vectors: Pair) -> Pair:
     """Refine approximate eigenvectors to about the square of their error."""
     turned = _turned(vectors)
     identity = pair(np.eye(len(vectors.high)))
-    rest = total(add(identity, negative(_product(turned, vectors))))
+    residual = total(add(identity, negative(_product(turned, vectors))))
     seen = total(_product(turned, _product(matrix, vectors)))
-    values = np.diagonal(seen) / (1 - np.diagonal(rest))
+    values = np.diagonal(seen) / (1 - np.diagonal(residual))
     apart = values - values[:, None]
     together = np.abs(apart) < TOGETHER
-    change = (seen + values * rest) / np.where(together, 1.0, apart)
-    return add(vectors, _product(vectors, pair(np.where(together, rest / 2, change))))
+    change = (seen + values * residual) / np.where(together, 1.0, apart)
+    return add(vectors, _product(vectors, pair(np.where(together, residual / 2, change))))
 
 
 def _product(a: Pair, b: Pair) -> Pair:
-    """Multiply matrices, exact to 2**-100 of the largest of each row times that of each column.
+    """Multiply matrices, to 2**-100 of the row's largest entry times the column's largest entry.
 
     Both are split into slices of so few bits that every sum of their products is exact in float64.
     """
     bits = (53 - (SLICES * len(b.high)).bit_length()) // 2
-    (rows, _), (columns, _) = (slices(each, bits, SLICES, 0.0) for each in (a, _turned(b)))
+    (rows, _), (columns, _) = (slices(matrix, bits, SLICES, 0.0) for matrix in (a, _turned(b)))
     product = pair(0.0)
     for last in reversed(range(SLICES)):
         places = ((first, last - first) for first in range(last + 1))
@@ -133,4 +133,4 @@ def _product(a: Pair, b: Pair) -> Pair:
 
 
 def _turned(a: Pair) -> Pair:
-    return Pair(*(each.T for each in a))
+    return Pair(*(part.T for part in a))

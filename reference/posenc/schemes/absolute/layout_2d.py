@@ -1,4 +1,4 @@
-"""Positions of words on a page: embeddings of their boxes, and a bias by the distance of boxes.
+"""Positions of words on a page: embeddings of their boxes, and a bias for the distance of boxes.
 
 Sources: Xu et al. 2020, "LayoutLM", arXiv 1912.13318; Xu et al. 2021, "LayoutLMv2", arXiv
 2012.14740, sections 2.1 and 2.2; Huang et al. 2022, "LayoutLMv3", arXiv 2204.08387; and their
@@ -61,7 +61,7 @@ def layout_embedding(
     arguments.choice("sizes", sizes, SIZES)
     boxes = _boxes(bbox)
     tables = {"x_table": x_table, "y_table": y_table, "h_table": h_table, "w_table": w_table}
-    x, y, h, w = (_table(name, each) for name, each in tables.items())
+    x, y, h, w = (_table(name, array) for name, array in tables.items())
     left, upper, right, lower = boxes.T
     height, width = lower - upper, right - left
     if sizes == "clipped":
@@ -79,9 +79,9 @@ def layout_embedding(
     ]
     if join == "concatenate":
         return np.concatenate(parts, axis=-1)
-    if len({each.shape for each in parts}) > 1:
+    if len({array.shape for array in parts}) > 1:
         raise ValueError("tables have different widths; what is added must be equally wide")
-    terms = np.stack([each.astype(np.float64) for each in parts], axis=-1)
+    terms = np.stack([array.astype(np.float64) for array in parts], axis=-1)
     return total(sum_last(pair(terms))).astype(np.result_type(*parts))
 
 
@@ -101,7 +101,7 @@ def layout_bias(
     bbox : integer array of shape [n, 4]
         Left, upper, right and lower edge of each word.
     x_table, y_table : floating arrays of shape [num_buckets, heads]
-        Biases by the bucket of the distance of left edges, and of lower edges: key minus query.
+        Biases per bucket of the distance of left edges, and of lower edges: key minus query.
     max_distance : int
         As in the two-sided rule of :func:`t5_bucket`.
     head_dim : int
@@ -131,7 +131,7 @@ def layout_bias(
     bias = add(pair(along), pair(down))
     if scaling == "root":
         root = square_root(float(wide))
-        bias = divide(bias, Pair(*(np.full(bias.high.shape, each) for each in root)))
+        bias = divide(bias, Pair(*(np.full(bias.high.shape, part) for part in root)))
     return np.moveaxis(total(bias), -1, 0).astype(np.result_type(x, y))
 
 

@@ -33,18 +33,18 @@ def learned(
     offset: str = "none",
     padding_idx: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Look up the row of each position in a table.
+    """Return the table row of each position.
 
     Parameters
     ----------
     positions : integer array of shape [n]
         From 0 to the number of rows minus the offset minus 1.
     table : floating array of shape [rows, dim]
-        Including the rows that belong to no position.
+        Embeddings of the positions, and any rows before that of position 0.
     offset : "none", "after-padding" or "two"
         Number of rows before the row of position 0: none, padding_idx + 1, or two.
     padding_idx : int
-        Required with "after-padding", and only with it.
+        Row of the padding token; required with "after-padding", refused without it.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def learned_grid(
     source_height: int | None = None,
     source_width: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Resample the table of a grid to another size.
+    """Resample the position table of a grid of patches to another grid size.
 
     Along each axis a new cell is a weighted sum of old ones. The weights are rational numbers
     that depend only on the sizes.
@@ -94,9 +94,9 @@ def learned_grid(
     ----------
     table : floating array of shape [class_tokens + g * g, dim]
         Rows of class tokens, then cells row by row; [class_tokens + source_height * source_width,
-        dim] if these are given.
+        dim] if the source sizes are given.
     height, width : int
-        Of the new grid, at least 1.
+        Size of the new grid, at least 1 each.
     resampling : "bicubic", "bicubic-offset", "bicubic-antialias" or "linear-corners"
         Keys' kernel with a = -3/4 at the centres of cells, the edge repeated; the same with the
         ratio g / (size + 1/10) instead of g / size, unless the size stays; Keys' kernel with
@@ -139,7 +139,7 @@ def learned_grid(
 
 
 def _source(cells: int, height: int | None, width: int | None) -> tuple[int, int]:
-    """Return the height and width of a grid of ``cells`` cells: as given, or of a square."""
+    """Return the height and width of a grid of ``cells`` cells, a square if both are None."""
     if (height is None) != (width is None):
         raise ValueError("source_height and source_width belong together: give both or neither")
     if height is None or width is None:
@@ -173,8 +173,8 @@ def _resampled(values: Pair, taps: Taps, axis: int) -> Pair:
     cells, weights = taps
     high, low = (np.moveaxis(part, axis, -1)[..., cells] for part in values)
     product = two_product(*np.broadcast_arrays(high, weights.high))
-    rest = product.low + (high * weights.low + low * weights.high)
-    return Pair(*(np.moveaxis(part, -1, axis) for part in sum_last(Pair(product.high, rest))))
+    lows = product.low + (high * weights.low + low * weights.high)
+    return Pair(*(np.moveaxis(part, -1, axis) for part in sum_last(Pair(product.high, lows))))
 
 
 @lru_cache(maxsize=256)

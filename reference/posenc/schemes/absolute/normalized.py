@@ -21,11 +21,11 @@ def normalized(
     Parameters
     ----------
     length : int
-        Positions L, at least 2: for a single one the quotient would be 0/0.
+        Number of positions L, at least 2: for a single position the quotient would be 0/0.
     dim : int
         Channels d, at least 1.
     dtype : dtype
-        Of the result. The quotient is rounded in float64 and then to this dtype.
+        Dtype of the result. The quotient is rounded in float64 and then to this dtype.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def normalized(
     Raises
     ------
     TypeError, ValueError
-        If length is not a whole number from 2 to 2**53, or dim not one of at least 1.
+        If length is not a whole number from 2 to 2**53, or dim is not a whole number above 0.
     """
     length = arguments.integer("length", length, 2)
     if length > LARGEST_POSITION:

@@ -60,7 +60,7 @@ def perceiver_fourier(
     Raises
     ------
     TypeError
-        If x does not hold real numbers, or max_resolution or num_bands are not integers.
+        If x is not floating, or max_resolution or num_bands are not integers.
     ValueError
         If an argument is out of its domain.
     """
@@ -80,18 +80,18 @@ def perceiver_fourier(
     exact = points.astype(np.float64)
     if not np.all(np.abs(exact) * (max(places) / 2) <= LARGEST_POSITION):
         raise ValueError("x must be finite, and max_resolution / 2 times x at most 2**53")
-    found = [
+    axis_waves = [
         sincos(exact[..., axis], _half_turns(places[axis], count)) for axis in range(len(places))
     ]
-    sines = [each.sin.high.astype(points.dtype) for each in found]
-    cosines = [each.cos.high.astype(points.dtype) for each in found if waves == "both"]
+    sines = [wave.sin.high.astype(points.dtype) for wave in axis_waves]
+    cosines = [wave.cos.high.astype(points.dtype) for wave in axis_waves if waves == "both"]
     own = [points[..., axis : axis + 1] for axis in range(len(places))]
     first = own if position == "first" else []
     last = own if position == "last-of-each" else []
     if order == "sines-first":
         return np.concatenate([*first, *sines, *cosines, *last], axis=-1)
     parts = [part for part in (sines, cosines, last) if part]
-    mixed = [each for axis in zip(*parts, strict=True) for each in axis]
+    mixed = [wave for axis in zip(*parts, strict=True) for wave in axis]
     return np.concatenate([*first, *mixed], axis=-1)
 
 
@@ -105,7 +105,7 @@ def perceiver_positions(
     index_dims : integers of shape [coords]
         Number of points along each axis, at least 1. A single point is at -1.
     dtype : data type
-        Of the result.
+        Dtype of the result.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def _places(name: str, given: npt.ArrayLike, fewest: int) -> list[int]:
     axes = np.asarray(given)
     if axes.ndim != 1 or not len(axes):
         raise ValueError(f"{name} has shape {axes.shape}; it must be [coords]")
-    return [arguments.integer(f"{name}[{i}]", each, fewest) for i, each in enumerate(axes)]
+    return [arguments.integer(f"{name}[{i}]", size, fewest) for i, size in enumerate(axes)]
 
 
 @lru_cache(maxsize=256)
@@ -137,8 +137,8 @@ def _half_turns(places: int, count: int) -> Array:
     """Return the bands times π in turns: shape [3, count], as three words each."""
     turns = np.empty((3, count))
     for k in range(count):
-        rest = Fraction(1, 2) + Fraction(places - 2, 4) * Fraction(k, max(count - 1, 1))
+        residual = Fraction(1, 2) + Fraction(places - 2, 4) * Fraction(k, max(count - 1, 1))
         for word in range(3):
-            turns[word, k] = float(rest)
-            rest -= Fraction(turns[word, k])
+            turns[word, k] = float(residual)
+            residual -= Fraction(turns[word, k])
     return turns

@@ -1,4 +1,4 @@
-"""Return probabilities of a random walk on a graph after one step, two steps and more.
+"""Probabilities of a random walk on a graph returning after one step, two steps and more.
 
 Source: Dwivedi et al. 2022, "Graph Neural Networks with Learnable Structural and Positional
 Representations", arXiv 2110.07875, section 3.2, equation 8.
@@ -34,7 +34,7 @@ def random_walk(
     Returns
     -------
     array of shape [nodes, steps] and the dtype of adjacency
-        In column k - 1, the probability of being back after k steps; 0 for nodes without edges.
+        In column k - 1, the probability of a return after k steps; 0 for nodes without edges.
 
     Raises
     ------
@@ -47,10 +47,10 @@ def random_walk(
     count = arguments.integer("steps", steps, 1)
     weights = np.asarray(adjacency)
     exact = graphs.edges(weights)
-    # Dividing by columns is dividing the transpose by rows; powers keep their diagonals.
+    # Dividing by columns is dividing the transpose by rows; their powers have equal diagonals.
     step = _probabilities(exact if degree == "out" else exact.T)
     power, columns = step, [np.diagonal(step.high)]
-    turned = Pair(*(each.T for each in step))
+    turned = Pair(*(part.T for part in step))
     for number in range(1, count):
         columns.append(total(dots(power, turned)))
         if number < count - 1:  # the last power is needed only on its diagonal
@@ -61,8 +61,8 @@ def random_walk(
 def _probabilities(weights: Array) -> Pair:
     """Return the probability of each step: weights divided by the sum of their row."""
     sums = sum_last(pair(weights))
-    some = sums.high > 0
+    used = sums.high > 0
     divisor = Pair(
-        *(np.where(some, each, one)[:, None] for each, one in zip(sums, (1.0, 0.0), strict=True))
+        *(np.where(used, word, fill)[:, None] for word, fill in zip(sums, (1.0, 0.0), strict=True))
     )
     return divide(pair(weights), divisor)

@@ -61,7 +61,7 @@ def sincos_2d(
         Rows and columns counted from 0; or counted from 1, divided by their number plus 1e-6, and
         multiplied by 2π; or the same with one half subtracted before the division.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def sinusoidal(
     base : float
         Ratio of the longest wavelength to the shortest, were the progression one step longer.
     layout : "interleaved", "sin-cos" or "cos-sin"
-        Channels 2t and 2t+1 hold sine and cosine; or all sines then all cosines; or the reverse.
+        Channels 2t and 2t+1 contain sine and cosine; or all sines then all cosines; or the reverse.
     denominator : "d/2" or "d/2-1"
         The divisor of t in the exponent. With "d/2-1" the last frequency is exactly 1/base.
     first_position : int
@@ -55,12 +55,12 @@ def sinusoidal(
     scale : "1", "d^-1/2" or "(2/d)^1/2"
         Factor on every value.
     single_pair : "unit" or "refuse"
-        What "d/2-1" means for one pair, where it would divide by zero: frequency 1, or refused.
+        How "d/2-1" treats one pair, where it would divide by zero: frequency 1, or an error.
     odd_dim : "refuse", "zero", "cut" or "uneven"
-        For odd d: refused; the even encoding of d-1 and a column of zeros; the encoding of d+1
+        For odd d: an error; the even encoding of d-1 and a column of zeros; the encoding of d+1
         without its last column; or exponents 2t/d with one cosine fewer than sines.
     dtype : dtype
-        Of the result. Everything is computed in float64 and rounded once.
+        Dtype of the result. Everything is computed in float64 and rounded once.
 
     Returns
     -------
@@ -94,10 +94,10 @@ def sinusoidal(
     step = _exponent_step(dim, pairs, denominator, single_pair, odd_dim)
     turns = turns_per_position(base, step, pairs)
     out = np.zeros((len(table), dim), dtype)
-    for some in blocks(len(table), pairs):
-        angles = sincos(table[some], turns, start)
+    for block in blocks(len(table), pairs):
+        angles = sincos(table[block], turns, start)
         sin, cos = (_scaled(part.high, part.low, scale, dim) for part in angles)
-        _write(out[some], sin, cos, layout)
+        _write(out[block], sin, cos, layout)
     return out
 
 
@@ -122,8 +122,8 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
 def _write(out: npt.NDArray[np.floating], sin: Array, cos: Array, layout: str) -> None:
     """Write sines and cosines to their channels.
 
-    If the number of channels is odd, the last wave of the second kind or the last column is left
-    out.
+    If the number of channels is odd, either the last wave of the second kind is left out or the
+    last column is not written.
     """
     dim, pairs = out.shape[-1], sin.shape[-1]
     if layout == "interleaved":

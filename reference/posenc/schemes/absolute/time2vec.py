@@ -53,23 +53,23 @@ def time2vec(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers.
+        If an array is not floating.
     ValueError
         If an argument is out of its domain.
     """
     arguments.choice("linear", linear, LINEAR)
     arguments.choice("wave", wave, WAVES)
-    given = [np.asarray(each) for each in (x, w, b)]
-    arguments.finite(**dict(zip("xwb", given, strict=True)))
-    times, frequencies, phases = (each.astype(np.float64) for each in given)
-    wanted = (times.shape[-1:] or (0,)) + phases.shape
-    if phases.ndim != 1 or not len(phases) or frequencies.shape != wanted:
+    arrays = [np.asarray(array) for array in (x, w, b)]
+    arguments.finite(**dict(zip("xwb", arrays, strict=True)))
+    times, frequencies, phases = (array.astype(np.float64) for array in arrays)
+    expected = (times.shape[-1:] or (0,)) + phases.shape
+    if phases.ndim != 1 or not len(phases) or frequencies.shape != expected:
         raise ValueError(
             f"x, w and b have shapes {times.shape}, {frequencies.shape} and {phases.shape}; "
             "they must be [..., inputs], [inputs, dim] and [dim]"
         )
     angles = add(dot(times[..., None, :], frequencies.T), pair(phases))
-    found = sincos_of_pair(angles, RADIAN)
-    waves = (found.sin if wave == "sin" else found.cos).high[..., 0]
+    periodic = sincos_of_pair(angles, RADIAN)
+    waves = (periodic.sin if wave == "sin" else periodic.cos).high[..., 0]
     straight = np.arange(len(phases)) == (0 if linear == "first" else len(phases) - 1)
-    return np.where(straight, total(angles), waves).astype(np.result_type(*given))
+    return np.where(straight, total(angles), waves).astype(np.result_type(*arrays))

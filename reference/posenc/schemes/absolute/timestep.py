@@ -55,11 +55,11 @@ def timestep(
     frequency_shift : 0 or 1
         With 1 the last frequency is exactly ``1 / max_period``.
     max_period : float
-        Ratio of the first frequency to the last, or with shift 0 to the one that would follow it.
+        Ratio of the first frequency to the last, or with shift 0 to the next after the last.
     scale : float
         Factor on the timesteps, such as 1000 for timesteps between 0 and 1.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -91,18 +91,18 @@ def timestep(
 def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
     """Return the sine and cosine of every position, given as a pair, times every frequency.
 
-    Like :func:`posenc.exact.sincos`, but for positions that do not fit one float64, by the addition
-    theorem.
+    Like :func:`posenc.exact.sincos`, but for positions that do not fit in one float64.
+    The addition theorem combines both parts.
     """
     if not np.any(place.low):
         return sincos(place.high, turns)
     high, low = (part.ravel() for part in place)
     count = turns.shape[-1]
-    found = np.empty((4, len(high), count))
-    for some in blocks(len(high), count):
-        sin, cos = _added(sincos(high[some], turns), sincos(low[some], turns))
-        found[:, some] = *sin, *cos
-    sin, sin_low, cos, cos_low = found.reshape(4, *place.high.shape, count)
+    result = np.empty((4, len(high), count))
+    for block in blocks(len(high), count):
+        sin, cos = _added(sincos(high[block], turns), sincos(low[block], turns))
+        result[:, block] = *sin, *cos
+    sin, sin_low, cos, cos_low = result.reshape(4, *place.high.shape, count)
     return SinCos(Pair(sin, sin_low), Pair(cos, cos_low))
 
 

@@ -151,7 +151,7 @@ def mean_of(weights: Pair, values: Pair) -> Pair:
 
 
 def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
-    """Multiply every query by every key, and divide by ``sqrt(head_dim)`` unless unscaled."""
+    """Return the logits ``q k^T``, divided by ``sqrt(head_dim)`` unless ``scaling`` is unscaled."""
     rows = Pair(q.high[..., :, None, :], q.low[..., :, None, :])
     columns = Pair(k.high[..., None, :, :], k.low[..., None, :, :])
     products = elementary.dots(rows, columns)

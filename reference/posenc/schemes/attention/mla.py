@@ -1,4 +1,4 @@
-"""Logits of multi-head latent attention: content, and a rotated part whose key all heads share.
+"""Logits of multi-head latent attention: a content part, and a rotary part with a shared key.
 
 Source: DeepSeek-AI 2024, "DeepSeek-V2", arXiv 2405.04434, section 2.1.3, equations 14 to 18; the
 softmax scale under YaRN is that of the released code of DeepSeek-V2 and V3.
@@ -33,7 +33,7 @@ def mla_scores(
     mscale: float = 1.0,
     mscale_all_dim: float = 1.0,
 ) -> npt.NDArray[np.floating]:
-    """Compute logits before mask and softmax: two dot products, one of rotated parts, scaled.
+    """Compute logits before mask and softmax: scaled content and rotary dot products.
 
     The last ``rope`` channels of a query are its rotary part; query i is at position
     ``k_len - q_len + i`` and key j at position j. Both dot products are added and divided by
@@ -76,19 +76,19 @@ def mla_scores(
         If shapes do not fit or an argument is out of its domain.
     """
     arguments.choice("layout", layout, LAYOUTS)
-    given = operands(
+    arrays = operands(
         q=(q, "heads q_len channels"),
         k_nope=(k_nope, "heads k_len nope"),
         k_rope=(k_rope, "k_len rope"),
     )
-    q_len, k_len, nope, rope = (given.sizes[n] for n in ("q_len", "k_len", "nope", "rope"))
+    q_len, k_len, nope, rope = (arrays.sizes[n] for n in ("q_len", "k_len", "nope", "rope"))
     if q_len > k_len:
         raise ValueError(f"q_len is {q_len} and k_len {k_len}; queries are the last of the keys")
     if rope < 2 or rope % 2:
         raise ValueError(f"k_rope has {rope} channels; they must be even and at least 2")
-    if given.sizes["channels"] != nope + rope:
+    if arrays.sizes["channels"] != nope + rope:
         raise ValueError(
-            f"q has {given.sizes['channels']} channels; k_nope and k_rope have {nope} and {rope}"
+            f"q has {arrays.sizes['channels']} channels; k_nope and k_rope have {nope} and {rope}"
         )
     distances = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
     if (factor is None) != (original_max_position_embeddings is None):
@@ -103,12 +103,12 @@ def mla_scores(
             pairs = yarn.lengthening(float(factor), mscale, mscale_all_dim) ** 2
             all_dim = yarn.magnitude(float(factor), float(mscale_all_dim)) ** 2
     waves = exact.sincos(distances.astype(np.float64), turns)
-    turned = turned_products(given["q"][..., nope:], given["k_rope"][None], waves, layout)
-    content = products(given["q"][..., :nope], given["k_nope"])
+    turned = turned_products(arrays["q"][..., nope:], arrays["k_rope"][None], waves, layout)
+    content = products(arrays["q"][..., :nope], arrays["k_nope"])
     logits = elementary.add(content, elementary.times(turned, _pair(pairs)))
     root = elementary.square_root(float(nope + rope))
     scaled = elementary.divide(elementary.times(logits, _pair(all_dim)), root)
-    return elementary.total(scaled).astype(given.dtype)
+    return elementary.total(scaled).astype(arrays.dtype)
 
 
 def _pair(value: Decimal) -> Pair:

@@ -44,16 +44,16 @@ def nope_layer(
     ValueError
         If shapes do not fit.
     """
-    given = {"x": x, "w_q": w_q, "w_k": w_k, "w_v": w_v}
-    arrays = {name: np.asarray(value) for name, value in given.items()}
+    inputs = {"x": x, "w_q": w_q, "w_k": w_k, "w_v": w_v}
+    arrays = {name: np.asarray(value) for name, value in inputs.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "fV":
             raise TypeError(f"{name} is {array.dtype}; it must be floating")
         if array.ndim < 2 or (name != "x" and array.ndim > 2):
             raise ValueError(f"{name} has shape {array.shape}; it has too few or too many axes")
     dim, head_dim = arrays["x"].shape[-1], arrays["w_q"].shape[-1]
-    wanted = {"w_q": (dim, head_dim), "w_k": (dim, head_dim), "w_v": (dim, dim)}
-    for name, shape in wanted.items():
+    shapes = {"w_q": (dim, head_dim), "w_k": (dim, head_dim), "w_v": (dim, dim)}
+    for name, shape in shapes.items():
         if arrays[name].shape != shape or not head_dim:
             raise ValueError(
                 f"{name} has shape {arrays[name].shape}; it must be {shape}, not empty"
@@ -61,7 +61,7 @@ def nope_layer(
     rows, *weights = arrays.values()
     if not rows.size:
         return np.array(arrays["x"])
-    q, k, v = (_projected(rows, each) for each in weights)
+    q, k, v = (_projected(rows, weight) for weight in weights)
     attended = mean_of(weights_of(scaled_products(q, k, "root"), "causal"), v)
     return np.asarray(total(attended).astype(arrays["x"].dtype))
 

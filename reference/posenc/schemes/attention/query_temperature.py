@@ -32,7 +32,7 @@ def query_temperature(
     x : floating array of shape [..., n, head_dim]
         Queries, with any batch and head axes.
     positions : integer array of shape [n]
-        The same for all leading axes; from 0 to 2**53.
+        Position of each row, the same for all leading axes; from 0 to 2**53.
     length : int
         Queries between two steps, at least 1.
     beta : float
@@ -64,7 +64,7 @@ def query_temperature(
 def query_log_scale(
     x: npt.ArrayLike, positions: npt.ArrayLike, *, length: int = 2048, count: str = "from-1"
 ) -> npt.NDArray[np.floating]:
-    """Multiply each query by the logarithm of its number to the base ``length``, or 1 if larger.
+    """Multiply each query by the logarithm of its number to the base ``length``, at least 1.
 
     The factor of the query with number n is ``max(1, ln(n) / ln(length))``.
 
@@ -73,7 +73,7 @@ def query_log_scale(
     x : floating array of shape [..., n, head_dim]
         Queries, with any batch and head axes.
     positions : integer array of shape [n]
-        The same for all leading axes; from 0 to 2**53.
+        Position of each row, the same for all leading axes; from 0 to 2**53.
     length : int
         The trained length of the model, at least 2.
     count : "from-1" or "from-0"

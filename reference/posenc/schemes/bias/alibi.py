@@ -34,7 +34,7 @@ def alibi_slopes(
         slope of 2P from the first on, unsorted, as in the authors' code; or the same formula for
         any n, as in the paper's text.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def alibi_bias(
     head_rule : "interpolated" or "uniform"
         As in :func:`alibi_slopes`.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -149,10 +149,10 @@ def _slopes(heads: int, head_rule: str) -> Pair:
 
 
 def _times(slopes: Pair, distance: Array) -> Array:
-    """Compute the product with each distance once, and copy it to wherever the distance occurs."""
+    """Multiply the slopes by each integer distance once, and look up the product of every pair."""
     least = distance.min(initial=0)
-    each = np.arange(least, distance.max(initial=0) + 1)
+    distances = np.arange(least, distance.max(initial=0) + 1)
     high, low = (part[:, None] for part in slopes)
-    product = two_product(high, each)
-    known = product.high + (product.low + low * each)
-    return known[:, (distance - least).astype(np.int64)]
+    product = two_product(high, distances)
+    products = product.high + (product.low + low * distances)
+    return products[:, (distance - least).astype(np.int64)]

@@ -76,7 +76,7 @@ def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.fl
 
 
 def clipped_rows(rows: int, q_len: int, k_len: int) -> npt.NDArray[np.int64]:
-    """Return the row of a table of 2k+1 rows for each query and key: shape [q_len, k_len]."""
+    """Return the row, out of 2k+1, that each query-key pair reads: shape [q_len, k_len]."""
     if rows % 2 == 0:
         raise ValueError(f"table has {rows} rows; it must have 2k+1, for offsets from -k to k")
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)

@@ -19,7 +19,7 @@ SMALL = 2.0**-20
 
 
 def data_dependent_alibi_bias(gates: npt.ArrayLike, q_len: Any) -> npt.NDArray[np.floating]:
-    """Sum ``ln(sigmoid(gates))`` of all tokens after the key, up to the query.
+    """Return the bias: ``ln(sigmoid(gates))`` summed over the tokens after the key up to the query.
 
     Query i is at position ``k_len - q_len + i``. Its own key has a bias of 0, keys after it
     have ``-inf``.

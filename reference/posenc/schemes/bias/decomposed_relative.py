@@ -36,8 +36,8 @@ def decomposed_relative_bias(
     q : array of shape [heads, q_height * q_width, head_dim]
         Queries of patches, row by row.
     table_h, table_w : arrays of shape [rows, head_dim]
-        For the height and for the width, each with any number of rows, from the most negative
-        offset of query minus key to the most positive.
+        Tables for height and width with any number of rows, from the most negative offset of query
+        minus key to the most positive.
     q_height, q_width, k_height, k_width : int
         Patches of queries and keys along the axes, each at least 1.
 
@@ -54,17 +54,17 @@ def decomposed_relative_bias(
         If shapes do not fit, a table has no rows, or neither size of an axis is a multiple of the
         other.
     """
-    given = operands(
+    arrays = operands(
         q=(q, "heads patches head_dim"),
         table_h=(table_h, "rows_h head_dim"),
         table_w=(table_w, "rows_w head_dim"),
     )
     height = arguments.integer("q_height", q_height, 1)
     width = arguments.integer("q_width", q_width, 1)
-    if given.sizes["patches"] != height * width:
-        raise ValueError(f"q has {given.sizes['patches']} patches; {height} x {width} were said")
-    by_row = _products(given["q"], given["table_h"], height, k_height, "height")
-    by_column = _products(given["q"], given["table_w"], width, k_width, "width")
+    if arrays.sizes["patches"] != height * width:
+        raise ValueError(f"q has {arrays.sizes['patches']} patches; {height} x {width} were said")
+    by_row = _products(arrays["q"], arrays["table_h"], height, k_height, "height")
+    by_column = _products(arrays["q"], arrays["table_w"], width, k_width, "width")
     row, column = np.divmod(np.arange(height * width), width)
     every = np.arange(height * width)
     rows, columns = (
@@ -75,12 +75,12 @@ def decomposed_relative_bias(
         Pair(rows.high[..., :, None], rows.low[..., :, None]),
         Pair(columns.high[..., None, :], columns.low[..., None, :]),
     )
-    shape = (len(given["q"]), height * width, k_height * k_width)
-    return elementary.total(both).reshape(shape).astype(given.dtype)
+    shape = (len(arrays["q"]), height * width, k_height * k_width)
+    return elementary.total(both).reshape(shape).astype(arrays.dtype)
 
 
 def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pair:
-    """Multiply each patch by the row of each query and key: [heads, patches, queries, keys]."""
+    """Multiply patches by each query-key row of the table: [heads, patches, queries, keys]."""
     most = max(queries, arguments.integer(f"k_{name}", keys, 1))
     if most % min(queries, keys):
         raise ValueError(f"q_{name} is {queries} and k_{name} {keys}; one must divide the other")
@@ -90,7 +90,7 @@ def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pai
     weights, near, far = resized
     plain = products(q, table)
     first, second = (
-        Pair(plain.high[..., each[row]], plain.low[..., each[row]]) for each in (near, far)
+        Pair(plain.high[..., index[row]], plain.low[..., index[row]]) for index in (near, far)
     )
     share = Pair(weights.high[row], weights.low[row])
     gap = elementary.add(second, elementary.negative(first))
@@ -122,12 +122,12 @@ def resized_relative_table(table: npt.ArrayLike, *, rows: int) -> npt.NDArray[np
     ValueError
         If the table has no rows, or rows is below 1.
     """
-    given = operands(table=(table, "n head_dim"))
-    values = given["table"]
+    data = operands(table=(table, "n head_dim"))
+    values = data["table"]
     share, near, far = _resized(values, arguments.integer("rows", rows, 1))
     gap = two_sum(values[far], -values[near])
     bent = elementary.times(gap, Pair(share.high[:, None], share.low[:, None]))
-    return elementary.total(elementary.add(elementary.pair(values[near]), bent)).astype(given.dtype)
+    return elementary.total(elementary.add(elementary.pair(values[near]), bent)).astype(data.dtype)
 
 
 def _resized(table: Array, rows: int) -> tuple[Pair, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -55,14 +55,14 @@ def dynamic_position_bias(
     Raises
     ------
     TypeError
-        If weights do not hold real numbers, or a length is not an integer.
+        If weights are not floating, or a length is not an integer.
     ValueError
         If an argument is out of its domain.
     """
     arguments.choice("distance", distance, DISTANCES)
     weights = {
-        name: np.asarray(given)
-        for name, given in (
+        name: np.asarray(weight)
+        for name, weight in (
             ("w_in", w_in),
             ("b_in", b_in),
             ("w_mid", w_mid),
@@ -89,8 +89,8 @@ def dynamic_position_bias(
 
 
 def _network(part: Pair, *weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Apply all layers to each number: [n] to [heads, n]."""
-    w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(np.float64) for each in weights)
+    """Apply the network to each distance: [n] to [heads, n]."""
+    w_in, b_in, w_mid, b_mid, w_out, b_out = (array.astype(np.float64) for array in weights)
     wide = Pair(part.high[:, None], part.low[:, None])
     hidden = _silu(add(times(wide, pair(w_in)), pair(b_in)))
     for weight, bias in zip(w_mid, b_mid, strict=True):
@@ -104,10 +104,10 @@ def _silu(a: Pair) -> Pair:
 
 
 def _check(**weights: npt.NDArray[np.floating]) -> None:
-    """Refuse layers that do not fit together."""
+    """Refuse layers whose shapes do not fit together."""
     arguments.finite(**weights)
     hidden, heads, layers = (len(weights[name]) for name in ("w_in", "b_out", "b_mid"))
-    wanted = {
+    expected = {
         "w_in": (hidden,),
         "b_in": (hidden,),
         "w_mid": (layers, hidden, hidden),
@@ -115,7 +115,7 @@ def _check(**weights: npt.NDArray[np.floating]) -> None:
         "w_out": (heads, hidden),
         "b_out": (heads,),
     }
-    for name, shape in wanted.items():
+    for name, shape in expected.items():
         if weights[name].shape != shape or not hidden or not heads:
             raise ValueError(
                 f"{name} has shape {weights[name].shape}; with {hidden} units, {layers} layers "

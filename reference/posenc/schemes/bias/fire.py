@@ -58,13 +58,13 @@ def fire_bias(
     Raises
     ------
     TypeError
-        If weights do not hold real numbers, or a length is not an integer.
+        If weights are not floating, or a length is not an integer.
     ValueError
         If an argument is out of its domain.
     """
     arguments.choice("normalizer", normalizer, tuple(NORMALIZERS))
     c, threshold = _above_0("c", c), _above_0("threshold", threshold)
-    weights = [np.asarray(each) for each in (w1, b1, w2, b2)]
+    weights = [np.asarray(weight) for weight in (w1, b1, w2, b2)]
     _check(*weights)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if not q_len <= k_len <= LARGEST_POSITION:
@@ -123,7 +123,7 @@ def fire_bias_vjp(
     )
     ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
     seen = np.where(ahead, 0.0, values).reshape(heads, 1, q_len * k_len)
-    by_unit = Pair(*(each.reshape(q_len * k_len, -1).T for each in inputs))
+    by_unit = Pair(*(words.reshape(q_len * k_len, -1).T for words in inputs))
     return total(dots(pair(seen), by_unit)).astype(np.result_type(values, first, bias))
 
 

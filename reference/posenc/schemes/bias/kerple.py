@@ -41,7 +41,7 @@ def kerple_bias(
     Raises
     ------
     TypeError
-        If r1 or r2 do not hold real numbers, or a length is not an integer.
+        If r1 or r2 is not floating, or a length is not an integer.
     ValueError
         If an argument is out of its domain.
     """
@@ -65,8 +65,8 @@ def kerple_bias_vjp(
 
     It is computed from the gradient with respect to the bias.
 
-    At distance d the bias changes by ``-ln(1 + r2 * d)`` with r1 and by ``-r1 * d / (1 + r2 * d)``
-    with r2; in the power form by ``-d**r2`` and by ``-r1 * d**r2 * ln(d)``, which is 0 at d = 0.
+    At distance d the derivatives by r1, r2 are ``-ln(1 + r2 * d)``, ``-r1 * d / (1 + r2 * d)``; in
+    the power form, ``-d**r2`` and ``-r1 * d**r2 * ln(d)``, which is 0 at d = 0.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _loss(r2: Pair, distance: Array, form: str) -> Pair:
 
 
 def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, Pair]:
-    """Return the derivatives of the penalty by r1 and r2 at each distance: [heads, distances]."""
+    """Return the penalty's derivatives by r1 and r2 at each distance: [heads, distances]."""
     loss = _loss(r2, distance, form)
     if form == "log":
         inside = add(pair(1.0), times(r2, pair(distance)))

@@ -54,22 +54,22 @@ def log_cpb(
     Raises
     ------
     TypeError
-        If weights do not hold real numbers, or a size is not an integer.
+        If weights are not floating, or a size is not an integer.
     ValueError
         If layers do not fit together, or an argument is out of its domain.
     """
     arguments.choice("output", output, OUTPUTS)
-    first, bias, second = (np.asarray(each) for each in (w1, b1, w2))
+    first, bias, second = (np.asarray(array) for array in (w1, b1, w2))
     _check(first, bias, second)
     along = _coordinates(height, width, (pretrained_height, pretrained_width), coordinates)
     wide = Pair(along.high[:, None], along.low[:, None])
     hidden = add(dots(wide, pair(first)), pair(bias))
     active = hidden.high > 0
-    units = Pair(*(np.where(active, each, 0.0)[:, None] for each in hidden))
-    found = dots(units, pair(second))
+    units = Pair(*(np.where(active, array, 0.0)[:, None] for array in hidden))
+    outputs = dots(units, pair(second))
     if output == "sigmoid":
-        found = times(pair(LARGEST_BIAS), sigmoid(found))
-    table = total(found).astype(np.result_type(first, bias, second))
+        outputs = times(pair(LARGEST_BIAS), sigmoid(outputs))
+    table = total(outputs).astype(np.result_type(first, bias, second))
     return np.moveaxis(table[relative_table_2d_rows(height, width)], -1, 0).copy()
 
 
@@ -92,12 +92,12 @@ def log_cpb_coordinates(
     height, width : int
         Patches of the window along the axes, each at least 1.
     pretrained_height, pretrained_width : int
-        Those of the window in pre-training, each at least 2, or 0 if it is the same. Plain
+        Patches of the pre-training window, each at least 2, or 0 for the same number. Plain
         coordinates do not depend on them.
     coordinates : "normalized" or "plain"
         Whether offsets are relative to the pre-training window.
     dtype : dtype
-        Of the result: float64 or narrower.
+        Dtype of the result: float64 or narrower.
 
     Returns
     -------
@@ -133,12 +133,12 @@ def _axis(size: int, pretrained: int, kind: str) -> Pair:
     offset = np.arange(1.0 - size, size)
     distance = pair(np.abs(offset))
     if kind == "plain":
-        found = log(add(distance, pair(1.0)))
+        coordinate = log(add(distance, pair(1.0)))
     else:
         part = divide(times(pair(REACH), distance), pair(max(pretrained - 1.0, 1.0)))
-        found = divide(log(add(part, pair(1.0))), log(pair(REACH)))
-    mirrored = negative(found)
-    return Pair(*(np.where(offset < 0, a, b) for a, b in zip(mirrored, found, strict=True)))
+        coordinate = divide(log(add(part, pair(1.0))), log(pair(REACH)))
+    mirrored = negative(coordinate)
+    return Pair(*(np.where(offset < 0, a, b) for a, b in zip(mirrored, coordinate, strict=True)))
 
 
 def _every(down: Array, right: Array) -> Array:

@@ -46,10 +46,10 @@ def relative_table_2d(
     if biases.ndim != 2:
         raise ValueError(f"table has shape {biases.shape}; it must be [rows, heads]")
     rows = relative_table_2d_rows(height, width, class_token=class_token)
-    wanted = (2 * height - 1) * (2 * width - 1) + (3 if class_token == "first" else 0)
-    if len(biases) != wanted:
+    expected = (2 * height - 1) * (2 * width - 1) + (3 if class_token == "first" else 0)
+    if len(biases) != expected:
         raise ValueError(
-            f"table has {len(biases)} rows; a window of {height} x {width} patches needs {wanted}"
+            f"table has {len(biases)} rows; a window of {height} x {width} patches needs {expected}"
         )
     return np.moveaxis(biases[rows], -1, 0).copy()
 

@@ -46,7 +46,7 @@ def sandwich_bias(
     own_key : "zero" or "largest"
         Whether dim/2 is subtracted from the sum, which makes it 0 at distance 0.
     dtype : data type
-        Of the result.
+        Dtype of the result.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def sandwich_bias(
     Raises
     ------
     TypeError
-        If a number is not an integer.
+        If heads, q_len, k_len or dim is not an integer.
     ValueError
         If an argument is out of its domain.
     """

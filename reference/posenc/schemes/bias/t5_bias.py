@@ -26,10 +26,10 @@ def t5_bucket(
     num_buckets: int = 32,
     max_distance: int = 128,
 ) -> npt.NDArray[np.int64]:
-    """Return the bucket of each distance, by a rule in integers.
+    """Return the bucket of each distance, computed in integer arithmetic.
 
     N buckets serve one side: all of them when causal, half when bidirectional. The first E = N//2
-    hold one distance each; bucket E+k begins at the least n with ``n^(N-E) * E^k >=
+    contain one distance each; bucket E+k begins at the least n with ``n^(N-E) * E^k >=
     max_distance^k * E^(N-E)``, which is the paper's rule without logarithms.
 
     Parameters

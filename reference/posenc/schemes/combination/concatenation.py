@@ -23,14 +23,14 @@ def concatenation(
     base: float = 10000.0,
     order: str = "content-first",
 ) -> npt.NDArray[np.floating]:
-    """Append the sinusoid of its position to each row of x, in separate channels.
+    """Concatenate each row of x with the sinusoid of its position.
 
     Parameters
     ----------
     x : floating array of shape [..., n, dim]
         Embeddings.
     positions : integer array of shape [n]
-        The same for all leading axes; at most 2**53 in magnitude.
+        Position of each row, the same for all leading axes; at most 2**53 in magnitude.
     encoding_dim : int
         Channels of the encoding, an even number of at least 2.
     base : float

@@ -34,7 +34,7 @@ def embedding_sum(
     x : floating array of shape [..., n, dim]
         Token embeddings with an even number of channels d.
     positions : integer array of shape [n]
-        The same for all leading axes; at most 2**53 in magnitude.
+        Position of each row, the same for all leading axes; at most 2**53 in magnitude.
     base : float
         Base of the geometric progression of frequencies.
     embedding_scale : "d^1/2" or "1"

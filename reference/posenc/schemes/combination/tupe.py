@@ -55,10 +55,10 @@ def tupe_scores(
         If shapes do not fit or cls is unknown.
     """
     arguments.choice("cls", cls, CLS)
-    given = _operands(q, k, p_q, p_k, extra=int(cls == "untied"))
-    position = _untied(given) if cls == "untied" else products(given["p_q"], given["p_k"])
-    scores = add(products(given["q"], given["k"]), position)
-    return over_root(scores, 2 * given.sizes["head_dim"], given.dtype)
+    arrays = _operands(q, k, p_q, p_k, extra=int(cls == "untied"))
+    position = _untied(arrays) if cls == "untied" else products(arrays["p_q"], arrays["p_k"])
+    scores = add(products(arrays["q"], arrays["k"]), position)
+    return over_root(scores, 2 * arrays.sizes["head_dim"], arrays.dtype)
 
 
 def tupe_relative_scores(
@@ -102,20 +102,20 @@ def tupe_relative_scores(
         If shapes do not fit or an argument is out of its domain.
     """
     arguments.choice("reset", reset, RESETS)
-    given = _operands(q, k, p_q, p_k, extra=1, table=(table, "rows heads"))
-    length, rows = given.sizes["length"], given.sizes["rows"]
+    arrays = _operands(q, k, p_q, p_k, extra=1, table=(table, "rows heads"))
+    length, rows = arrays.sizes["length"], arrays.sizes["rows"]
     buckets = rows - 1 if reset == "apart" else rows
     key = np.arange(length)
     bucket = t5_bucket(key - key[:, None], num_buckets=buckets, max_distance=max_distance)
     if reset == "apart":
         bucket[:, :1] = buckets
         bucket[:1] = buckets // 2
-    bias = np.moveaxis(given["table"][bucket], -1, 0).copy()
+    bias = np.moveaxis(arrays["table"][bucket], -1, 0).copy()
     if reset == "together":
         bias[:, :, :1] = bias[:, :1] = 0.0
-    scores = add(products(given["q"], given["k"]), _untied(given))
-    scaled = divide(scores, square_root(2.0 * given.sizes["head_dim"]))
-    return total(add(scaled, pair(bias))).astype(given.dtype)
+    scores = add(products(arrays["q"], arrays["k"]), _untied(arrays))
+    scaled = divide(scores, square_root(2.0 * arrays.sizes["head_dim"]))
+    return total(add(scaled, pair(bias))).astype(arrays.dtype)
 
 
 def _operands(
@@ -127,24 +127,24 @@ def _operands(
     extra: int,
     **others: tuple[npt.ArrayLike, str],
 ) -> Operands:
-    given = operands(
+    arrays = operands(
         q=(q, "heads length head_dim"),
         k=(k, "heads length head_dim"),
         p_q=(p_q, "heads positions head_dim"),
         p_k=(p_k, "heads positions head_dim"),
         **others,
     )
-    length, positions = given.sizes["length"], given.sizes["positions"]
+    length, positions = arrays.sizes["length"], arrays.sizes["positions"]
     if positions != length + extra:
         raise ValueError(
             f"p_q and p_k have {positions} rows; for {length} tokens they must have "
             f"{length + extra}"
         )
-    return given
+    return arrays
 
 
 def _untied(given: Operands) -> Pair:
-    """Multiply positions, with θ1 in the row of [CLS] and θ2 in the rest of its column."""
+    """Compute position logits, with θ1 in the row of [CLS] and θ2 in the rest of its column."""
     every = products(given["p_q"], given["p_k"])
     return Pair(_reset(every.high), _reset(every.low))
 

@@ -38,7 +38,7 @@ def conv_peg(
     weight : floating array of shape [dim, kernel, kernel]
         One square kernel of odd size per channel; 3 in released code.
     bias : floating array of shape [dim]
-        Added to every patch.
+        Bias added to every patch.
     height, width : int
         Size of the picture in patches.
     class_token : "none" or "first"

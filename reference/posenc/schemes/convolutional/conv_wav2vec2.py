@@ -16,7 +16,7 @@ from posenc.exact import Array, Pair, two_product
 __all__ = ["conv_data2vec", "conv_hubert", "conv_wav2vec2"]
 
 EPSILON = 1e-5
-"""Added to a variance before its root is taken, as in torch.nn.BatchNorm1d and LayerNorm."""
+"""Number added to a variance before its root is taken, as in torch.nn.BatchNorm1d and LayerNorm."""
 
 
 def conv_wav2vec2(
@@ -42,7 +42,7 @@ def conv_wav2vec2(
     weight_g : floating array of shape [kernel]
         Norm of all weights of a tap.
     bias : floating array of shape [dim]
-        Added before the GELU.
+        Bias added before the GELU.
     groups : int
         Blocks of neighbouring channels; a divisor of dim.
 
@@ -58,8 +58,8 @@ def conv_wav2vec2(
     ValueError
         If shapes do not fit, or all weights of a tap are 0, so that they have no direction.
     """
-    given = {"x": x, "weight_v": weight_v, "weight_g": weight_g, "bias": bias}
-    arrays = _floating(given)
+    inputs = {"x": x, "weight_v": weight_v, "weight_g": weight_g, "bias": bias}
+    arrays = _floating(inputs)
     dim, kernel = _shapes(arrays, "weight_v", groups)
     _demand(arrays, {"weight_g": (kernel,), "bias": (dim,)})
     rows, v, g, b = (array.astype(np.float64) for array in arrays.values())
@@ -94,7 +94,7 @@ def conv_hubert(
     weight : floating array of shape [dim, dim // groups, kernel]
         Weights; each output channel reads the channels of its own group.
     bias : floating array of shape [dim]
-        Added before the GELU.
+        Bias added before the GELU.
     mean, variance, gain, shift : floating arrays of shape [dim]
         Parameters of the batch normalisation; no variance is below 0.
     groups : int
@@ -112,9 +112,9 @@ def conv_hubert(
     ValueError
         If shapes do not fit, or a variance is below 0.
     """
-    given = {"x": x, "weight": weight, "bias": bias}
-    given |= {"mean": mean, "variance": variance, "gain": gain, "shift": shift}
-    arrays = _floating(given)
+    inputs = {"x": x, "weight": weight, "bias": bias}
+    inputs |= {"mean": mean, "variance": variance, "gain": gain, "shift": shift}
+    arrays = _floating(inputs)
     dim, _kernel = _shapes(arrays, "weight", groups)
     _demand(arrays, dict.fromkeys(("bias", "mean", "variance", "gain", "shift"), (dim,)))
     rows, w, b, centre, spread, scale, moved_by = map(pair, arrays.values())
@@ -145,7 +145,7 @@ def conv_data2vec(
     weight : floating array of shape [layers, dim, dim // groups, kernel]
         Weights; each output channel reads the channels of its own group.
     bias : floating array of shape [layers, dim]
-        Added before the norm.
+        Bias added before the norm.
     groups : int
         Blocks of neighbouring channels; a divisor of dim.
 
@@ -168,7 +168,7 @@ def conv_data2vec(
     rows, *parameters = map(pair, arrays.values())
     heard = rows
     for layer in range(len(arrays["weight"])):
-        w, b = (Pair(*(part[layer] for part in each)) for each in parameters)
+        w, b = (Pair(*(part[layer] for part in parameter)) for parameter in parameters)
         heard = elementary.gelu(_layer_norm(add(_convolved(heard, w, groups), b)))
     return np.asarray(total(add(rows, heard)).astype(arrays["x"].dtype))
 
@@ -233,8 +233,8 @@ def _convolved(x: Pair, w: Pair, groups: int) -> Pair:
     def windows(part: Array) -> Array:
         padded = np.zeros((*leading, n + kernel - 1, dim))
         padded[..., kernel // 2 : kernel // 2 + n, :] = part
-        found = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
-        return found.reshape(*leading, n, groups, 1, width * kernel)
+        view = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
+        return view.reshape(*leading, n, groups, 1, width * kernel)
 
     weights = Pair(*(part.reshape(groups, width, width * kernel) for part in w))
     sums = elementary.dots(Pair(*map(windows, x)), weights)

@@ -74,10 +74,10 @@ def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> I
 
 
 def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length: int) -> Ids:
-    """Return rows of a position table for new tokens after a cache.
+    """Return rows of a position table for new tokens after cached tokens.
 
-    The table is that of :func:`fairseq_position_ids`; here padding is read from the tokens
-    themselves.
+    The table is that of :func:`fairseq_position_ids`; here padding is found by its token
+    id.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
     padding = arguments.integer("padding_index", padding_index, 0)
     mask = _integers("input_ids", input_ids, 2) != padding
     past = arguments.integer("past_length", past_length, 0)
-    found: Ids = (mask.cumsum(axis=1) + past) * mask + padding
-    return found
+    ids: Ids = (mask.cumsum(axis=1) + past) * mask + padding
+    return ids
 
 
 def packed_position_ids(lengths: npt.ArrayLike) -> Ids:

@@ -71,7 +71,7 @@ def randomized_alibi_bias(
         Different distances of at least 1, in the order of a generator: the first k_len - 1 are
         used. The released code draws once for both sides, or once for each.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------

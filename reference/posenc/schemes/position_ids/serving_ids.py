@@ -59,8 +59,8 @@ def shard_position_ids(length: int, rank: int, ranks: int, *, share: str = "cont
     if number >= count:
         raise ValueError(f"rank is {number}; it must be below ranks, {count}")
     pieces = count * (2 if share == "zigzag" else 1)
-    size, rest = divmod(arguments.integer("length", length, 0), pieces)
-    if rest:
+    size, remainder = divmod(arguments.integer("length", length, 0), pieces)
+    if remainder:
         raise ValueError(f"length is {length}; it must be a multiple of {pieces}")
     steps = np.arange(size)
     if share == "round-robin":
@@ -71,7 +71,7 @@ def shard_position_ids(length: int, rank: int, ranks: int, *, share: str = "cont
 
 
 def tree_position_ids(past_length: int, parents: npt.ArrayLike) -> Ids:
-    """Return positions of the tokens of a branching draft after a cache.
+    """Return positions of the tokens of a branching draft after cached tokens.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def tree_position_ids(past_length: int, parents: npt.ArrayLike) -> Ids:
     before = _integers("parents", parents, 1)
     if ((before >= np.arange(len(before))) | (before < -1)).any():
         raise ValueError("parents must be rows above the token's own, or -1")
-    found = np.empty(len(before), dtype=np.int64)
+    ids = np.empty(len(before), dtype=np.int64)
     for row, parent in enumerate(before):
-        found[row] = past if parent < 0 else found[parent] + 1
-    return found
+        ids[row] = past if parent < 0 else ids[parent] + 1
+    return ids
 
 
 def length_position_ids(
@@ -114,7 +114,7 @@ def length_position_ids(
     n : int
         Number of columns: tokens and padding.
     padded : "one" or "continued"
-        Position of padding: 1, or the position that a token would have there.
+        Position of padding: 1, or the position of a token in that column.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def length_position_ids(
 
 
 def segment_position_ids(segments: npt.ArrayLike) -> Ids:
-    """Return positions of packed texts, from the number of each token's text.
+    """Return positions of packed texts, from each token's segment number.
 
     Parameters
     ----------
@@ -154,14 +154,14 @@ def segment_position_ids(segments: npt.ArrayLike) -> Ids:
     TypeError, ValueError
         If segments are out of their domain.
     """
-    given = _integers("segments", segments, 2)
-    if (given < 0).any():
+    numbers = _integers("segments", segments, 2)
+    if (numbers < 0).any():
         raise ValueError("segments must not be negative")
-    columns = np.arange(given.shape[1])
-    first = np.ones(given.shape, dtype=np.bool_)
-    first[:, 1:] = given[:, 1:] != given[:, :-1]
+    columns = np.arange(numbers.shape[1])
+    first = np.ones(numbers.shape, dtype=np.bool_)
+    first[:, 1:] = numbers[:, 1:] != numbers[:, :-1]
     starts = np.maximum.accumulate(np.where(first, columns, 0), axis=1)
-    return np.where(given == 0, 0, columns - starts)
+    return np.where(numbers == 0, 0, columns - starts)
 
 
 def session_position_ids(events: npt.ArrayLike) -> Ids:
@@ -187,13 +187,13 @@ def session_position_ids(events: npt.ArrayLike) -> Ids:
     steps = _integers("events", events, 2)
     if steps.shape[1] != 3:
         raise ValueError(f"events have shape {steps.shape}; they must be [m, 3]")
-    held, found = np.zeros(0, dtype=np.int64), [np.zeros(0, dtype=np.int64)]
+    held, appended = np.zeros(0, dtype=np.int64), [np.zeros(0, dtype=np.int64)]
     for kind, start, then in steps.tolist():
         if kind not in (APPEND, DROP, MOVE) or start < 0:
             raise ValueError(f"the event {[kind, start, then]} is none of the three kinds")
         if kind == APPEND:
             new = held.max(initial=-1) + 1 + np.arange(start)
-            found.append(new)
+            appended.append(new)
             held = np.concatenate([held, new])
         elif kind == DROP:
             held = held[(held < start) | (held >= then)]
@@ -201,13 +201,13 @@ def session_position_ids(events: npt.ArrayLike) -> Ids:
             held = held + then * (held >= start)
             if (held < 0).any() or len(np.unique(held)) < len(held):
                 raise ValueError(f"moved by {then} from {start} on, tokens have no place")
-    return np.concatenate(found)
+    return np.concatenate(appended)
 
 
 def m_rope_window_position_ids(
     segments: npt.ArrayLike, start: int, stop: int, *, merge_size: int = 1
 ) -> Ids:
-    """Return time, height and width of a window of a prompt with images, and of decoded tokens.
+    """Return time, height and width ids of a slice of a prompt with images and decoded tokens.
 
     Parameters
     ----------

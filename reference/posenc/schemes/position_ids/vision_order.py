@@ -1,4 +1,4 @@
-"""The order in which encoders hold the patches of images.
+"""The order in which vision encoders store the patches of images.
 
 Source: transformers 4.49, ``rot_pos_emb`` of ``models/qwen2_vl`` and ``get_window_index`` of
 ``models/qwen2_5_vl``.
@@ -15,7 +15,7 @@ Ids = npt.NDArray[np.int64]
 
 
 def merged_position_ids(grids: npt.ArrayLike, *, merge_size: int = 1) -> Ids:
-    """Return height and width of each patch, with merged patches next to each other.
+    """Return the row and column of each patch, with merged patches next to each other.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def window_edges(grids: npt.ArrayLike, window: int, *, merge_size: int = 1) -> I
     merge, side = _sizes(window, merge_size)
     sizes: list[int] = []
     for frames, height, width in _grids(grids, merge):
-        rows, columns = (_pieces(each // merge, side) for each in (height, width))
+        rows, columns = (_pieces(size // merge, side) for size in (height, width))
         sizes += np.outer(rows, columns).reshape(-1).tolist() * frames
     return np.cumsum([0, *sizes], dtype=np.int64) * merge**2
 
@@ -113,7 +113,7 @@ def _sizes(window: int, merge_size: int) -> tuple[int, int]:
 
 
 def _grids(grids: npt.ArrayLike, merge_size: int) -> list[list[int]]:
-    """Check the sizes of each grid, and return them as Python integers."""
+    """Check the size of each grid, and return the sizes as Python integers."""
     sizes = np.asarray(grids)
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"grids are {sizes.dtype}; they must be integers")

@@ -137,7 +137,7 @@ def _gates(opening: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
 
 
 def _positions(gates: Pair, last: int) -> Pair:
-    """Sum the gates from each key to the end, up to ``last``."""
+    """Sum the gates from each key to the last key, at most ``last``."""
     high, low = gates.high[..., ::-1], gates.low[..., ::-1]
     sums = np.cumsum(high, axis=-1)
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)

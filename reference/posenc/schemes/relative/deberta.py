@@ -29,7 +29,7 @@ def deberta_bucket(
     num_buckets: int = 256,
     max_relative_positions: int = 512,
 ) -> Integers:
-    """Return the signed bucket of each distance, by a rule in integers.
+    """Return the signed bucket of each distance, by an exact integer rule.
 
     Distances of magnitude n up to ``mid = num_buckets // 2`` are their own bucket. Beyond, the
     magnitude of the bucket is ``mid + c`` with the least whole c for which
@@ -105,8 +105,8 @@ def deberta_scores(
         If shapes do not fit or p2c_index is unknown.
     """
     arguments.choice("p2c_index", p2c_index, P2C_INDICES)
-    given = _operands(q, k, q_r, k_r)
-    return _scores(given, _relative(given), transposed=p2c_index == "key-minus-query")
+    arrays = _operands(q, k, q_r, k_r)
+    return _scores(arrays, _relative(arrays), transposed=p2c_index == "key-minus-query")
 
 
 def deberta_v2_scores(
@@ -118,9 +118,9 @@ def deberta_v2_scores(
     far: str = "clamped",
     max_relative_positions: int = 512,
 ) -> npt.NDArray[np.floating]:
-    """Compute the logits of versions 2 and 3, which put distances into buckets first.
+    """Compute the logits of DeBERTa versions 2 and 3, which use distance buckets.
 
-    There are as many buckets as span. The logits are
+    The number of buckets is span. The logits are
     ``(q_i · k_j + q_i · k_r[δ] + k_j · q_r[δ]) / sqrt(3 * head_dim)``, where δ is the bucket of
     i - j plus span, clamped to 0 … 2 span - 1.
 
@@ -144,29 +144,29 @@ def deberta_v2_scores(
     ValueError
         If shapes do not fit or an argument is out of its domain.
     """
-    given = _operands(q, k, q_r, k_r)
+    arrays = _operands(q, k, q_r, k_r)
     bucket = deberta_bucket(
-        _relative(given),
+        _relative(arrays),
         far=far,
-        num_buckets=given.sizes["rows"] // 2,
+        num_buckets=arrays.sizes["rows"] // 2,
         max_relative_positions=max_relative_positions,
     )
-    return _scores(given, bucket)
+    return _scores(arrays, bucket)
 
 
 def _operands(
     q: npt.ArrayLike, k: npt.ArrayLike, q_r: npt.ArrayLike, k_r: npt.ArrayLike
 ) -> Operands:
-    given = operands(
+    arrays = operands(
         q=(q, "heads length head_dim"),
         k=(k, "heads length head_dim"),
         q_r=(q_r, "heads rows head_dim"),
         k_r=(k_r, "heads rows head_dim"),
     )
-    rows = given.sizes["rows"]
+    rows = arrays.sizes["rows"]
     if rows < 2 or rows % 2:
         raise ValueError(f"q_r and k_r have {rows} rows; they must have two for each of the span")
-    return given
+    return arrays
 
 
 def _relative(given: Operands) -> Integers:
@@ -202,13 +202,13 @@ def _beyond(distance: Integers, mid: int, last: int) -> Integers:
     A logarithm near a whole number could lie on either side of it; then integer arithmetic decides,
     so that the result is the same on every machine.
     """
-    each, where = np.unique(distance, return_inverse=True)
-    ratio = np.log(np.maximum(each, mid) / mid) / np.log(last / mid)
+    distinct, where = np.unique(distance, return_inverse=True)
+    ratio = np.log(np.maximum(distinct, mid) / mid) / np.log(last / mid)
     steps = np.asarray(ratio * (mid - 1))
     nearest, beyond = (to(steps).astype(np.int64) for to in (np.rint, np.ceil))
-    unsure = (each > mid) & (np.abs(steps - nearest) <= NEAR * nearest)
+    unsure = (distinct > mid) & (np.abs(steps - nearest) <= NEAR * nearest)
     for place in np.flatnonzero(unsure):
-        n, c = int(each[place]), int(nearest[place])
+        n, c = int(distinct[place]), int(nearest[place])
         reached = last**c * mid ** (mid - 1) >= n ** (mid - 1) * mid**c
         beyond[place] = c if reached else c + 1
     return np.asarray(beyond[where].reshape(distance.shape))

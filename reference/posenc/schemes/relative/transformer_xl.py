@@ -23,15 +23,15 @@ DISTANCES = ("past", "padded", "full")
 
 
 def relative_shift(x: npt.ArrayLike, *, distances: str = "past") -> npt.NDArray[np.floating]:
-    """Move scores per distance to the keys at these distances.
+    """Move the scores of each distance to the key at that distance.
 
     Query i is at position ``k_len - q_len + i``, so row i is moved to the left by
-    ``q_len - 1 - i`` columns, or by one more if ``padded``. Nothing is computed.
+    ``q_len - 1 - i`` columns, or by one more if ``padded``.
 
     Parameters
     ----------
     x : floating array of shape [..., q_len, columns]
-        Column c holds the scores of each query at one distance, query minus key.
+        Column c contains the scores of each query at one distance, query minus key.
     distances : "past", "full" or "padded"
         The distances of the columns, decreasing by one from column to column:
         ``k_len - 1`` to 0, and keys after the query are masked (Transformer-XL);
@@ -68,8 +68,8 @@ def relative_shift(x: npt.ArrayLike, *, distances: str = "past") -> npt.NDArray[
     query, key = np.arange(q_len)[:, None], np.arange(k_len)
     column = key + (q_len if distances == "padded" else q_len - 1) - query
     hidden = column >= columns
-    there = np.where(hidden, 0, column)
-    shifted = np.take_along_axis(scores, np.broadcast_to(there, (*scores.shape[:-1], k_len)), -1)
+    source = np.where(hidden, 0, column)
+    shifted = np.take_along_axis(scores, np.broadcast_to(source, (*scores.shape[:-1], k_len)), -1)
     shifted[..., hidden] = -np.inf
     return shifted
 
@@ -122,37 +122,37 @@ def transformer_xl_scores(
 
     Notes
     -----
-    The four terms of section 3.3, (a) with (c) and (b) with (d).
+    The products are terms (a) plus (c), and (b) plus (d), of section 3.3.
     """
     arguments.choice("direction", direction, DIRECTIONS)
     arguments.choice("layout", layout, LAYOUTS)
-    given = operands(
+    arrays = operands(
         q=(q, "heads q_len head_dim"),
         k=(k, "heads k_len head_dim"),
         w_kr=(w_kr, "heads dim head_dim"),
         u=(u, "heads head_dim"),
         v=(v, "heads head_dim"),
     )
-    q_len, k_len, dim = (given.sizes[name] for name in ("q_len", "k_len", "dim"))
+    q_len, k_len, dim = (arrays.sizes[name] for name in ("q_len", "k_len", "dim"))
     if q_len > k_len:
         raise ValueError(f"q_len is {q_len} and k_len {k_len}; queries are the last of the keys")
     if dim < 2 or dim % 2:
         raise ValueError(f"dim is {dim}; it must be even and at least 2")
     distance = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
-    kept = distance
+    clamped = distance
     if clamp_len is not None:
         longest = arguments.integer("clamp_len", clamp_len, 1)
-        kept = np.clip(distance, -longest, longest)
-    known, place = np.unique(kept, return_inverse=True)
-    place = place.reshape(kept.shape)
-    r = _projected(given["w_kr"], _sinusoids(known, dim, layout))
+        clamped = np.clip(distance, -longest, longest)
+    distinct, place = np.unique(clamped, return_inverse=True)
+    place = place.reshape(clamped.shape)
+    r = _projected(arrays["w_kr"], _sinusoids(distinct, dim, layout))
     # As two words, so that the sums are not rounded.
-    by_content, by_place = (two_sum(given["q"], given[name][:, None]) for name in ("u", "v"))
-    content = dots(expanded(by_content, 2), pair(given["k"][:, None]))
+    by_content, by_place = (two_sum(arrays["q"], arrays[name][:, None]) for name in ("u", "v"))
+    content = dots(expanded(by_content, 2), pair(arrays["k"][:, None]))
     of_every = dots(expanded(by_place, 2), expanded(r, 1))
     rows = np.arange(q_len)[:, None]
     scores = add(content, Pair(*(part[:, rows, place] for part in of_every)))
-    out = over_root(scores, given.sizes["head_dim"], given.dtype)
+    out = over_root(scores, arrays.sizes["head_dim"], arrays.dtype)
     if direction == "causal":
         out[:, distance < 0] = -np.inf
     return out
@@ -163,7 +163,7 @@ def _sinusoids(distances: Array, dim: int, layout: str) -> Pair:
     turns = turns_per_position(BASE, Fraction(2, dim), dim // 2)
     waves = sincos(distances.astype(np.float64), turns)
     join = np.concatenate if layout == "concatenated" else _by_turns
-    return Pair(*(join(each, axis=-1) for each in zip(waves.sin, waves.cos, strict=True)))
+    return Pair(*(join(parts, axis=-1) for parts in zip(waves.sin, waves.cos, strict=True)))
 
 
 def _by_turns(parts: tuple[Array, Array], axis: int) -> Array:

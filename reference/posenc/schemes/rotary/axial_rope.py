@@ -46,8 +46,8 @@ def axial_rope(
     base : float
         Base of the geometric progression of frequencies of every axis.
     layout : "interleaved", "half" or "half-per-axis"
-        Pair t of all is channels (2t, 2t+1), or (t, t + head_dim/2). Or each axis has its own block
-        of w channels, and pair t of an axis is channels t and t + w/2 of that block.
+        Pair t of the head is channels (2t, 2t+1), or (t, t + head_dim/2). Or each axis has its own
+        block of w channels, and pair t of an axis is channels t and t + w/2 of that block.
 
     Returns
     -------
@@ -85,9 +85,9 @@ def axial_rope(
     parts, first = [], 0
     for size in sizes:
         pairs = slice(first // 2, (first + size) // 2)
-        one, other = (Pair(wave.high[..., pairs], wave.low[..., pairs]) for wave in (sin, cos))
+        sine, cosine = (Pair(wave.high[..., pairs], wave.low[..., pairs]) for wave in (sin, cos))
         part = values[..., first : first + size]
-        parts.append(rotation.turned(part, one, other, "half", "half"))
+        parts.append(rotation.turned(part, sine, cosine, "half", "half"))
         first += size
     return np.concatenate(parts, axis=-1)
 
@@ -152,7 +152,7 @@ def axial_rope_tiled(x: npt.ArrayLike, positions: npt.ArrayLike) -> npt.NDArray[
 
 
 def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArray[np.int64]:
-    """Return the numbers of channels of time, height and width in a head.
+    """Return the numbers of channels of a head for time, height and width.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArr
 def axial_rope_position_ids(
     images: npt.ArrayLike, *, tokens: int = 0, grid: str = "flux"
 ) -> npt.NDArray[np.int64]:
-    """Return the positions of the tokens of a text, then of the patches of images or a video.
+    """Return the position ids of text tokens, then of the patches of images or a video.
 
     Patches follow each other image by image, frame by frame and row by row.
 
@@ -250,7 +250,7 @@ def _text(tokens: int, sizes: list[list[int]], grid: str) -> npt.NDArray[np.int6
 
 
 def _images(images: npt.ArrayLike, grid: str) -> list[list[int]]:
-    """Check the sizes of each image, and return them as Python integers."""
+    """Check the size of each image, and return the sizes as Python integers."""
     sizes = np.asarray(images)
     if sizes.size and sizes.dtype.kind not in "iu":
         raise TypeError(f"images are {sizes.dtype}; they must be integers")

@@ -65,4 +65,4 @@ def dual_chunk_scores(
     successive = np.minimum(inside + length, largest)
     other = np.where(apart == 1, successive, min(2 * length - 1, largest)) - heads.key % length
     distance = np.where(apart > 0, other, heads.distance)
-    return heads.logits(distance, lambda some: heads.waves(some, base))
+    return heads.logits(distance, lambda distances: heads.waves(distances, base))

@@ -24,7 +24,7 @@ def dynamic_ntk_frequencies(
     length: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Return the frequencies for a sequence of the given length.
+    """Return the frequencies for a sequence of ``length`` tokens.
 
     With d rotated channels, L = original_max_position_embeddings and l = max(length, L), the base
     is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
@@ -42,7 +42,7 @@ def dynamic_ntk_frequencies(
     length : int
         Length of the current sequence, at least 1.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def dynamic_ntk(
     original_max_position_embeddings: int,
     length: int,
 ) -> npt.NDArray[np.floating]:
-    """Rotate each pair of channels of queries or keys, for a sequence of the given length.
+    """Rotate each pair of channels of queries or keys, for a sequence of ``length`` tokens.
 
     Parameters
     ----------

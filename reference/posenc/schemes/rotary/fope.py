@@ -61,7 +61,7 @@ def fope(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, or positions are not integers.
+        If an array is not floating, or positions are not integers.
     ValueError
         If an argument is out of its domain, or shapes do not fit.
     """
@@ -69,7 +69,7 @@ def fope(
     values = rotation.queries_or_keys("x", x)
     where = rotation.rows(positions, values.shape)
     half = rotation.width(None, values.shape[-1]) // 2
-    kept = _frequencies(
+    frequencies = _frequencies(
         arguments.base(base),
         arguments.integer(
             "original_max_position_embeddings", original_max_position_embeddings, SHORTEST
@@ -77,21 +77,21 @@ def fope(
         2 * half,
     )
     coefficients = [
-        _coefficients(name, given, len(kept), half)
-        for name, given in (("sin_coef", sin_coef), ("cos_coef", cos_coef))
+        _coefficients(name, array, len(frequencies), half)
+        for name, array in (("sin_coef", sin_coef), ("cos_coef", cos_coef))
     ]
     if coefficients[0].shape != coefficients[1].shape:
         raise ValueError(
             f"sin_coef has shape {coefficients[0].shape}, but cos_coef {coefficients[1].shape}"
         )
-    waves = sincos(where, turns(tuple(kept)))
+    waves = sincos(where, turns(tuple(frequencies)))
     return _mixed(values, _summed(waves, *coefficients), rest)
 
 
 def _frequencies(base: float, length: int, head_dim: int) -> list[Decimal]:
     """Return RoPE's frequencies that make more than a turn over ``length``."""
     every = progression(base, Fraction(2, head_dim), head_dim // 2)
-    return [each for each in every if each * length > TURN]
+    return [frequency for frequency in every if frequency * length > TURN]
 
 
 def _coefficients(name: str, given: npt.ArrayLike, rows: int, most: int) -> npt.NDArray[np.float64]:

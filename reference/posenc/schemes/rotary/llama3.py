@@ -46,7 +46,7 @@ def llama3_frequencies(
     original_max_position_embeddings : int
         Trained length of the model.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -149,8 +149,8 @@ def _frequencies(
     with localcontext(prec=scaling.DIGITS):
         whole_turns = [trained * frequency / TURN for frequency in unscaled]
         span = Decimal(high) - Decimal(low)
-        kept = [(r - Decimal(low)) / span if span else Decimal(r >= high) for r in whole_turns]
-        kept = [min(max(share, Decimal(0)), Decimal(1)) for share in kept]
+        shares = [(r - Decimal(low)) / span if span else Decimal(r >= high) for r in whole_turns]
+        shares = [min(max(share, Decimal(0)), Decimal(1)) for share in shares]
         return tuple(
-            w * ((1 - share) / divisor + share) for w, share in zip(unscaled, kept, strict=True)
+            w * ((1 - share) / divisor + share) for w, share in zip(unscaled, shares, strict=True)
         )

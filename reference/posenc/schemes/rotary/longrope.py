@@ -37,7 +37,7 @@ def longrope_frequencies(
     base : float
         Base of the geometric progression of frequencies.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def longrope_frequencies(
         If factors are not one row of numbers above 0, or base is out of its domain.
     """
     divisors = _divisors("factors", factors)
-    found = _frequencies(divisors, arguments.base(base))
-    return np.array(found, dtype=np.float64).astype(dtype)
+    frequencies = _frequencies(divisors, arguments.base(base))
+    return np.array(frequencies, dtype=np.float64).astype(dtype)
 
 
 def longrope(
@@ -68,7 +68,7 @@ def longrope(
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Rotate each pair of queries or keys at a frequency divided by its factor, and lengthen it.
+    """Rotate each pair of queries or keys at a frequency divided by its factor, and scale it.
 
     Parameters
     ----------
@@ -143,10 +143,9 @@ def longrope_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the x of :func:`longrope`.
 
-    It is computed from the gradient with respect to the result.
-
-    It is the transpose, which is not the inverse: each pair rotates back, but is lengthened, not
-    shortened, by the factor of the forward pass. The positions choose the same list of factors.
+    The gradient with respect to the result is multiplied by the transpose, which is not the
+    inverse: each pair rotates back, but is multiplied, not divided, by the factor of the forward
+    pass. The positions choose the same list of factors.
 
     Parameters
     ----------
@@ -210,8 +209,8 @@ def _turned(
         "original_max_position_embeddings", original_max_position_embeddings, 2
     )
     lists = {
-        name: _divisors(name, given)
-        for name, given in (("short_factors", short_factors), ("long_factors", long_factors))
+        name: _divisors(name, factors)
+        for name, factors in (("short_factors", short_factors), ("long_factors", long_factors))
     }
     for name, divisors in lists.items():
         if len(divisors) != size // 2:

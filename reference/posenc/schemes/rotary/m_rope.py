@@ -30,7 +30,7 @@ def m_rope(
     layout: str = "interleaved",
     allocation: str = "contiguous",
 ) -> npt.NDArray[np.floating]:
-    """Rotate each pair of channels of queries or keys by the time, the height or the width.
+    """Rotate each pair of channels of queries or keys by the time, height or width position.
 
     With r = 2 (sum of the sections) rotated channels, pair t = 0 … r/2-1 rotates by
     ``base ** (-2t / r)`` radians per position, as in :func:`posenc.rope`; ``allocation`` chooses
@@ -131,7 +131,7 @@ def m_rope_position_ids(
     tokens_per_second: float | None = None,
     second_per_grid: float | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return time, height and width of each token of a sequence of texts, images and videos.
+    """Return time, height and width ids of the tokens of a sequence of texts, images and videos.
 
     The three ids of text tokens are equal and increase by 1. Tokens of an image or video count
     time, height and width from the segment's start, frame by frame and row by row.
@@ -192,15 +192,15 @@ def _step(tokens_per_second: float | None, second_per_grid: float | None) -> Fra
             f"tokens_per_second is {tokens_per_second} and second_per_grid is {second_per_grid}; "
             "they come together"
         )
-    found = Fraction(1)
+    step = Fraction(1)
     for name, value in (
         ("tokens_per_second", tokens_per_second),
         ("second_per_grid", second_per_grid),
     ):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value}; it must be finite and above 0")
-        found *= Fraction(float(value))
-    return found
+        step *= Fraction(float(value))
+    return step
 
 
 def _segments(segments: npt.ArrayLike, merge_size: int) -> list[list[int]]:

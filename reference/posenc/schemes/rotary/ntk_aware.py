@@ -32,7 +32,7 @@ def ntk_aware_frequencies(
     factor : float
         Divisor of the slowest frequency; at least 1.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def p_rope_frequencies(
 ) -> npt.NDArray[np.floating]:
     """Return the first ``floor(proportion * rotary_dim / 2)`` frequencies, 0 for other pairs.
 
-    The remaining frequencies are those of the whole head, ``base ** (-2t / rotary_dim)``.
+    The nonzero frequencies are ``base ** (-2t / rotary_dim) / factor``, as for the whole head.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def p_rope_frequencies(
     factor : float
         Factor on the context length, at least 1: frequencies are divided by it.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -110,9 +110,9 @@ def _frequencies(
     if share > 1:
         raise ValueError(f"proportion is {proportion!r}; it must be from 0 to 1")
     # repr gives the shortest decimal that reads back as the number: the one in the source.
-    kept = int(Fraction(repr(share)) * rotary_dim / 2)
+    count = int(Fraction(repr(share)) * rotary_dim / 2)
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
     divisor = Decimal(scaling.number("factor", factor, 1))
     with localcontext(prec=scaling.DIGITS):
-        turning = tuple(w / divisor for w in unscaled[:kept])
-    return turning + (Decimal(0),) * (len(unscaled) - kept)
+        turning = tuple(w / divisor for w in unscaled[:count])
+    return turning + (Decimal(0),) * (len(unscaled) - count)

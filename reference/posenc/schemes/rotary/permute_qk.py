@@ -22,7 +22,7 @@ def permute_qk(
     direction: str = "interleaved-to-half",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Reorder the rows of both projections for another layout, rows of q before rows of k.
+    """Reorder the rows of both projections for another layout; return those of q, then of k.
 
     In each head, rows 2t and 2t+1 become rows t and t + r/2 of r rotated channels, or the reverse.
 

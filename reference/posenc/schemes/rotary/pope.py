@@ -50,7 +50,7 @@ def pope_query(
     Raises
     ------
     TypeError
-        If x does not hold real numbers, or positions are not integers.
+        If x is not floating, or positions are not integers.
     ValueError
         If an argument is out of its domain.
     """
@@ -88,7 +88,7 @@ def pope_key(
     Raises
     ------
     TypeError
-        If x or bias do not hold real numbers, or positions are not integers.
+        If x or bias is not floating, or positions are not integers.
     ValueError
         If an argument is out of its domain.
     """
@@ -102,7 +102,7 @@ def pope_key(
     if not np.all(np.isfinite(turned)):
         raise ValueError("bias must be finite")
     turned = np.where((turned > 0) | (turned < -2 * math.pi), 0.0, turned)  # -2π is a whole turn
-    more_sin, more_cos = (Pair(*(each[..., 0] for each in wave)) for wave in sincos(turned, RADIAN))
+    more_sin, more_cos = (Pair(*(part[..., 0] for part in wave)) for wave in sincos(turned, RADIAN))
     waves = SinCos(
         add(times(sin, more_cos), times(cos, more_sin)),
         add(times(cos, more_cos), negative(times(sin, more_sin))),
@@ -140,5 +140,5 @@ def _softplus(x: Array) -> Pair:
     e = small.high
     series = add(small, pair(-e * e * (1 / 2 - e * (1 / 3 - e / 4))))
     whole = log(add(pair(np.ones_like(e)), small))
-    parts = (np.where(e < TINY, *each) for each in zip(series, whole, strict=True))
+    parts = (np.where(e < TINY, *words) for words in zip(series, whole, strict=True))
     return add(pair(np.maximum(x, 0.0)), Pair(*parts))

@@ -37,7 +37,7 @@ def position_interpolation_frequencies(
     factor : float
         Factor on the context length; at least 1.
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------

@@ -80,20 +80,20 @@ def qk_norm_rope(
     where = rotation.rows(where, queries.shape)
     width = rotation.width(rotary_dim, head_dim)
     parts = []
-    for rows, name, given in ((queries, "q_weight", q_weight), (keys, "k_weight", k_weight)):
-        weight = arguments.floating(name, given, 1)
+    for rows, name, array in ((queries, "q_weight", q_weight), (keys, "k_weight", k_weight)):
+        weight = arguments.floating(name, array, 1)
         if len(weight) != head_dim:
             raise ValueError(f"{name} has {len(weight)} channels, but a head {head_dim}")
         factor = elementary.pair(weight)
         if norm_weight == "one-plus":
             factor = elementary.add(factor, elementary.pair(1.0))
         parts.append(_normed(rows, factor, eps))
-    normed = Pair(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    normed = Pair(*(np.concatenate(words) for words in zip(*parts, strict=True)))
     out = elementary.total(normed).copy()
     turns = turns_per_position(arguments.base(base), Fraction(2, width), width // 2)
     sin, cos = sincos(where, turns)
     both = [rotation.pairs(part[..., :width], layout) for part in normed]
-    first, second = (Pair(*each) for each in zip(*both, strict=True))
+    first, second = (Pair(*words) for words in zip(*both, strict=True))
     to_first, to_second = rotation.pairs(out[..., :width], layout)
     times, add = elementary.times, elementary.add
     minus = elementary.negative(times(second, sin))

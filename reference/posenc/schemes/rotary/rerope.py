@@ -58,7 +58,7 @@ def rerope_scores(
     largest = arguments.integer("window", window, 1)
     heads = remapped.heads(q, k, layout)
     distance = np.minimum(heads.distance, largest)
-    return heads.logits(distance, lambda some: heads.waves(some, base))
+    return heads.logits(distance, lambda distances: heads.waves(distances, base))
 
 
 def leaky_rerope_scores(

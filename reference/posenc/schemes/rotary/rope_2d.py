@@ -50,8 +50,8 @@ def rope_2d(
     base : float
         Base of the geometric progression of frequencies.
     layout : "interleaved", "half" or "half-per-axis"
-        Pair t of all is channels (2t, 2t+1); or (t, t + head_dim/2); or, within each half of the
-        head, (t, t + head_dim/4).
+        Pair t of the head is channels (2t, 2t+1); or (t, t + head_dim/2); or, within each half of
+        the head, (t, t + head_dim/4).
     order : "row-first", "column-first" or "alternating"
         The first half of the pairs belongs to the row; or to the column; or the first pair
         belongs to the column, the second to the row, and so on.
@@ -94,7 +94,7 @@ def rope_2d_mixed(
     layout: str = "interleaved",
     order: str = "column-first",
 ) -> npt.NDArray[np.floating]:
-    """Rotate queries or keys of patches, every pair by a learned mixture of row and column.
+    """Rotate queries or keys of patches, every pair by a learned combination of row and column.
 
     Pair t of head h rotates by ``frequencies[0, h, t]`` times the coordinate of the first axis plus
     ``frequencies[1, h, t]`` times that of the second.
@@ -207,15 +207,15 @@ def rope_2d_image(
 def _turns_of_sides(
     head_dim: int, base: float, order: str, rows: int, columns: int
 ) -> tuple[npt.NDArray[np.intp], Array]:
-    """Return the axis of each pair, and its frequency in turns for each half of a patch."""
+    """Return the axis of each pair, and its frequency in turns per half patch."""
     axes, members = _axes(head_dim // 4, order)
     frequencies = exact.progression(base, Fraction(4, head_dim), head_dim // 4)
     sides = (rows, columns)
-    each = [
+    scaled = [
         exact.quotient(frequencies[member], sides[axis])
         for axis, member in zip(axes, members, strict=True)
     ]
-    return axes, exact.in_words(each)
+    return axes, exact.in_words(scaled)
 
 
 def _places(positions: npt.ArrayLike, values: npt.NDArray[np.floating]) -> Array:
@@ -243,8 +243,8 @@ def _pairs(
         first, second = both[0::2], both[1::2]
     axes, members = _axes(half, order)
     by_axis = {int(axes[0]): first, int(axes[-1]): second}
-    each = (by_axis[axis][member] for axis, member in zip(axes, members, strict=True))
-    return axes, exact.turns(tuple(each))
+    frequencies = (by_axis[axis][member] for axis, member in zip(axes, members, strict=True))
+    return axes, exact.turns(tuple(frequencies))
 
 
 def _axes(pairs: int, order: str) -> tuple[npt.NDArray[np.intp], list[int]]:

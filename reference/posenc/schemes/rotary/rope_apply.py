@@ -1,4 +1,4 @@
-"""Rotation by given tables of cosines and sines.
+"""Rotation by the caller's tables of cosines and sines.
 
 Source: apply_rotary_pos_emb in transformers, apply_rotary_emb in meta-llama/llama-models, and the
 kernels of FlashInfer that take a cos_sin_cache.
@@ -52,9 +52,9 @@ def rope_apply(
     """
     arguments.choice("table", table, ("half-width", "doubled"))
     arguments.choice("layout", layout, LAYOUTS)
-    tables = {name: _floats(name, given, 2) for name, given in (("cos", cos), ("sin", sin))}
+    tables = {name: _floats(name, array, 2) for name, array in (("cos", cos), ("sin", sin))}
     if table == "doubled":
-        tables = {name: _first_of_each_pair(name, each, layout) for name, each in tables.items()}
+        tables = {name: _first_of_each_pair(name, data, layout) for name, data in tables.items()}
     return _turned(x, tables["cos"], tables["sin"], layout)
 
 
@@ -97,7 +97,7 @@ def rope_apply_cache(
     layout: str = "interleaved",
     table: str = "side-by-side",
 ) -> npt.NDArray[np.floating]:
-    """Rotate each row of queries or keys by the row of a cache given in ``rows``.
+    """Rotate each row of queries or keys by the cache row that ``rows`` names.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def rope_apply_cache(
         As :func:`rope_apply`; also if a row is not in the cache.
     """
     arguments.choice("table", table, ("side-by-side",))
-    kept, wanted = _floats("cache", cache, 2), np.asarray(rows)
-    if wanted.dtype.kind not in "iu":
-        raise TypeError(f"rows are {wanted.dtype}; they must be integers")
-    if wanted.ndim != 1 or kept.shape[1] % 2:
-        raise ValueError(f"rows have shape {wanted.shape} and the cache {kept.shape}")
-    if wanted.size and not (wanted.min() >= 0 and wanted.max() < len(kept)):
-        raise ValueError(f"rows are {wanted.min()} to {wanted.max()}; the cache has {len(kept)}")
-    chosen, half = kept[wanted], kept.shape[1] // 2
+    entries, index = _floats("cache", cache, 2), np.asarray(rows)
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"rows are {index.dtype}; they must be integers")
+    if index.ndim != 1 or entries.shape[1] % 2:
+        raise ValueError(f"rows have shape {index.shape} and the cache {entries.shape}")
+    if index.size and not (index.min() >= 0 and index.max() < len(entries)):
+        raise ValueError(f"rows are {index.min()} to {index.max()}; the cache has {len(entries)}")
+    chosen, half = entries[index], entries.shape[1] // 2
     return _turned(x, chosen[:, :half], chosen[:, half:], layout)
 
 

@@ -30,7 +30,7 @@ def rope_shift(
     x : floating array of shape [..., n, head_dim]
         Cached keys.
     deltas : integer array of shape [n]
-        New position minus old position of each row; below 0 if it moves towards the front.
+        New position minus old position of each row; negative towards the start.
     base : float
         Base of the geometric progression of frequencies.
     layout : "interleaved" or "half"

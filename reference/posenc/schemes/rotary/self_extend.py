@@ -1,4 +1,4 @@
-"""Self-Extend: rotary embedding with exact distances of near keys and grouped ones of far keys.
+"""Self-Extend: rotary embedding with exact distances for near keys, grouped ones for far keys.
 
 Source: Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning", arXiv
 2401.01325, section 3 and algorithm 1; the blocks are those of llama.cpp's group attention.
@@ -75,4 +75,4 @@ def self_extend_scores(
         is_near = query // width == key // width
         far = query - query // width * (width - width // group) - key // group
     distance = np.where(is_near, near, far)
-    return heads.logits(distance, lambda some: heads.waves(some, base))
+    return heads.logits(distance, lambda distances: heads.waves(distances, base))

@@ -97,10 +97,8 @@ def xpos_vjp(
 ) -> npt.NDArray[np.floating]:
     """Return the gradient of a loss with respect to the x of :func:`xpos`.
 
-    It is computed from the gradient with respect to the result.
-
-    It is the transpose, which is not the inverse: each pair rotates back, but the scale is that of
-    the forward pass: a pair that shrinks there shrinks here too.
+    The gradient with respect to the result is multiplied by the transpose, which is not the
+    inverse: each pair rotates back, but its scale is that of the forward pass.
 
     Parameters
     ----------

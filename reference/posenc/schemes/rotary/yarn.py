@@ -63,7 +63,7 @@ def yarn_frequencies(
         rounded down and up, as in the authors' code; the same without rounding, as in gpt-oss; or
         linear in the number of turns, as in the paper (equation 18).
     dtype : dtype
-        Of the result, rounded once.
+        Dtype of the result, which is rounded once.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def yarn(
     mscale: float | None = None,
     mscale_all_dim: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Rotate each pair of queries or keys at YaRN's frequencies, and lengthen it.
+    """Rotate each pair of queries or keys at YaRN's frequencies, and scale its length.
 
     The length of every rotated pair is multiplied by ``0.1 * ln(factor) + 1``, on queries and on
     keys, so that logits grow by its square: the paper's temperature (equation 22).
@@ -162,9 +162,9 @@ def yarn(
 yarn_vjp = rotation.transpose(yarn)
 """Gradient of a loss with respect to the x of :func:`yarn`.
 
-The transpose, which is not the inverse: each pair rotates back, but is lengthened, not shortened,
-by the factor of the forward pass. x is the gradient with respect to the rotated queries or keys;
-all other arguments are as in :func:`yarn`.
+It applies the transpose, which is not the inverse: each pair rotates back, but is multiplied, not
+divided, by the factor of the forward pass. x is the gradient with respect to the rotated queries or
+keys; all other arguments are as in :func:`yarn`.
 """
 
 
@@ -232,14 +232,14 @@ def _frequencies(
         first = length * _TURNS_PER_RADIAN
         if ramp == "rotations":
             span = Decimal(fast) - Decimal(slow)
-            kept = [_clipped((first * theta - Decimal(slow)) / span) for theta in plain]
+            shares = [_clipped((first * theta - Decimal(slow)) / span) for theta in plain]
         else:
             low, high = (_place(first, beta, base, size) for beta in (fast, slow))
             low, high = _bounds(low, high, size, rounded=ramp == "index")
-            kept = [1 - _clipped((t - low) / (high - low)) for t in range(size // 2)]
+            shares = [1 - _clipped((t - low) / (high - low)) for t in range(size // 2)]
         return tuple(
             theta * (part + (1 - part) / Decimal(factor))
-            for theta, part in zip(plain, kept, strict=True)
+            for theta, part in zip(plain, shares, strict=True)
         )
 
 

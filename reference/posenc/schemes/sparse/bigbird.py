@@ -1,4 +1,4 @@
-"""BigBird's pattern, without random blocks or with given ones.
+"""BigBird's pattern, without random blocks or with blocks that the caller draws.
 
 Source: Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences", arXiv 2007.14062,
 section 2 and appendix D, and its released code (``bigbird/core/attention.py``).
@@ -44,7 +44,7 @@ def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
 
 
 def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.ArrayLike) -> Mask:
-    """Return which keys each query may attend to: those of :func:`bigbird_mask` and drawn blocks.
+    """Return which keys each query may attend to: :func:`bigbird_mask` plus drawn blocks.
 
     ``links`` names the drawn blocks for each block of queries.
 
@@ -53,7 +53,7 @@ def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.Arra
     q_len, k_len, block_size : int
         As for :func:`bigbird_mask`.
     links : integer array of shape [rows, count]
-        Row i - 1 holds the numbers of the blocks drawn for block i, for all blocks but the first
+        Row i - 1 contains the numbers of the blocks drawn for block i, for all blocks but the first
         and the last. Surplus rows and numbers beyond the last block are ignored.
 
     Returns

@@ -26,7 +26,7 @@ def dilated_window(
     q_len, k_len : int
         q_len is at most k_len.
     window : int
-        Number of keys attended to, without skipped ones; at least 0, and even for
+        Number of keys that ``reach`` refers to, without skipped ones; at least 0, and even for
         "half-each-side".
     dilation : int
         Distance from one of these keys to the next; at least 1, which means no dilation.
@@ -48,5 +48,5 @@ def dilated_window(
     before = side(window, reach)
     after = 0 if reach == "window-before" else before
     dilation = arguments.integer("dilation", dilation, 1)
-    steps, rest = np.divmod(key - query, dilation)
-    return np.asarray((rest == 0) & (steps >= -before) & (steps <= after))
+    steps, remainder = np.divmod(key - query, dilation)
+    return np.asarray((remainder == 0) & (steps >= -before) & (steps <= after))

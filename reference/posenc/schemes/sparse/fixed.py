@@ -83,9 +83,9 @@ def fixed_head_masks(
     TypeError, ValueError
         If an argument is out of its domain.
     """
-    given = {"heads": heads, "block_size": block_size, "summary": summary, "sets": sets}
+    numbers = {"heads": heads, "block_size": block_size, "summary": summary, "sets": sets}
     heads, block_size, summary, sets = (
-        arguments.integer(name, value, 1) for name, value in given.items()
+        arguments.integer(name, value, 1) for name, value in numbers.items()
     )
     if heads % sets:
         raise ValueError(f"heads is {heads}; it must be divisible by sets ({sets})")
@@ -96,5 +96,5 @@ def fixed_head_masks(
     query, key = places(q_len, k_len)
     own = key // block_size == query // block_size
     set_of_key = (block_size - 1 - key % block_size) // summary
-    wanted = np.arange(heads)[:, None, None] % sets
-    return np.asarray((own | (set_of_key == wanted)) & (key <= query))
+    set_of_head = np.arange(heads)[:, None, None] % sets
+    return np.asarray((own | (set_of_key == set_of_head)) & (key <= query))

@@ -35,7 +35,7 @@ def axes(case: Case) -> Index:
 
 
 def numbers(case: Case) -> Index:
-    """Return the number of each pair within its axis, from 0."""
+    """Return the index of each pair within its axis."""
     return np.concatenate([np.arange(width // 2) for width in case.arguments["widths"]])
 
 
@@ -69,7 +69,7 @@ RELEASED: Mapping[int, tuple[tuple[int, ...], ...]] = {
     64: ((16, 24, 24), (32, 32), (24, 20, 20)),
     96: ((32, 32, 32),),
 }
-"""Widths of released models, by head_dim."""
+"""Axis widths of released models, by head_dim."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:
@@ -86,13 +86,13 @@ def arguments(trial: Trial) -> ArgumentDict:
         "x": np.roll(fine((2, ROWS, head_dim)), start[0, 0] % 5),
         "positions": start + TOKENS[: len(chosen)],
         "widths": np.array(chosen),
-        # The first base is one that nobody uses, so that its roots are no other base.
+        # No model uses the first base, so its roots are not the base of another model.
         "base": trial.choose("base", (1000.0, 10000.0, 256.0, 2000.0)),
     }
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the largest position on one axis, and nearly as far on the others."""
+    """Make a call that reaches the largest position on one axis, nearly as far on the others."""
     place = positions_up_to(largest)
     widths = widths_of(parameters.get("head_dim", 64))
     return far(parameters, largest, 64, widths=widths, base=10000.0) | {
@@ -177,8 +177,8 @@ def widths_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
             yield from predict_case(
                 case.with_arguments(widths=np.array(order)), f"matches axes of {words} channels"
             )
-    rest = head_dim // count // 2 * 2
-    equal = np.array([head_dim - rest * (count - 1)] + [rest] * (count - 1))
+    side = head_dim // count // 2 * 2
+    equal = np.array([head_dim - side * (count - 1)] + [side] * (count - 1))
     if not np.array_equal(equal, widths):
         yield from predict_case(case.with_arguments(widths=equal), "matches axes of equal widths")
 
@@ -194,7 +194,7 @@ def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict another base: estimated, usual, or that of another image model."""
+    """Predict another base in common use, or that of another image model."""
     yield from wrong_base(case, got)
     for base in (256.0, 2000.0):
         if base != base_of(case):

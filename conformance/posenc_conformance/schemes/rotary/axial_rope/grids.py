@@ -1,4 +1,4 @@
-"""Positions of patches and text in image models."""
+"""Position ids of patches and text in image models."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -28,7 +28,7 @@ IMAGES: Mapping[str, tuple[tuple[tuple[int, int, int], ...], ...]] = {
     ),
     "z-image": (((1, 3, 5),), ((2, 5, 2),), ((1, 4, 4),)),
 }
-"""Sizes of images: square and oblong, odd and even."""
+"""Frames, height and width of images by grid: square and oblong, odd and even."""
 
 
 def arguments(trial: Trial) -> ArgumentDict:

@@ -48,7 +48,7 @@ def turned(case: Case, angles: Floats) -> Floats:
 def error_terms(case: Case) -> ErrorTerms:
     """Return the scale, which is the length of the pair, and the angle.
 
-    The scale of channels that pass through is 0, because they must be equal.
+    The scale of channels that pass through is 0, because they must not change at all.
     """
     x, omega = case.arguments["x"], frequencies(case)
     scale, angle = np.zeros(x.shape), np.zeros(x.shape)
@@ -70,7 +70,7 @@ def arguments(trial: Trial) -> ArgumentDict:
 
 
 def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
-    """Reach the largest position on one axis, and nearly as far on the others."""
+    """Make a call that reaches the largest position on one axis, nearly as far on the others."""
     place = positions_up_to(largest)
     return far(parameters, largest, 64) | {
         "positions": np.stack([place, place - place // 3, place - place // 5])
@@ -101,11 +101,11 @@ def determinant(trial: Trial) -> None:
     chosen = arguments(trial)
     first = np.zeros_like(chosen["x"])
     first[..., 0::2] = 1
-    one = trial.answer(**(chosen | {"x": first}))
-    other = trial.answer(**(chosen | {"x": 1 - first}))
-    angles = places(one.case) * frequencies(one.case)
+    u = trial.answer(**(chosen | {"x": first}))
+    v = trial.answer(**(chosen | {"x": 1 - first}))
+    angles = places(u.case) * frequencies(u.case)
     size = angles.shape[-1]
-    area = one[..., 0:size:2] * other[..., 1:size:2] - one[..., 1:size:2] * other[..., 0:size:2]
+    area = u[..., 0:size:2] * v[..., 1:size:2] - u[..., 1:size:2] * v[..., 0:size:2]
     trial.assert_zero(
         area - np.cos(angles[:, 0::2] - angles[:, 1::2]),
         "the determinant of a pair is not cos(a - b), a and b the angles of its channels",
@@ -125,10 +125,10 @@ def rest_passes(trial: Trial) -> None:
     """Check that channels beyond the three axes are returned bit for bit."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
-    rest = slice(3 * axis_width(answer.case), None)
+    beyond = slice(3 * axis_width(answer.case), None)
     trial.assert_none(
         answer,
-        (answer.values != answer.case.arguments["x"])[..., rest],
+        (answer.values != answer.case.arguments["x"])[..., beyond],
         "channels beyond the three axes are changed",
     )
 
@@ -165,10 +165,10 @@ def halves(case: Case, got: Floats) -> Iterator[Prediction]:
 def shared_out(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the remaining channels given to the first or the last axis."""
     head_dim, side = case.arguments["x"].shape[-1], axis_width(case)
-    rest = head_dim - 2 * side
-    if rest == side or rest % 2:
+    remaining = head_dim - 2 * side
+    if remaining == side or remaining % 2:
         return
-    for words, widths in (("first", (rest, side, side)), ("last", (side, side, rest))):
+    for words, widths in (("first", (remaining, side, side)), ("last", (side, side, remaining))):
         axis = np.repeat(np.arange(3), widths)
         omega = np.concatenate([np.tile(progression(BASE, width), 2) for width in widths])
         seen = np.asarray(case.arguments["positions"][axis].T, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The number of channels of each axis."""
+"""The division of a head's channels among three axes."""
 
 from collections.abc import Callable, Iterator
 

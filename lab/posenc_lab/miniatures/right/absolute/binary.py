@@ -55,7 +55,7 @@ class Unpacked:
 
 @right
 class SquareWaves:
-    """Signs of sines: square waves, the coarse form of the sinusoids."""
+    """Signs of sines: square waves whose periods double from channel to channel."""
 
     @claims("lsb-plus-minus-one", dtype="float32", max_position=4095)
     def binary(self, positions: Array, dim: int) -> Array:

@@ -28,7 +28,7 @@ class BandsByFunctions:
             for wave in (np.sin, np.cos):
                 functions.append(partial(_waved, wave, np.float32(octave)))
         points = x.astype(np.float32)
-        return np.concatenate([each(points) for each in functions], axis=-1).astype(x.dtype)
+        return np.concatenate([function(points) for function in functions], axis=-1).astype(x.dtype)
 
 
 @right
@@ -146,7 +146,7 @@ class BandsOfFloat64:
 
 @right
 class ProjectedAsInTheDemo:
-    """The authors' line in float32: 2π times the points, then the matrix product."""
+    """The authors' line of code in float32: 2π times the points, then the matrix product."""
 
     @claims("code", dtype=NARROW)
     def gaussian_fourier(self, x: Array, b: Array) -> Array:

@@ -58,7 +58,7 @@ class SolvedInAnotherBasis:
 
 @right
 class SolvedBySingularValues:
-    """Left singular vectors of 2 - L, which is positive semidefinite."""
+    """Left singular vectors of 2I - L, which is positive semidefinite."""
 
     @claims("kept", dtype=["float64", "float32"])
     def laplacian(self, adjacency: Array, count: int) -> Array:
@@ -66,5 +66,5 @@ class SolvedBySingularValues:
         weights = adjacency.astype(np.float64)
         degree = np.sqrt(weights.sum(axis=1))
         vectors = np.linalg.svd(np.eye(len(weights)) + weights / np.outer(degree, degree))[0]
-        found = sum(np.outer(column, column) for column in vectors.T[1 : count + 1])
-        return np.asarray(found).astype(adjacency.dtype)
+        total = sum(np.outer(column, column) for column in vectors.T[1 : count + 1])
+        return np.asarray(total).astype(adjacency.dtype)

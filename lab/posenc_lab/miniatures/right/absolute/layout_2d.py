@@ -18,7 +18,7 @@ def rows_of(table: Array, rows: Array) -> Array:
 
 @right
 class SixLookedUp:
-    """As released: six lookups in turn, added in the tables' dtype."""
+    """As released: six lookups in turn, added or concatenated in the tables' dtype."""
 
     @claims("v1", "v2", "v3", dtype=FLOATS)
     def layout_embedding(
@@ -77,8 +77,8 @@ class OneHot:
                 raise ValueError("beyond the page")
             hot = (rows[:, None] == np.arange(len(table))).astype(np.float64)
             parts.append(hot @ table.astype(np.float64))
-        found = sum(parts) if join == "sum" else np.concatenate(parts, axis=1)
-        return np.asarray(found).astype(x_table.dtype)
+        result = sum(parts) if join == "sum" else np.concatenate(parts, axis=1)
+        return np.asarray(result).astype(x_table.dtype)
 
 
 def t5_row(apart: int, buckets: int, distance: int) -> int:
@@ -112,12 +112,12 @@ class LayoutPairByPair:
         scaling: str,
     ) -> Array:
         count, heads = len(bbox), x_table.shape[1]
-        known: dict[int, int] = {}
+        cache: dict[int, int] = {}
 
         def row(apart: int) -> int:
-            if apart not in known:
-                known[apart] = t5_row(apart, len(x_table), max_distance)
-            return known[apart]
+            if apart not in cache:
+                cache[apart] = t5_row(apart, len(x_table), max_distance)
+            return cache[apart]
 
         out = np.zeros((heads, count, count))
         for i, query in enumerate(bbox.tolist()):
@@ -129,7 +129,7 @@ class LayoutPairByPair:
 
 @right
 class LogarithmsOfAll:
-    """As released: logarithms in float32, table lookups, each divided in the tables' dtype."""
+    """As released: float32 logarithms, table lookups, their sum divided in the tables' dtype."""
 
     @claims("v2", "v3", dtype=FLOATS)
     def layout_bias(

@@ -59,13 +59,13 @@ class WithoutTheFirstTwo:
 
     @claims("two", dtype=["float32", "bfloat16"])
     def learned(self, positions: Array, table: Array) -> Array:
-        rest = table[2:]
-        has_rows(positions, len(rest))
-        return np.stack([column[positions] for column in rest.T], axis=1)
+        usable = table[2:]
+        has_rows(positions, len(usable))
+        return np.stack([column[positions] for column in usable.T], axis=1)
 
 
 def sides(table: Array, class_tokens: int, height: int, width: int) -> int:
-    """Return the side length of the source grid."""
+    """Return the side length of a square source grid; refuse other tables and empty grids."""
     cells = len(table) - class_tokens
     grid = math.isqrt(cells)
     if not cells or grid * grid != cells or height < 1 or width < 1:
@@ -100,17 +100,17 @@ class PolynomialsInFloat32:
 
     @staticmethod
     def _taps(grid: int, size: int, scale: np.float32) -> list[tuple[list[np.float32], list[int]]]:
-        a, one, taps = np.float32(-0.75), np.float32(1), []
+        a, unit, taps = np.float32(-0.75), np.float32(1), []
         for cell in range(size):
             place = scale * (np.float32(cell) + np.float32(0.5)) - np.float32(0.5)
             left = math.floor(place)
             t = place - np.float32(left)
             weights: list[np.float32] = []
-            for x in (t + one, t, one - t, one - t + one):
+            for x in (t + unit, t, unit - t, unit - t + unit):
                 if len(weights) in (0, 3):
                     weights.append(((a * x - 5 * a) * x + 8 * a) * x - 4 * a)
                 else:
-                    weights.append(((a + 2) * x - (a + 3)) * x * x + one)
+                    weights.append(((a + 2) * x - (a + 3)) * x * x + unit)
             taps.append((weights, [min(max(left + k, 0), grid - 1) for k in (-1, 0, 1, 2)]))
         return taps
 
@@ -215,9 +215,9 @@ class StraightLines:
     @staticmethod
     def _pass(cells: Array, size: int) -> Array:
         steps = np.arange(size) * (len(cells) - 1)
-        left, rest = np.divmod(steps, max(size - 1, 1))
+        left, remainder = np.divmod(steps, max(size - 1, 1))
         right_ = np.minimum(left + 1, len(cells) - 1)
-        t = (rest / max(size - 1, 1)).astype(cells.dtype)[:, None, None]
+        t = (remainder / max(size - 1, 1)).astype(cells.dtype)[:, None, None]
         return cells[left] + t * (cells[right_] - cells[left])
 
 

@@ -32,7 +32,7 @@ class TimesTheReciprocal:
 
 @right
 class NarrowThroughout:
-    """Positions, the last one and their quotient in the dtype of the result."""
+    """Positions, last position and quotient in the dtype of the result."""
 
     @claims("textbook", dtype=["bfloat16", "float16"], max_position=60_000)
     def normalized(self, length: int, dim: int, *, dtype: str) -> Array:

@@ -12,7 +12,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class SpreadAsReleased:
-    """The authors' steps in float32: bands of all axes in a table, one product, two halves."""
+    """The authors' steps in float32: a table of all axes' bands, one product, sines first."""
 
     @claims("perceiver", "bare", "sine-only", dtype=NARROW)
     def perceiver_fourier(
@@ -27,13 +27,13 @@ class SpreadAsReleased:
     ) -> Array:
         if num_bands < 1 or len(max_resolution) != x.shape[-1]:
             raise ValueError(num_bands)
-        one = np.float32
+        f32 = np.float32
         bands = np.stack(
-            [np.linspace(one(1), one(size / 2), num_bands, dtype=one) for size in max_resolution]
+            [np.linspace(f32(1), f32(size / 2), num_bands, dtype=f32) for size in max_resolution]
         )
-        flat = (x.astype(one)[..., None] * bands).reshape(*x.shape[:-1], -1)
-        found = [np.sin(one(math.pi) * flat), np.cos(one(math.pi) * flat)]
-        parts = [x] * (position == "first") + found[: 2 if waves == "both" else 1]
+        flat = (x.astype(f32)[..., None] * bands).reshape(*x.shape[:-1], -1)
+        halves = [np.sin(f32(math.pi) * flat), np.cos(f32(math.pi) * flat)]
+        parts = [x] * (position == "first") + halves[: 2 if waves == "both" else 1]
         return np.concatenate([part.astype(x.dtype) for part in parts], axis=-1)
 
     @claims("ends", dtype=FLOATS)
@@ -57,33 +57,33 @@ class SpreadByShiftedSines:
         position: str,
         waves: str,
     ) -> Array:
-        one = np.float32
-        part = np.arange(num_bands, dtype=one) / one(max(num_bands - 1, 1))
+        f32 = np.float32
+        part = np.arange(num_bands, dtype=f32) / f32(max(num_bands - 1, 1))
         parts = [x] if position == "first" else []
-        phases = [one(0), one(math.pi / 2)]
+        phases = [f32(0), f32(math.pi / 2)]
         angles = []
         for axis, size in enumerate(max_resolution):
-            bands = (1 - part) + part * one(size / 2)
-            angles.append(x[..., axis, None].astype(one) * (one(math.pi) * bands))
+            bands = (1 - part) + part * f32(size / 2)
+            angles.append(x[..., axis, None].astype(f32) * (f32(math.pi) * bands))
         if order == "sines-first":
-            parts += [np.sin(each + phase) for phase in phases for each in angles]
+            parts += [np.sin(values + phase) for phase in phases for values in angles]
         else:
-            for axis, each in enumerate(angles):
-                parts += [np.sin(each + phase) for phase in phases] + [x[..., axis, None]]
+            for axis, values in enumerate(angles):
+                parts += [np.sin(values + phase) for phase in phases] + [x[..., axis, None]]
         if num_bands < 1 or len(max_resolution) != x.shape[-1]:
             raise ValueError(num_bands)
-        return np.concatenate([each.astype(x.dtype) for each in parts], axis=-1)
+        return np.concatenate([values.astype(x.dtype) for values in parts], axis=-1)
 
     @claims("ends", dtype=NARROW)
     def perceiver_positions(self, index_dims: Array, *, dtype: Any) -> Array:
-        one = np.float32
+        f32 = np.float32
         axes = []
         for size in index_dims.tolist():
             if size < 0:
                 raise ValueError(size)
-            step = one(2) / one(max(size - 1, 1))
-            axes.append([one(-1) + step * one(i) for i in range(size)])
-        return np.array(list(product(*axes)), dtype=one).astype(dtype)
+            step = f32(2) / f32(max(size - 1, 1))
+            axes.append([f32(-1) + step * f32(i) for i in range(size)])
+        return np.array(list(product(*axes)), dtype=f32).astype(dtype)
 
 
 @right
@@ -108,7 +108,7 @@ class SpreadByRotating:
         if num_bands < 1:
             raise ValueError(num_bands)
         step = (max_resolution / 2 - 1) / max(num_bands - 1, 1)
-        first, turn = (np.exp(1j * math.pi * x.astype(float) * each) for each in (1, step))
+        first, turn = (np.exp(1j * math.pi * x.astype(float) * factor) for factor in (1, step))
         circle = np.stack([first * turn**k for k in range(num_bands)], axis=-1)
         if order == "by-coordinate":
             every = [circle.imag, circle.real, x[..., None]]

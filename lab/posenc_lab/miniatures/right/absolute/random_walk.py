@@ -7,7 +7,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def graphs(adjacency: Array, steps: int) -> None:
-    """Refuse a matrix that is not square, negative weights, and no steps."""
+    """Refuse a matrix that is not square, negative weights, and fewer than 1 step."""
     if adjacency.ndim != 2 or len(adjacency) != adjacency.shape[1] or steps < 1:
         raise ValueError("no graph, or no steps")
     if (adjacency.astype(np.float64) < 0).any():
@@ -40,7 +40,7 @@ class ColumnsDivided:
         graphs(adjacency, steps)
         weights = adjacency.astype(np.float64)
         sums = weights.sum(axis=0)
-        step = weights @ np.diag([1 / each if each else 0.0 for each in sums])
+        step = weights @ np.diag([1 / total if total else 0.0 for total in sums])
         powers = [np.linalg.matrix_power(step, k).diagonal() for k in range(1, steps + 1)]
         return np.array(powers).T.astype(adjacency.dtype)
 
@@ -59,8 +59,8 @@ class EdgeByEdge:
         here = np.eye(len(weights))
         out = np.zeros((len(weights), steps))
         for step in range(steps):
-            there = np.zeros_like(here)
-            np.add.at(there, target, here[source] * share[:, None])
-            here = there
+            after = np.zeros_like(here)
+            np.add.at(after, target, here[source] * share[:, None])
+            here = after
             out[:, step] = here.diagonal()
         return out.astype(adjacency.dtype)

@@ -49,7 +49,7 @@ class GridFromMgrid:
 
 @right
 class GridFromCumulativeSums:
-    """DETR's steps in float32: cumulative sums of a mask over the last, then stacked waves."""
+    """DETR's steps in float32: cumulative sums of a mask divided by the last, stacked waves."""
 
     @claims("detr", "deformable-detr", dtype=NARROW)
     def sincos_2d(
@@ -120,7 +120,7 @@ class GridOfComplexNumbers:
 
 @right
 class GridCellByCell:
-    """Loops over cells and channels, one value at a time."""
+    """Loops over rows, columns and pairs, one value at a time."""
 
     @claims("row-first", dtype=FLOATS)
     def sincos_2d(self, height: int, width: int, dim: int, *, base: float, dtype: str) -> Array:

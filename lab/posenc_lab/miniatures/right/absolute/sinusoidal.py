@@ -102,7 +102,7 @@ class PowerPerElement:
 
 @right
 class Einsum:
-    """Reciprocal powers in float32, an outer product by einsum, and the embedding's scale."""
+    """Reciprocal powers in float32, an outer product by einsum, and a scale of dim^-1/2."""
 
     @claims("x-transformers", dtype=NARROW, max_position=2**20)
     def sinusoidal(self, positions: Array, dim: int, *, base: float, dtype: str) -> Array:
@@ -271,7 +271,7 @@ class WavesByParity:
 
 @right
 class Whisper:
-    """Whisper's three lines in float32."""
+    """Whisper's three lines of code in float32."""
 
     @claims("whisper", dtype="float32", max_position=1500, odd_dim="refuse", base=10000)
     def sinusoidal(self, positions: Array, dim: int) -> Array:
@@ -321,8 +321,8 @@ class WithDefaults:
         dtype: str = "float64",
     ) -> Array:
         if dim % 2 and layout == "cos-sin":
-            rest = self.sinusoidal(positions, dim - 1, base, layout, dtype)
-            return np.append(rest, np.zeros_like(rest[:, :1]), axis=1)
+            channels = self.sinusoidal(positions, dim - 1, base, layout, dtype)
+            return np.append(channels, np.zeros_like(channels[:, :1]), axis=1)
         even(dim)
         t = np.arange(dim // 2)
         angles = positions.astype(np.longdouble)[:, None] * np.longdouble(base) ** (-2 * t / dim)

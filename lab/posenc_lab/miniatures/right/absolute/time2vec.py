@@ -14,7 +14,7 @@ class TimedInTwoParts:
 
     @claims("paper", "linear-last", "cosine", dtype=NARROW)
     def time2vec(self, x: Array, w: Array, b: Array, *, linear: str, wave: str) -> Array:
-        times, frequencies, phases = (each.astype(np.float32) for each in (x, w, b))
+        times, frequencies, phases = (array.astype(np.float32) for array in (x, w, b))
         own = slice(0, 1) if linear == "first" else slice(-1, None)
         others = slice(1, None) if linear == "first" else slice(None, -1)
         function = np.sin if wave == "sin" else np.cos

@@ -138,10 +138,10 @@ class QueriesScaledFirst:
         wide = q.astype(np.float64) * mscale(yarn, "mscale_all_dim") ** 2 / math.sqrt(nope + rope)
         places = np.arange(len(k_rope))
         pairs = [
-            each[..., 0::2] + 1j * each[..., 1::2]
+            part[..., 0::2] + 1j * part[..., 1::2]
             if layout == "interleaved"
-            else each[..., : rope // 2] + 1j * each[..., rope // 2 :]
-            for each in (wide[..., nope:], k_rope.astype(np.float64))
+            else part[..., : rope // 2] + 1j * part[..., rope // 2 :]
+            for part in (wide[..., nope:], k_rope.astype(np.float64))
         ]
         query = pairs[0] * np.exp(1j * np.outer(places[len(places) - q.shape[1] :], inverse))
         key = pairs[1] * np.exp(1j * np.outer(places, inverse))

@@ -40,7 +40,7 @@ class HalfThroughout:
 
 @right
 class RowByRow:
-    """A decoder with a cache: one row at a time, with a running maximum."""
+    """A decoder with a KV cache: one row at a time, with a running maximum."""
 
     @claims("causal", dtype=FLOATS)
     def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:

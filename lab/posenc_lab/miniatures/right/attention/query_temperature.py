@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def placed(x: Array, positions: Array, length: int, least: int = 1) -> None:
-    """Refuse positions of another shape, and lengths below ``least``."""
+    """Refuse positions that do not match the rows of x, and lengths below ``least``."""
     if positions.shape != x.shape[-2:-1] or length < least:
         raise ValueError(f"positions {positions.shape} of x {x.shape}, length {length}")
 

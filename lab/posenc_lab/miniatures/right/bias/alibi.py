@@ -218,7 +218,7 @@ class FixedLengths:
 
 @right
 class SlopeGradientByDotProducts:
-    """Each head's gradient flattened and multiplied with the distances, in float32."""
+    """Each head's gradient flattened and multiplied with the distances, in float32 or wider."""
 
     @claims("causal", "symmetric", "first-key", "last-key", "key-from-1", dtype=FLOATS)
     def alibi_bias_vjp(self, gradient: Array, *, form: str) -> Array:

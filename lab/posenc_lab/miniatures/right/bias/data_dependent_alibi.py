@@ -16,7 +16,7 @@ def checked(gates: Array, q_len: int) -> None:
 
 @right
 class SumsSubtracted:
-    """The authors' steps: cumulative sums in float32, subtracted."""
+    """The authors' steps: cumulative sums in float32 or wider, subtracted."""
 
     @claims("causal", dtype=FLOATS)
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
@@ -30,7 +30,7 @@ class SumsSubtracted:
 
 @right
 class SumsInTheDtype:
-    """Every step rounded to the dtype of the gates, sums accumulated in float32."""
+    """Every step rounded to the dtype of the gates, sums accumulated in float32 or wider."""
 
     @claims("causal", dtype=FLOATS)
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
@@ -45,7 +45,7 @@ class SumsInTheDtype:
 
 @right
 class SegmentSums:
-    """Each sum by itself, from the key to the query; later keys masked."""
+    """A running sum per query, from its own key back to the first; -inf on later keys."""
 
     @claims("causal", dtype=["float64", "float32"])
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:

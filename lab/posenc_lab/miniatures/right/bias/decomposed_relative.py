@@ -15,7 +15,7 @@ def fitting(q: Array, q_height: int, q_width: int) -> None:
 
 
 def interpolated(table: Array, rows: int) -> Array:
-    """Resize as PyTorch's linear interpolation without aligned corners, in float32 or wider."""
+    """Resize ``table`` to ``rows`` rows as PyTorch's mode linear does, in float32 or wider."""
     if not len(table):
         raise ValueError("a table of no rows")
     kind: type[np.floating] = np.float64 if table.dtype == np.float64 else np.float32
@@ -40,13 +40,13 @@ class CoordinatesScaled:
         height, width = sizes["q_height"], sizes["q_width"]
         fitting(q, height, width)
         kind: type[np.floating] = np.float64 if q.dtype == np.float64 else np.float32
-        each = q.reshape(len(q), height, width, -1).astype(kind)
+        grid = q.reshape(len(q), height, width, -1).astype(kind)
         rows, columns = (
             self.rows(table, sizes[f"q_{name}"], sizes[f"k_{name}"]).astype(kind)
             for table, name in ((table_h, "height"), (table_w, "width"))
         )
-        by_row = np.einsum("bhwc,hkc->bhwk", each, rows).astype(q.dtype)
-        by_column = np.einsum("bhwc,wkc->bhwk", each, columns).astype(q.dtype)
+        by_row = np.einsum("bhwc,hkc->bhwk", grid, rows).astype(q.dtype)
+        by_column = np.einsum("bhwc,wkc->bhwk", grid, columns).astype(q.dtype)
         both = by_row[:, :, :, :, None] + by_column[:, :, :, None, :]
         return both.reshape(*q.shape[:2], -1)
 

@@ -15,7 +15,7 @@ class AnsweredOncePerDistance:
     @claims("linear", "log", dtype=NARROW)
     def dynamic_position_bias(self, *given: Any, distance: str) -> Array:
         *weights, q_len, k_len = given
-        w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(np.float32) for each in weights)
+        w_in, b_in, w_mid, b_mid, w_out, b_out = (array.astype(np.float32) for array in weights)
         index = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len) + k_len - 1
         if q_len > k_len:
             raise ValueError("more queries than keys")
@@ -37,7 +37,7 @@ class AnsweredPairByPair:
     @claims("linear", "log", dtype=FLOATS, q_len=1)
     def dynamic_position_bias(self, *given: Any, distance: str) -> Array:
         *weights, q_len, k_len = given
-        w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(float) for each in weights)
+        w_in, b_in, w_mid, b_mid, w_out, b_out = (array.astype(float) for array in weights)
         out = np.empty((len(w_out), q_len, k_len))
         for row in range(q_len):
             for key in range(k_len):
@@ -61,7 +61,7 @@ class AnsweredInTheModelsDtype:
     def dynamic_position_bias(self, *given: Any, distance: str) -> Array:
         *weights, q_len, k_len = given
         kind, single = weights[0].dtype, np.float32
-        w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(single) for each in weights)
+        w_in, b_in, w_mid, b_mid, w_out, b_out = (array.astype(single) for array in weights)
 
         def held(x: Array) -> Array:
             return x.astype(kind).astype(single)

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class InterpolatedAsListed:
-    """The listed code's steps in float32, with magnitudes of all distances, future ones too."""
+    """The paper's listing in float32, with absolute distances, also on later keys."""
 
     @claims("epsilon", dtype=NARROW)
     def fire_bias(
@@ -25,7 +25,7 @@ class InterpolatedAsListed:
         c: float,
         threshold: float,
     ) -> Array:
-        w1, b1, w2, wide = (each.astype(np.float32) for each in (w1, b1, w2, b2))
+        w1, b1, w2, wide = (array.astype(np.float32) for array in (w1, b1, w2, b2))
         positions = np.arange(k_len, dtype=np.float32)
         relative = positions[k_len - q_len :, None] - positions[None, :]
         largest = np.maximum(positions[k_len - q_len :], np.float32(abs(threshold)))[:, None]
@@ -142,15 +142,15 @@ class SecondLayerByMatrices:
         normalizer: str,
     ) -> Array:
         heads, q_len, k_len = gradient.shape
-        one = np.float32
-        query = np.arange(k_len)[k_len - q_len :, None].astype(one)
-        lag = query - np.arange(k_len, dtype=one)
-        whole = np.log(one(c) * np.maximum(query, one(threshold)) + one(1))
-        small = one(1e-6 if normalizer == "epsilon" else 0)
-        part = np.log(one(c) * np.maximum(lag, 0) + one(1)) / (whole + small)
-        hidden = np.maximum(part[..., None] * w1.astype(one) + b1.astype(one), 0)
-        inputs = np.concatenate([hidden, np.ones((q_len, k_len, 1), one)], axis=-1)
-        seen = np.where(lag < 0, one(0), gradient.astype(one))
+        single = np.float32
+        query = np.arange(k_len)[k_len - q_len :, None].astype(single)
+        lag = query - np.arange(k_len, dtype=single)
+        whole = np.log(single(c) * np.maximum(query, single(threshold)) + single(1))
+        small = single(1e-6 if normalizer == "epsilon" else 0)
+        part = np.log(single(c) * np.maximum(lag, 0) + single(1)) / (whole + small)
+        hidden = np.maximum(part[..., None] * w1.astype(single) + b1.astype(single), 0)
+        inputs = np.concatenate([hidden, np.ones((q_len, k_len, 1), single)], axis=-1)
+        seen = np.where(lag < 0, single(0), gradient.astype(single))
         product = seen.reshape(heads, -1) @ inputs.reshape(q_len * k_len, -1)
         return product.astype(gradient.dtype)
 
@@ -173,7 +173,7 @@ class SecondLayerPairByPair:
         heads, q_len, k_len = gradient.shape
         small = 1e-6 if normalizer == "epsilon" else 0.0
         out = np.zeros((heads, len(w1) + 1))
-        weights, biases, wide = (each.astype(np.float64) for each in (w1, b1, gradient))
+        weights, biases, wide = (array.astype(np.float64) for array in (w1, b1, gradient))
         for row in range(q_len):
             i = k_len - q_len + row
             for j in range(i + 1):

@@ -8,13 +8,13 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 @right
 class KernelsOfALowerTriangle:
-    """The authors' steps in float32: a lower triangle of distances, zeros after the query."""
+    """The authors' steps in float32: a lower triangle of distances, 0 on later keys."""
 
     @claims("log", "power", dtype=NARROW)
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int, *, form: str) -> Array:
         steps = np.arange(k_len)[k_len - q_len :, None] - np.arange(k_len)
         distance = np.tril(steps, k_len - q_len).astype(np.float32)
-        outer, inner = (each.astype(np.float32)[:, None, None] for each in (r1, r2))
+        outer, inner = (array.astype(np.float32)[:, None, None] for array in (r1, r2))
         if form == "log":
             bias = -outer * np.log(1 + inner * distance)
         else:
@@ -24,7 +24,7 @@ class KernelsOfALowerTriangle:
 
 @right
 class KernelsOfEachDistance:
-    """A row of biases by distance for each head, gathered; -inf after the query."""
+    """A row of biases by distance for each head, gathered; -inf on later keys."""
 
     @claims("log", dtype=FLOATS)
     def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
@@ -77,7 +77,7 @@ class KernelsDifferentiated:
         _, q_len, k_len = gradient.shape
         steps = np.arange(k_len)[k_len - q_len :, None] - np.arange(k_len)
         distance = np.maximum(steps, 0).astype(np.float32)
-        outer, inner = (each.astype(np.float32)[:, None, None] for each in (r1, r2))
+        outer, inner = (factor.astype(np.float32)[:, None, None] for factor in (r1, r2))
         seen = np.where(steps < 0, np.float32(0), gradient.astype(np.float32))
         if form == "log":
             inside = 1 + inner * distance
@@ -86,7 +86,7 @@ class KernelsDifferentiated:
             power = np.power(distance, inner)
             logarithm = np.log(np.where(distance > 0, distance, 1))
             by_outer, by_inner = -power, -(outer * (power * logarithm))
-        sums = [(seen * each).sum(axis=(1, 2)) for each in (by_outer, by_inner)]
+        sums = [(seen * factor).sum(axis=(1, 2)) for factor in (by_outer, by_inner)]
         return np.stack(sums).astype(gradient.dtype)
 
 

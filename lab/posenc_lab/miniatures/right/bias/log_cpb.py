@@ -50,16 +50,16 @@ class SpacedAsReleased:
         pretrained_width: int,
     ) -> Array:
         fitting(w1, b1, w2, pretrained_height, pretrained_width)
-        kind, one = w2.dtype, np.float32
+        kind, f32 = w2.dtype, np.float32
         table = self._table(height, width, (pretrained_height, pretrained_width)).astype(kind)
-        hidden = table.astype(one) @ w1.astype(one).T + b1.astype(one)
-        hidden = np.maximum(hidden.astype(kind), kind.type(0)).astype(one)
-        flat = (hidden @ w2.astype(one).T).astype(kind).reshape(-1, len(w2))
+        hidden = table.astype(f32) @ w1.astype(f32).T + b1.astype(f32)
+        hidden = np.maximum(hidden.astype(kind), kind.type(0)).astype(f32)
+        flat = (hidden @ w2.astype(f32).T).astype(kind).reshape(-1, len(w2))
         row, column = np.divmod(np.arange(height * width), width)
         rows = (row[:, None] - row + height - 1) * (2 * width - 1)
         rows += column[:, None] - column + width - 1
-        bias = np.moveaxis(flat[rows], -1, 0).astype(one)
-        return (one(16) * (one(1) / (one(1) + np.exp(-bias))).astype(kind).astype(one)).astype(kind)
+        bias = np.moveaxis(flat[rows], -1, 0).astype(f32)
+        return (f32(16) * (f32(1) / (f32(1) + np.exp(-bias))).astype(kind).astype(f32)).astype(kind)
 
 
 @right
@@ -81,7 +81,7 @@ class SpacedPairByPair:
         output: str,
     ) -> Array:
         fitting(w1, b1, w2, pretrained_height, pretrained_width)
-        first, bias, second = (each.astype(np.float64) for each in (w1, b1, w2))
+        first, bias, second = (value.astype(np.float64) for value in (w1, b1, w2))
         places = list(product(range(height), range(width)))
         sizes = pretrained_height or height, pretrained_width or width
         out = np.empty((len(w2), len(places), len(places)))
@@ -89,11 +89,11 @@ class SpacedPairByPair:
             inside = [float(a - b) for a, b in zip(query, key, strict=True)]
             if coordinates == "normalized":
                 inside = [
-                    8 * each / (size - 1) if each else 0.0
-                    for each, size in zip(inside, sizes, strict=True)
+                    8 * value / (size - 1) if value else 0.0
+                    for value, size in zip(inside, sizes, strict=True)
                 ]
             whole = math.log(8) if coordinates == "normalized" else 1.0
-            place = [math.copysign(math.log1p(abs(each)) / whole, each) for each in inside]
+            place = [math.copysign(math.log1p(abs(value)) / whole, value) for value in inside]
             out[:, i, j] = second @ np.clip(first @ place + bias, 0, None)
         return (16 / (1 + np.exp(-out)) if output == "sigmoid" else out).astype(w2.dtype)
 

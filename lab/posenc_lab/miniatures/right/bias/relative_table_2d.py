@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def fitting(table: Array, height: int, width: int, extra: int = 0) -> None:
-    """Refuse a table for another window."""
+    """Refuse a table whose rows do not fit the window."""
     if len(table) != (2 * height - 1) * (2 * width - 1) + extra:
         raise ValueError(f"{len(table)} rows for {height} x {width} patches")
 
@@ -40,7 +40,7 @@ class ShiftedCoordinates:
 
 @right
 class ClassTokenFilledIn:
-    """BEiT: zero rows for one more token, filled with the patches' rows, then the class token's."""
+    """BEiT: zeros for one more token, filled with rows for patches, then for the class token."""
 
     @claims("beit")
     def relative_table_2d_rows(self, height: int, width: int, **rest: Any) -> Array:
@@ -93,5 +93,5 @@ class GridOfTheTable:
             grid[height - 1 - y : 2 * height - 1 - y, width - 1 - x : 2 * width - 1 - x]
             for y, x in product(range(height), range(width))
         ]
-        each = np.stack([part.reshape(height * width, -1) for part in windows])
-        return np.moveaxis(each, -1, 0).copy()
+        biases = np.stack([part.reshape(height * width, -1) for part in windows])
+        return np.moveaxis(biases, -1, 0).copy()

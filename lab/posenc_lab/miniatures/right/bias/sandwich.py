@@ -31,16 +31,16 @@ class SandwichedAsReleased:
         dtype: Any,
     ) -> Array:
         _checked(heads, q_len, k_len, dim)
-        one = np.float32
+        single = np.float32
         first = int(exponents == "from-1")
-        w = one(1) / one(10000) ** (
-            one(2) * np.arange(first, first + dim // 2, dtype=one) / one(dim)
+        w = single(1) / single(10000) ** (
+            single(2) * np.arange(first, first + dim // 2, dtype=single) / single(dim)
         )
         lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
-        sums = np.cos(lag[:, :, None].astype(one) * w).sum(axis=2)
+        sums = np.cos(lag[:, :, None].astype(single) * w).sum(axis=2)
         if own_key == "zero":
-            sums = sums - one(dim / 2)
-        numbers = np.arange(1, heads + 1, dtype=one) * one(8) / one(heads)
+            sums = sums - single(dim / 2)
+        numbers = np.arange(1, heads + 1, dtype=single) * single(8) / single(heads)
         return (sums / numbers[:, None, None]).astype(dtype)
 
 

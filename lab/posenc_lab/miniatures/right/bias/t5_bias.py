@@ -76,8 +76,8 @@ class WholeNumbers:
         relative = relative_position.astype(np.int64)
         distance = abs(relative) if two_sided else -np.minimum(relative, 0)
         values, places = np.unique(np.minimum(distance, max_distance), return_inverse=True)
-        found = [self._bucket(int(n), side, max_distance) for n in values]
-        bucket = np.array(found, dtype=np.int32)[places].reshape(relative.shape)
+        buckets = [self._bucket(int(n), side, max_distance) for n in values]
+        bucket = np.array(buckets, dtype=np.int32)[places].reshape(relative.shape)
         return bucket + np.where(relative > 0, side, 0) * two_sided
 
     @staticmethod
@@ -130,7 +130,7 @@ class LookedUp:
 
 @right
 class GradientByOneHot:
-    """One-hot rows times the gradient, in float32."""
+    """One-hot rows times the gradient, in float32 or wider."""
 
     @claims("bidirectional", "causal", dtype=FLOATS)
     def t5_bias_vjp(

@@ -9,12 +9,12 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, even, right
 
 
 def as_wide(array: Array) -> Array:
-    """Return float32, in which narrow dtypes are summed; float64 unchanged."""
+    """Return ``array`` in float32, the dtype of sums; float64 stays float64."""
     return array.astype(np.float64 if array.dtype == np.float64 else np.float32)
 
 
 def clipped(n: int, rows: int) -> Array:
-    """Return table rows by key minus query."""
+    """Return the table row of each pair by its clipped key minus query."""
     if rows % 2 == 0:
         raise ValueError(rows)
     steps = np.arange(n)
@@ -23,7 +23,7 @@ def clipped(n: int, rows: int) -> Array:
 
 @right
 class LayersOfATransformer:
-    """A float32 table of sinusoids cast to the dtype; every step rounded, as in a framework."""
+    """A table of sinusoids in float32 or wider, cast to the dtype; every step rounded."""
 
     @claims(dtype=FLOATS)
     def hybrid_scores(
@@ -90,7 +90,7 @@ class OneMatrixPerHead:
 
 @right
 class FixedModel:
-    """One head size, base and width, with lists as the result."""
+    """One head dimension, base and width, with lists as the result."""
 
     @claims(dtype="float64", base=10000.0, dim=4, heads=2, head_dim=2)
     def hybrid_scores(

@@ -49,7 +49,7 @@ class ReleasedTupe:
 
         if p_q.shape[1] != length + 1:
             raise ValueError("positions")
-        q, k, p_q, p_k = (each.astype(inner) for each in (q, k, p_q, p_k))
+        q, k, p_q, p_k = (array.astype(inner) for array in (q, k, p_q, p_k))
         scaling = to(inner((q.shape[2] * 2) ** -0.5))
         every = to(to(p_q * scaling) @ p_k.swapaxes(1, 2))
         cls_to_other, other_to_cls = every[:, 0, 0].copy(), every[:, 1, 1].copy()
@@ -73,10 +73,10 @@ class WideVectors:
         if p_q.shape[1] != length + start:
             raise ValueError("positions")
         single: type[np.floating] = np.float64 if kind == np.float64 else np.float32
-        q, k, p_q, p_k = (each.astype(single) for each in (q, k, p_q, p_k))
-        asking = np.concatenate([q, p_q[:, start:]], axis=2)
-        asked = np.concatenate([k, p_k[:, start:]], axis=2)
-        scores = np.einsum("hic,hjc->hij", asking, asked)
+        q, k, p_q, p_k = (array.astype(single) for array in (q, k, p_q, p_k))
+        queries = np.concatenate([q, p_q[:, start:]], axis=2)
+        keys = np.concatenate([k, p_k[:, start:]], axis=2)
+        scores = np.einsum("hic,hjc->hij", queries, keys)
         if start:
             row = np.zeros((length, length), dtype=bool)
             row[:1] = True
@@ -128,7 +128,7 @@ class ResetOfTheSum:
         if p_q.shape[1] != q.shape[1] + 1 or len(table) % 2:
             raise ValueError("positions or buckets")
         wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
-        q, k, p_q, p_k = (each.astype(wide) for each in (q, k, p_q, p_k))
+        q, k, p_q, p_k = (array.astype(wide) for array in (q, k, p_q, p_k))
         root = wide(math.sqrt(2 * q.shape[2]))
         bucket = t5_buckets(q.shape[1], len(table), max_distance, np.float32)
         every = p_q @ p_k.swapaxes(1, 2) / root

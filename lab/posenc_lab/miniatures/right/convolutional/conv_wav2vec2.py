@@ -21,7 +21,7 @@ def by_windows(x: Array, weight: Array, bias: Array, groups: int) -> Array:
     padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(half, half), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
     blocks = [slice(g * width, (g + 1) * width) for g in range(groups)]
-    out = [np.einsum("...nik,oik->...no", windows[..., some, :], weight[some]) for some in blocks]
+    out = [np.einsum("...nik,oik->...no", windows[..., part, :], weight[part]) for part in blocks]
     z: Array = np.concatenate(out, axis=-1) + bias
     return z[..., :-1, :] if kernel % 2 == 0 else z
 
@@ -98,8 +98,8 @@ class ByFourier:
         taps = np.conj(np.fft.rfft(weight, length, axis=-1))
         parts = []
         for g in range(groups):
-            some = slice(g * width, (g + 1) * width)
-            part = np.einsum("...fi,oif->...fo", spectrum[..., some], taps[some])
+            block = slice(g * width, (g + 1) * width)
+            part = np.einsum("...fi,oif->...fo", spectrum[..., block], taps[block])
             parts.append(np.fft.irfft(part, length, axis=-2))
         # Row i of the correlation starts at frame i; it belongs half a kernel later.
         whole = np.roll(np.concatenate(parts, axis=-1), kernel // 2, axis=-2)[..., :n, :]

@@ -92,9 +92,9 @@ class IdsTokenByToken:
     def token_position_ids(self, input_ids: Array, padding_index: int, past_length: int) -> Array:
         ids = np.full(input_ids.shape, padding_index)
         for row, tokens in zip(ids, input_ids, strict=True):
-            kept = np.flatnonzero(tokens != padding_index)
-            row[kept] = range(
-                padding_index + past_length + 1, padding_index + past_length + 1 + len(kept)
+            real = np.flatnonzero(tokens != padding_index)
+            row[real] = range(
+                padding_index + past_length + 1, padding_index + past_length + 1 + len(real)
             )
         return ids
 

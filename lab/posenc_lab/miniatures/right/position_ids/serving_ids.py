@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class ServedByPieces:
-    """Arrays split into pieces, as in libraries."""
+    """Position ids by array operations, as in libraries."""
 
     @claims("contiguous", "zigzag", "round-robin")
     def shard_position_ids(self, length: int, rank: int, ranks: int, *, share: str) -> Array:
@@ -61,9 +61,9 @@ class ServedByPieces:
                 ids += range(new, new + start)
                 cache += range(new, new + start)
             elif kind == 1:
-                cache = [each for each in cache if not start <= each < then]
+                cache = [position for position in cache if not start <= position < then]
             else:
-                cache = [each + then if each >= start else each for each in cache]
+                cache = [position + then if position >= start else position for position in cache]
                 if min(cache, default=0) < 0:
                     raise ValueError("moved below 0")
         return np.array(ids, dtype=np.int64)
@@ -81,14 +81,14 @@ class ServedByPieces:
             cells = [(t, t, t) for t in range(size)] if not height else list(np.ndindex(shape))
             ids += [(first + t, first + h, first + w) for t, h, w in cells]
         delta = max(map(max, ids), default=-1) + 1 - len(ids)  # rope_deltas of transformers
-        found = [
+        columns = [
             ids[token] if token < len(ids) else (token + delta,) * 3 for token in range(start, stop)
         ]
-        return np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return np.array(columns, dtype=np.int64).reshape(-1, 3).T
 
 
 class Cache:
-    """A fixed number of cells with a position each, as in an engine's cache."""
+    """A KV cache with a fixed number of cells, each with a position."""
 
     def __init__(self, cells: int) -> None:
         self.positions = np.full(cells, -1, dtype=np.int64)
@@ -100,7 +100,7 @@ class Cache:
         return position
 
     def drop(self, start: int, stop: int) -> None:
-        """Free the cells of positions from ``start`` to ``stop``."""
+        """Free the cells of positions from ``start`` to ``stop`` - 1."""
         self.positions[(self.positions >= start) & (self.positions < stop)] = -1
 
     def move(self, start: int, delta: int) -> None:

@@ -15,10 +15,10 @@ class OrderByReshaping:
         parts = [np.zeros((2, 0), dtype=np.int64)]
         for frames, height, width in grids:
             rows, columns = (
-                each.reshape(height // merge_size, merge_size, width // merge_size, merge_size)
+                axis.reshape(height // merge_size, merge_size, width // merge_size, merge_size)
                 .transpose(0, 2, 1, 3)
                 .ravel()
-                for each in np.mgrid[:height, :width]
+                for axis in np.mgrid[:height, :width]
             )
             parts.append(np.tile(np.stack([rows, columns]), (1, frames)))
         return np.concatenate(parts, axis=1)
@@ -39,9 +39,9 @@ class OrderByReshaping:
         order, sizes, before = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
         for frames, height, width in grids // (1, merge_size, merge_size):
             index = np.arange(frames * height * width).reshape(frames, height, width)
-            rest = [(0, window - each % window) for each in (height, width)]
-            padded = np.pad(index, [(0, 0), *rest], constant_values=-1)
-            high, wide = (each // window for each in padded.shape[1:])
+            padding = [(0, window - size % window) for size in (height, width)]
+            padded = np.pad(index, [(0, 0), *padding], constant_values=-1)
+            high, wide = (size // window for size in padded.shape[1:])
             split = padded.reshape(frames, high, window, wide, window).swapaxes(2, 3)
             sizes.append((split >= 0).sum(axis=(3, 4)).ravel())
             order.append(split[split >= 0] + before)

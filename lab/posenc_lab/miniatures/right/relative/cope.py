@@ -9,17 +9,17 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def rounded_to(kind: np.dtype, values: Array) -> Array:
-    """Return values rounded to the dtype, as a step of released code does."""
+    """Return ``values`` rounded to ``kind``, as a step of released code does."""
     return np.asarray(values).astype(kind)
 
 
 def as_wide(array: Array) -> Array:
-    """Return float32, in which narrow dtypes are summed; float64 unchanged."""
+    """Return ``array`` in float32, the dtype of sums; float64 stays float64."""
     return array.astype(np.float64 if array.dtype == np.float64 else np.float32)
 
 
 def visible(q_len: int, k_len: int) -> Array:
-    """Return a mask of the keys up to each query."""
+    """Return the causal mask, True for keys up to each query."""
     if q_len > k_len:
         raise ValueError("more queries than keys")
     return np.tril(np.ones((q_len, k_len), dtype=bool), k_len - q_len)
@@ -31,7 +31,7 @@ class Listing:
 
     @claims("listing", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Array:
-        kind, one = q.dtype, np.asarray(1, dtype=q.dtype)
+        kind, unit = q.dtype, np.asarray(1, dtype=q.dtype)
         seen = visible(q.shape[1], k.shape[1])
         dots = rounded_to(kind, as_wide(q) @ np.swapaxes(as_wide(k), 1, 2))
         logits = dots / np.asarray(math.sqrt(q.shape[2]), dtype=kind)
@@ -45,7 +45,7 @@ class Listing:
         first = np.take_along_axis(whole, below.astype(int), axis=-1)
         second = np.take_along_axis(whole, above.astype(int), axis=-1)
         share = position - below.astype(kind)
-        return logits + (second * share + first * (one - share))
+        return logits + (second * share + first * (unit - share))
 
 
 @right
@@ -132,7 +132,7 @@ class OfValues:
         self, q: Array, k: Array, gate_keys: Array, table: Array, *, scaling: str
     ) -> Array:
         seen, root = visible(q.shape[1], k.shape[1]), np.sqrt(q.shape[2], dtype=q.dtype)
-        dots, opening = (q @ each.transpose(0, 2, 1) for each in (k, gate_keys))
+        dots, opening = (q @ keys.transpose(0, 2, 1) for keys in (k, gate_keys))
         gates = np.where(seen, (1 + np.tanh(opening / root / 2)) / 2, 0)
         position = np.minimum(gates @ np.tri(k.shape[1], dtype=q.dtype), len(table) - 1)
         below = position.astype(int)

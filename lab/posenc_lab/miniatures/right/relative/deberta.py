@@ -68,10 +68,10 @@ class WholeNumberBuckets:
         if far == "clamped":
             distance = np.minimum(distance, last)
         values, places = np.unique(distance, return_inverse=True)
-        bucket, found = 0, []
+        bucket, magnitudes = 0, []
         for n in map(int, values):
             if n <= mid:
-                found.append(n)
+                magnitudes.append(n)
                 continue
             bucket = max(bucket, mid)
             power = mid - 1
@@ -79,8 +79,8 @@ class WholeNumberBuckets:
             bucket = max(bucket, mid + guess - 2)
             while last ** (bucket - mid) * mid**power < n**power * mid ** (bucket - mid):
                 bucket += 1
-            found.append(bucket)
-        magnitude = np.array(found, dtype=np.int64)[places].reshape(distance.shape)
+            magnitudes.append(bucket)
+        magnitude = np.array(magnitudes, dtype=np.int64)[places].reshape(distance.shape)
         return np.where(relative_position < 0, -magnitude, magnitude)
 
 
@@ -113,7 +113,7 @@ class GatheredScores:
         if q_r.shape != k_r.shape:
             raise ValueError("tables differ")
         span, length = q_r.shape[1] // 2, q.shape[1]
-        q, k, q_r, k_r = (each.astype(inner) for each in (q, k, q_r, k_r))
+        q, k, q_r, k_r = (array.astype(inner) for array in (q, k, q_r, k_r))
         scale = to(np.sqrt(np.asarray(3 * q.shape[2], inner)))
         scores = to(np.matmul(q, np.swapaxes(to(k / scale), 1, 2)))
         heads = np.arange(len(q))[:, None, None]
@@ -150,7 +150,7 @@ class SharedIndexScores:
             raise ValueError("tables differ")
         kind, span = q.dtype, q_r.shape[1] // 2
         wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
-        q, k, q_r, k_r = (each.astype(wide) for each in (q, k, q_r, k_r))
+        q, k, q_r, k_r = (array.astype(wide) for array in (q, k, q_r, k_r))
         factor = wide(1 / math.sqrt(q.shape[2] * 3))
         index = np.clip(relative + span, 0, 2 * span - 1)
         index = np.broadcast_to(index, (len(q), *index.shape))
@@ -173,7 +173,7 @@ class OneHotScores:
         if k_r.shape[1] != rows:
             raise ValueError("tables differ")
         kind = q.dtype
-        q, k, q_r, k_r = (each.astype(np.float64) for each in (q, k, q_r, k_r))
+        q, k, q_r, k_r = (array.astype(np.float64) for array in (q, k, q_r, k_r))
         picked = np.zeros((length, length, rows))
         for i in range(length):
             for j in range(length):

@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 def clipped(q_len: int, k_len: int, rows: int) -> Array:
-    """Return table rows by key minus query, as in tensor2tensor."""
+    """Return the table row of each pair by key minus query, as in tensor2tensor."""
     if rows % 2 == 0:
         raise ValueError(rows)
     reach = rows // 2

@@ -20,7 +20,7 @@ def as_released(x: Array) -> Array:
 
 
 def as_xlnet(x: Array, k_len: int) -> Array:
-    """Shift distances that include a column of padding."""
+    """Apply XLNet's shift to columns that include padding; keep ``k_len`` columns."""
     *batch, rows, columns = x.shape
     turned = x.reshape(*batch, columns, rows)[..., 1:, :]
     return turned.reshape(*batch, rows, columns - 1)[..., :k_len]
@@ -28,7 +28,7 @@ def as_xlnet(x: Array, k_len: int) -> Array:
 
 @right
 class ReleasedShift:
-    """Transformer-XL, XLNet and the Conformer, each with its own trick; views are copied."""
+    """Transformer-XL and the Conformer: the released reshape, with the view copied."""
 
     @claims("transformer-xl", dtype=FLOATS)
     @claims("conformer", dtype=FLOATS)
@@ -112,7 +112,7 @@ class ReleasedAttention:
         def to(values: Array) -> Array:
             return np.asarray(values).astype(kind).astype(inner)
 
-        q, k, w_kr, u, v = (each.astype(inner) for each in (q, k, w_kr, u, v))
+        q, k, w_kr, u, v = (array.astype(inner) for array in (q, k, w_kr, u, v))
         last = -1 if direction == "causal" else -q_len
         places = np.arange(k_len, last, -1).astype(inner)
         if direction == "causal":
@@ -158,7 +158,7 @@ class FourTermsInComplexNumbers:
         (_, q_len, head_dim), k_len, dim = q.shape, k.shape[1], w_kr.shape[1]
         if dim % 2 or q_len > k_len:
             raise ValueError(f"{dim} channels, {q_len} queries, {k_len} keys")
-        wide = [each.astype(np.float64) for each in (q, k, w_kr, u, v)]
+        wide = [array.astype(np.float64) for array in (q, k, w_kr, u, v)]
         queries, keys, weight, u, v = wide
         if layout == "concatenated":
             sines, cosines = weight[:, : dim // 2], weight[:, dim // 2 :]
@@ -193,7 +193,7 @@ class SideBySide:
         (heads, q_len, head_dim), k_len, dim = q.shape, k.shape[1], w_kr.shape[1]
         if q_len > k_len or dim % 2:
             raise ValueError("shapes")
-        single = [each.astype(np.float32) for each in (q, k, w_kr, u, v)]
+        single = [array.astype(np.float32) for array in (q, k, w_kr, u, v)]
         queries, keys, weight, u, v = single
         frequencies = np.exp(
             np.arange(0, dim, 2, dtype=np.float32) * np.float32(-math.log(1e4) / dim)

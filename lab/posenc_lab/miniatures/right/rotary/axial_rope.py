@@ -67,7 +67,7 @@ class ComplexTables:
 
 @right
 class RepeatedWaves:
-    """CogVideoX and HunyuanVideo: float32 tables of cosines and sines, each entry repeated."""
+    """CogVideoX and HunyuanVideo: cosines and sines in float32 or wider, each repeated."""
 
     @claims("interleaved", dtype=FLOATS, domain="negative", max_position=2**20)
     def axial_rope(self, x: Array, positions: Array, widths: Array, *, base: float) -> Array:
@@ -139,8 +139,8 @@ class TiledAsReleased:
             omega = kind(1) / kind(10000) ** (np.arange(width // 2, dtype=kind) / kind(width / 2))
             angles = np.tile(np.outer(place.astype(kind), omega), 2)
             parts.append(part * np.cos(angles) + rotate_every_two(part) * np.sin(angles))
-        rest = x[..., 3 * width :].astype(kind)
-        return np.concatenate([*parts, rest], axis=-1).astype(x.dtype)
+        unrotated = x[..., 3 * width :].astype(kind)
+        return np.concatenate([*parts, unrotated], axis=-1).astype(x.dtype)
 
 
 @right
@@ -200,9 +200,9 @@ class AxesPairByPair:
                         "half": (pair, pair + sum(sizes) // 2),
                         "half-per-axis": (first + t, first + t + size // 2),
                     }[layout]
-                    one, other = float(x[(*index, a)]), float(x[(*index, b)])
-                    out[(*index, a)] = one * math.cos(angle) - other * math.sin(angle)
-                    out[(*index, b)] = other * math.cos(angle) + one * math.sin(angle)
+                    real, imaginary = float(x[(*index, a)]), float(x[(*index, b)])
+                    out[(*index, a)] = real * math.cos(angle) - imaginary * math.sin(angle)
+                    out[(*index, b)] = imaginary * math.cos(angle) + real * math.sin(angle)
                     pair += 1
                 first += size
         return out

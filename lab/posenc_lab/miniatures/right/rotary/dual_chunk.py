@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import FLOATS, Array, right
 
 
 def chunk_length(chunk_size: int, local_size: int) -> int:
-    """Return the tokens per chunk."""
+    """Return the number of tokens per chunk; refuse local sizes that do not fit."""
     if not 0 <= local_size < chunk_size:
         raise ValueError(f"{local_size} local tokens of {chunk_size}")
     return chunk_size - local_size
@@ -18,7 +18,7 @@ def chunk_length(chunk_size: int, local_size: int) -> int:
 
 @right
 class ChunkByChunk:
-    """The authors' code for whole texts: one product per query chunk and kind of chunk."""
+    """The authors' code for prefill: one product per query chunk and kind of key chunk."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def dual_chunk_scores(
@@ -37,12 +37,12 @@ class ChunkByChunk:
             if not own.shape[1]:
                 continue
             before = max(begin - length, 0)
-            for some, places in (
+            for columns, places in (
                 (slice(begin, end), inside),
                 (slice(before, begin), table[inside]),
                 (slice(0, before), 0 * inside + table[-1]),
             ):
-                out[:, rows, some] = scores(turned(own, places, base, layout), keys[:, some])
+                out[:, rows, columns] = scores(turned(own, places, base, layout), keys[:, columns])
         return out
 
 
@@ -68,7 +68,7 @@ class ThreeQueries:
 
 
 def mapped(query: Array, key: Array, chunk_size: int, local_size: int) -> Array:
-    """Return the distance of every query from every key."""
+    """Return each query's mapped distance to each key up to its own."""
     length = chunk_length(chunk_size, local_size)
     out = np.zeros((len(query), len(key)))
     for (i, _), m in np.ndenumerate(query):

@@ -35,7 +35,7 @@ class LengthInFloat32:
 
 @right
 class OnlyBeyond:
-    """The base changes only beyond the original length; neighbours, in float32."""
+    """The base changes only beyond the original length; interleaved pairs, in float32."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def dynamic_ntk(

@@ -24,17 +24,17 @@ class FourierAsReleased:
         original_max_position_embeddings: int,
         base: float,
     ) -> Array:
-        one, head_dim = np.float32, x.shape[-1]
+        f32, head_dim = np.float32, x.shape[-1]
         if head_dim % 2 or sin_coef.shape != cos_coef.shape:
             raise ValueError((x.shape, sin_coef.shape, cos_coef.shape))
-        frequencies = one(1) / one(base) ** (np.arange(0, head_dim, 2, dtype=one) / one(head_dim))
+        frequencies = f32(1) / f32(base) ** (np.arange(0, head_dim, 2, dtype=f32) / f32(head_dim))
         frequencies = frequencies[frequencies > 2 * math.pi / original_max_position_embeddings]
-        angles = np.multiply.outer(positions.astype(one), frequencies)
+        angles = np.multiply.outer(positions.astype(f32), frequencies)
         width = ((0, 0), (0, head_dim // 2 - sin_coef.shape[1]))
         sin = np.pad(
-            np.sin(angles) @ sin_coef.astype(one), width, constant_values=int(rest == "ones")
+            np.sin(angles) @ sin_coef.astype(f32), width, constant_values=int(rest == "ones")
         )
-        cos = np.pad(np.cos(angles) @ cos_coef.astype(one), width, constant_values=1)
+        cos = np.pad(np.cos(angles) @ cos_coef.astype(f32), width, constant_values=1)
         sin, cos = (np.tile(wave, 2).astype(x.dtype) for wave in (sin, cos))
         return np.asarray(x * cos + rotate_half(x) * sin).astype(x.dtype)
 

@@ -162,7 +162,7 @@ class LongRopeTransposed:
 
 @right
 class LongRopeDifferentiated:
-    """Automatic differentiation of halves: times the sine, then moved back."""
+    """Automatic differentiation of rotate_half: the gradient times the sine, then moved back."""
 
     @claims("phi-3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
     def longrope_vjp(
@@ -188,6 +188,6 @@ class LongRopeDifferentiated:
         cos, sin = (
             (wave(angles) * np.float32(longer)).astype(x.dtype) for wave in (np.cos, np.sin)
         )
-        given = x[..., :size]
-        back = given * cos - rotate_half(given * sin)
+        rotated = x[..., :size]
+        back = rotated * cos - rotate_half(rotated * sin)
         return np.concatenate([back, x[..., size:]], axis=-1)

@@ -16,7 +16,7 @@ def rotate_half(x: Array) -> Array:
 
 
 def fits(x: Array, positions: Array, sections: Array) -> int:
-    """Return the number of pairs; refuse heads that are too small, and other positions."""
+    """Return the number of pairs; refuse too few channels, and positions that do not fit x."""
     pairs = int(np.sum(sections))
     if 2 * pairs > x.shape[-1] or positions.shape != (3, x.shape[-2]):
         raise ValueError(f"{pairs} pairs of {x.shape[-1]} channels, positions {positions.shape}")
@@ -44,7 +44,7 @@ class SplitAndJoined:
 
 @right
 class OverwrittenThirds:
-    """Qwen3-VL in transformers: time's frequencies, every third overwritten; float32 inside."""
+    """Qwen3-VL in transformers: angles of time, every third overwritten, in float32 or wider."""
 
     @claims("qwen3-vl", dtype=FLOATS, rotation="partial", max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -59,14 +59,14 @@ class OverwrittenThirds:
             every_third = slice(offset, 3 * int(sections[axis]), 3)
             mixed[:, every_third] = angles[axis][:, every_third]
         emb = np.concatenate([mixed, mixed], axis=-1)
-        head, rest = x[..., : 2 * pairs].astype(kind), x[..., 2 * pairs :]
+        head, unrotated = x[..., : 2 * pairs].astype(kind), x[..., 2 * pairs :]
         turned = head * np.cos(emb) + rotate_half(head) * np.sin(emb)
-        return np.concatenate([turned.astype(x.dtype), rest], axis=-1)
+        return np.concatenate([turned.astype(x.dtype), unrotated], axis=-1)
 
 
 @right
 class RepeatedNeighbours:
-    """GLM-4.1V in transformers: neighbouring channels, half of the head rotated."""
+    """GLM-4.1V in transformers: interleaved pairs, in the leading channels of the head."""
 
     @claims("glm-4v", dtype=NARROW, rotation="partial", max_position=2**24)
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
@@ -189,9 +189,9 @@ class SequenceTokenByToken:
             for t, axis in enumerate(axes):
                 angle = int(positions[axis, index[-1]]) * base ** (-t / pairs)
                 a, b = (t, t + pairs) if layout == "half" else (2 * t, 2 * t + 1)
-                one, other = float(x[(*index, a)]), float(x[(*index, b)])
-                out[(*index, a)] = one * math.cos(angle) - other * math.sin(angle)
-                out[(*index, b)] = other * math.cos(angle) + one * math.sin(angle)
+                real, imaginary = float(x[(*index, a)]), float(x[(*index, b)])
+                out[(*index, a)] = real * math.cos(angle) - imaginary * math.sin(angle)
+                out[(*index, b)] = imaginary * math.cos(angle) + real * math.sin(angle)
         return out
 
 
@@ -208,17 +208,17 @@ class LargestPlusOne:
 
     @claims("largest")
     def m_rope_position_ids(self, segments: Array, *, merge_size: int) -> Array:
-        found: list[Array] = []
+        parts: list[Array] = []
         for t, h, w in merged(segments, merge_size):
-            start = max((int(part.max(initial=-1)) for part in found), default=-1) + 1
+            start = max((int(part.max(initial=-1)) for part in parts), default=-1) + 1
             if h == 0:
-                found.append(np.broadcast_to(np.arange(t), (3, t)) + start)
+                parts.append(np.broadcast_to(np.arange(t), (3, t)) + start)
                 continue
             times = np.repeat(np.arange(t), h * w)
             rows = np.tile(np.repeat(np.arange(h), w), t)
             columns = np.tile(np.arange(w), t * h)
-            found.append(np.stack([times, rows, columns]) + start)
-        return np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
+            parts.append(np.stack([times, rows, columns]) + start)
+        return np.concatenate([np.zeros((3, 0), dtype=np.int64), *parts], axis=1)
 
 
 @right

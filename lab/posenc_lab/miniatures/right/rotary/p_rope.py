@@ -15,7 +15,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @right
 class PaddedWavelengths:
-    """Gemma: infinite wavelengths; pairs counted in floating point, for suitable proportions."""
+    """Gemma: infinite wavelengths of unrotated pairs, which are counted in floating point."""
 
     @claims("half", dtype=NARROW, max_position=2**24, proportion=SHARES, scaling="linear")
     def p_rope(
@@ -53,7 +53,7 @@ class PaddedWavelengths:
 
 @right
 class ZeroFrequencies:
-    """transformers: zeros after the frequencies, for two head sizes and one proportion."""
+    """transformers: zeros after the frequencies, for two head dimensions and one proportion."""
 
     @claims("half", dtype=NARROW, max_position=2**24, head_dim=[64, 128], proportion=0.25)
     def p_rope(self, x: Array, positions: Array, *, base: float) -> Array:
@@ -66,7 +66,7 @@ class ZeroFrequencies:
 
 @right
 class LeadingNeighbours:
-    """Leading neighbours rotated as complex numbers, and the rest of the head copied."""
+    """Leading pairs rotated as complex numbers; the other channels are copied."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24, scaling="linear")
     def p_rope(

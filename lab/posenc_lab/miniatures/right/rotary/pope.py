@@ -26,11 +26,11 @@ class PolarAsReleased:
         return self._turned(x, self._angles(positions, x.shape[-1], base) + phase, layout)
 
     def _angles(self, positions: Array, head_dim: int, base: float) -> Array:
-        one = np.float32
+        single = np.float32
         if base <= 0:
             raise ValueError(base)
-        exponents = np.arange(head_dim, dtype=one) / one(head_dim)
-        return np.multiply.outer(positions.astype(one), one(1) / one(base) ** exponents)
+        exponents = np.arange(head_dim, dtype=single) / single(head_dim)
+        return np.multiply.outer(positions.astype(single), single(1) / single(base) ** exponents)
 
     def _turned(self, x: Array, angles: Array, layout: str) -> Array:
         wide = x.astype(np.float32)

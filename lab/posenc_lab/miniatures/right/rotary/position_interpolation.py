@@ -50,7 +50,7 @@ class FrequenciesDivided:
 
 @right
 class PositionsDivided:
-    """The paper's wording: smaller positions, here on pairs of neighbours."""
+    """The paper's wording: smaller positions, here for interleaved pairs."""
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def position_interpolation(

@@ -18,7 +18,7 @@ def tables(positions: Array, width: int, base: float, layout: str) -> tuple[Arra
 
 @right
 class NormThenRope:
-    """transformers: the norm in float32, the weight and the rotation in x's dtype."""
+    """transformers: the norm in float32 or wider, weight and rotation in the inputs' dtype."""
 
     @claims(
         *("normed-half", "normed-interleaved", "normed-half-one-plus"),
@@ -42,7 +42,7 @@ class NormThenRope:
         if q.shape[1:] != k.shape[1:] or not len(q_weight) == len(k_weight) == q.shape[-1]:
             raise ValueError("shapes that do not fit")
         width = rotary_dim or q.shape[-1]
-        cos, sin = (each.astype(q.dtype) for each in tables(positions, width, base, layout))
+        cos, sin = (table.astype(q.dtype) for table in tables(positions, width, base, layout))
         quarter = rotate_half if layout == "half" else rotate_every_two
         parts = []
         for x, weight in ((q, q_weight), (k, k_weight)):
@@ -63,7 +63,7 @@ class NormThenRope:
 
 @right
 class FusedRowByRow:
-    """Kernels: one row of a head at a time, float32 inside, rounded on store."""
+    """Kernels: one row of a head at a time, float32 or wider inside, rounded on store."""
 
     @claims("normed-half", "normed-interleaved", "normed-half-one-plus", dtype=FLOATS)
     def qk_norm_rope(
@@ -90,19 +90,19 @@ class FusedRowByRow:
             else (slice(0, None, 2), slice(1, None, 2))
         )
         out = np.empty((len(q) + len(k), *q.shape[1:]), q.dtype)
-        first, second = (out[..., each] for each in members)
+        first, second = (out[..., channels] for channels in members)
         for row, position in enumerate(positions):
             angle = kind(position) * omega
             cos, sin = np.cos(angle), np.sin(angle)
-            for part, x, given in (
+            for part, x, stored in (
                 (slice(None, len(q)), q, q_weight),
                 (slice(len(q), None), k, k_weight),
             ):
                 heads = x[:, row].astype(kind)
-                weight = given.astype(kind) + kind(norm_weight == "one-plus")
+                weight = stored.astype(kind) + kind(norm_weight == "one-plus")
                 squares = np.add.reduce(heads * heads, axis=-1, keepdims=True)
                 scaled = heads * (1 / np.sqrt(squares / kind(heads.shape[-1]) + kind(eps))) * weight
-                a, b = (scaled[:, each] for each in members)
+                a, b = (scaled[:, channels] for channels in members)
                 first[part, row] = a * cos - b * sin
                 second[part, row] = a * sin + b * cos
         return out

@@ -25,7 +25,7 @@ def checked(window: int, factor: float = 1.0) -> None:
 
 @right
 class RectifiedAndJoined:
-    """The author's code for whole texts: two products, joined where distances reach the window."""
+    """The author's code for prefill: two products, joined where distances reach the window."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def rerope_scores(self, q: Array, k: Array, *, window: int, base: float, layout: str) -> Array:
@@ -49,7 +49,7 @@ class RectifiedAndJoined:
 
 @right
 class RectifiedKeysAlone:
-    """The author's code for single tokens: keys rotated back by their distance, queries not."""
+    """The author's code for decoding: keys rotated back by their distance, queries unrotated."""
 
     @claims("half", "interleaved", dtype=FLOATS)
     def rerope_scores(self, q: Array, k: Array, *, window: int, **rest: Any) -> Array:

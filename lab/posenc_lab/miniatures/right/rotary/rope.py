@@ -102,13 +102,13 @@ class PartialHalf:
         even(size)
         if size > x.shape[-1]:
             raise ValueError(f"{size} of {x.shape[-1]} channels cannot be rotated")
-        turned, rest = x[..., :size], x[..., size:]
+        turned, unrotated = x[..., :size], x[..., size:]
         kind = np.float64 if x.dtype == np.float64 else np.float32
         inverse = (1.0 / base ** (np.arange(0, size, 2) / size)).astype(kind)
         angles = np.multiply.outer(positions.astype(kind), inverse)
         emb = np.concatenate((angles, angles), axis=-1)
         turned = turned.astype(kind) * np.cos(emb) + rotate_half(turned.astype(kind)) * np.sin(emb)
-        return np.concatenate([turned.astype(x.dtype), rest], axis=-1)
+        return np.concatenate([turned.astype(x.dtype), unrotated], axis=-1)
 
 
 @right
@@ -190,12 +190,12 @@ class CachedTables:
         return np.concatenate([a * c - b * s, b * c + a * s], axis=-1)
 
     def _grown(self, d: int, base: float, length: int) -> tuple[Array, Array]:
-        found = self._tables.get((d, base))
-        if found is None or len(found[0]) < length:
+        tables = self._tables.get((d, base))
+        if tables is None or len(tables[0]) < length:
             angles = np.outer(np.arange(2 * length), base ** (-np.arange(0, d, 2) / d))
-            found = np.cos(angles).astype("f4"), np.sin(angles).astype("f4")
-            self._tables[d, base] = found
-        return found
+            tables = np.cos(angles).astype("f4"), np.sin(angles).astype("f4")
+            self._tables[d, base] = tables
+        return tables
 
 
 @right
@@ -262,7 +262,7 @@ class SwappedNeighbours:
 
 @right
 class SomeHeadsOnly:
-    """A kernel for two head sizes with 32 rotated channels, in Fortran order."""
+    """A kernel for two head dimensions with 32 rotated channels, in Fortran order."""
 
     @claims("half", rotation="partial", rotary_dim=32, head_dim=[64, 80], dtype=["float32"])
     def rope(

@@ -15,7 +15,7 @@ def rotate_half(x: Array) -> Array:
 
 
 def four(x: Array, positions: Array) -> int:
-    """Return the head size; refuse sizes that are not multiples of 4, and other positions."""
+    """Return the head dimension; refuse all but multiples of 4, and mismatched positions."""
     if x.shape[-1] % 4 or positions.shape != (2, x.shape[-2]):
         raise ValueError(f"{x.shape[-1]} channels, positions {positions.shape}")
     return int(x.shape[-1])
@@ -39,7 +39,7 @@ class ComplexAxial:
 
 @right
 class HalvesOfTheHead:
-    """The Qwen2-VL and Pixtral towers in transformers: float32 inside, rows then columns."""
+    """The Qwen2-VL and Pixtral towers in transformers: float32 or wider, rows then columns."""
 
     @claims("qwen2-vl", "pixtral-half", dtype=FLOATS, max_position=2**24, domain="negative")
     def rope_2d(self, x: Array, positions: Array, *, base: float, progression: str) -> Array:
@@ -153,9 +153,9 @@ class PatchByPatch:
                     ),
                 }[layout]
                 angle = place / math.pow(base, step)
-                one, other = float(x[(*index, a)]), float(x[(*index, b)])
-                out[(*index, a)] = one * math.cos(angle) - other * math.sin(angle)
-                out[(*index, b)] = other * math.cos(angle) + one * math.sin(angle)
+                real, imaginary = float(x[(*index, a)]), float(x[(*index, b)])
+                out[(*index, a)] = real * math.cos(angle) - imaginary * math.sin(angle)
+                out[(*index, b)] = imaginary * math.cos(angle) + real * math.sin(angle)
         return out
 
 
@@ -185,7 +185,7 @@ class AxialMatrices:
 
 
 def heads_fit(x: Array, positions: Array, frequencies: Array) -> None:
-    """Refuse frequencies for another number of heads or pairs."""
+    """Refuse frequencies that do not fit the number of heads and pairs."""
     four(x, positions)
     if frequencies.shape != (2, x.shape[-3], x.shape[-1] // 2):
         raise ValueError(f"frequencies {frequencies.shape} for {x.shape}")
@@ -275,7 +275,7 @@ class PatchesConjugated:
 
 
 def all_patches(x: Array, height: int, width: int) -> int:
-    """Return the head size; refuse x without a row per patch of the image."""
+    """Return the head dimension; refuse x without a row per patch of the image."""
     if x.shape[-1] % 4 or min(height, width) < 1 or x.shape[-2] != height * width:
         raise ValueError(f"{x.shape} for {height} by {width} patches")
     return int(x.shape[-1])
@@ -283,7 +283,7 @@ def all_patches(x: Array, height: int, width: int) -> int:
 
 @right
 class CoordinatesOfTheImage:
-    """DINOv3: a coordinate grid and a table of all angles in float32, tiled for halves."""
+    """DINOv3: a coordinate grid and a table of all angles in float32, tiled for half layout."""
 
     @claims("dinov3", "vggt-omega", dtype=NARROW)
     def rope_2d_image(

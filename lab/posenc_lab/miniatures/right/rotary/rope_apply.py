@@ -39,8 +39,8 @@ class WideInside:
     @claims("cache-half", "cache-interleaved", dtype=FLOATS, rotation="partial")
     def rope_apply_cache(self, x: Array, rows: Array, cache: Array, *, layout: str) -> Array:
         half = cache.shape[1] // 2
-        kept = cache[rows]
-        return self.rope_apply(x, kept[:, :half], kept[:, half:], layout=layout)
+        picked = cache[rows]
+        return self.rope_apply(x, picked[:, :half], picked[:, half:], layout=layout)
 
 
 @right

@@ -1,4 +1,4 @@
-"""Right implementations: rotary embedding of keys in a cache."""
+"""Right implementations: rotary embedding of keys in a KV cache."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ class ShiftOfFirstChannels:
 
 @right
 class ShiftRowByRow:
-    """Engines: float32 inside, one row at a time; rows with delta 0 are left untouched."""
+    """Engines: float32 or wider inside, one row at a time; rows with delta 0 are left untouched."""
 
     @claims("shift-half", "shift-interleaved", dtype=FLOATS)
     def rope_shift(self, x: Array, deltas: Array, *, base: float, layout: str) -> Array:

@@ -38,7 +38,7 @@ class ByTables:
     def rope_query_key(
         self, q: Array, k: Array, positions: Array, *, base: float, layout: str
     ) -> Array:
-        parts = [self._turned(each, positions, base, layout) for each in (q, k)]
+        parts = [self._turned(part, positions, base, layout) for part in (q, k)]
         return np.concatenate(parts)
 
     @claims("in-place-half", "in-place-interleaved", dtype=FLOATS)
@@ -65,14 +65,14 @@ class ByTables:
         return by_head.reshape(qkv.shape)
 
     def _turned(self, x: Array, positions: Array, base: float, layout: str) -> Array:
-        cos, sin = (each.astype(x.dtype) for each in tables(positions, x.shape[-1], base, layout))
+        cos, sin = (table.astype(x.dtype) for table in tables(positions, x.shape[-1], base, layout))
         quarter = rotate_half(x) if layout == "half" else rotate_every_two(x)
         return x * cos + quarter * sin
 
 
 @right
 class ProjectionByGroup:
-    """Megatron and InternLM2: groups are an axis, whose last head is a value."""
+    """Megatron and InternLM2: groups are an axis; the last head of a group is a value head."""
 
     @claims("qkv-half-by-group", "qkv-interleaved-by-group", dtype=FLOATS)
     def rope_qkv(
@@ -90,7 +90,7 @@ class ProjectionByGroup:
             raise ValueError((heads, key_heads))
         by_group = qkv.reshape(len(qkv), key_heads, heads // key_heads + 2, -1).copy()
         x = np.moveaxis(by_group[:, :, :-1], 0, -2)
-        cos, sin = (each.astype(x.dtype) for each in tables(positions, x.shape[-1], base, layout))
+        cos, sin = (table.astype(x.dtype) for table in tables(positions, x.shape[-1], base, layout))
         quarter = rotate_half(x) if layout == "half" else rotate_every_two(x)
         by_group[:, :, :-1] = np.moveaxis(x * cos + quarter * sin, -2, 0)
         return by_group.reshape(qkv.shape)
@@ -98,7 +98,7 @@ class ProjectionByGroup:
 
 @right
 class KernelRowByRow:
-    """Kernels: float32 inside, one row at a time, each pair read before it is written."""
+    """Kernels: float32 or wider inside, one row at a time, each pair read before it is written."""
 
     @claims("packed-half", "packed-interleaved", dtype=FLOATS)
     def rope_packed(

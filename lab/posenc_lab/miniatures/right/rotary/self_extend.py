@@ -77,10 +77,10 @@ class MovingCache:
         for token in range(k.shape[1]):
             while past >= opened + window:
                 block = range(closed, closed + window)
-                places[closed : closed + window] = [each // group_size for each in block]
-                rest = window - window // group_size
-                places[closed + window :] = [each - rest for each in places[closed + window :]]
-                past, opened, closed = past - rest, opened + window // group_size, closed + window
+                places[closed : closed + window] = [old // group_size for old in block]
+                shift = window - window // group_size
+                places[closed + window :] = [old - shift for old in places[closed + window :]]
+                past, opened, closed = past - shift, opened + window // group_size, closed + window
             places.append(past)
             if token >= first:
                 keys = turned(k[:, : token + 1], np.array(places), base, layout)
@@ -93,7 +93,7 @@ class MovingCache:
 
 
 def mapped(query: Array, key: Array, group_size: int, window: int, neighbours: str) -> Array:
-    """Return the distance of every query from every key."""
+    """Return the remapped distance of each query from each key."""
     if neighbours == "sliding":
         near = query - key < window
         far = query // group_size - key // group_size + window - window // group_size

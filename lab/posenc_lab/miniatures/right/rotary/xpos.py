@@ -15,7 +15,7 @@ NEAR = 2047
 
 @right
 class XposTables:
-    """torchscale: float32 tables of the whole text, from which rows are gathered."""
+    """torchscale: float32 tables for the whole sequence, from which rows are gathered."""
 
     @claims("torchscale", dtype=NARROW, base=10000.0, max_position=NEAR)
     def xpos(
@@ -202,8 +202,8 @@ class XposDifferentiated:
         half = x.shape[-1] // 2
         ones = np.ones((len(positions), x.shape[-1]), dtype=np.float32)
         ones[:, half:] = 0
-        given: dict[str, Any] = {"base": base, "scale_base": scale_base, "downscale": downscale}
-        table = XposHalves().xpos(ones, positions, **given)
+        settings: dict[str, Any] = {"base": base, "scale_base": scale_base, "downscale": downscale}
+        table = XposHalves().xpos(ones, positions, **settings)
         cos, sin = (np.tile(part, 2).astype(x.dtype) for part in np.split(table, 2, axis=-1))
         product = x * sin
         return x * cos + np.concatenate([product[..., half:], -product[..., :half]], axis=-1)

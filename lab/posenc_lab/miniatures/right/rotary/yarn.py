@@ -59,8 +59,8 @@ class YarnAsReleased:
         beta_slow: float = 1.0,
     ) -> Array:
         length, rounded = original_max_position_embeddings, ramp == "index"
-        found = self.frequencies(rotary_dim, base, factor, length, beta_fast, beta_slow, rounded)
-        return found.astype(KINDS[dtype])
+        result = self.frequencies(rotary_dim, base, factor, length, beta_fast, beta_slow, rounded)
+        return result.astype(KINDS[dtype])
 
     @claims(
         "code-half",
@@ -109,7 +109,7 @@ class YarnAsReleased:
 
 @right
 class YarnOfTeleChat3:
-    """vLLM: the same, with a weight of 0.07 on the logarithm."""
+    """vLLM: YarnAsReleased with a weight of 0.07 on the logarithm."""
 
     @claims("telechat3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
     def yarn(
@@ -210,11 +210,11 @@ class YarnInTurnsFloat32:
         beta_fast: float = 32.0,
         beta_slow: float = 1.0,
     ) -> Array:
-        one = np.float32
-        theta = one(base) ** (-np.arange(0, rotary_dim, 2, dtype=one) / one(rotary_dim))
-        turned = one(original_max_position_embeddings) * theta / one(2 * np.pi)
-        gamma = np.clip((turned - one(beta_slow)) / one(beta_fast - beta_slow), one(0), one(1))
-        return (one(1) - gamma) * theta / one(factor) + gamma * theta
+        f32 = np.float32
+        theta = f32(base) ** (-np.arange(0, rotary_dim, 2, dtype=f32) / f32(rotary_dim))
+        turned = f32(original_max_position_embeddings) * theta / f32(2 * np.pi)
+        gamma = np.clip((turned - f32(beta_slow)) / f32(beta_fast - beta_slow), f32(0), f32(1))
+        return (f32(1) - gamma) * theta / f32(factor) + gamma * theta
 
 
 @right
@@ -238,16 +238,16 @@ class YarnPairByPair:
         ]
         first = max(0, math.floor(place[0]))
         last = min(rotary_dim - 1, math.ceil(place[1]))
-        found = []
+        frequencies = []
         for t in range(rotary_dim // 2):
             theta = base ** (-2 * t / rotary_dim)
             if t <= first:
-                found.append(theta)
+                frequencies.append(theta)
             elif t >= last:
-                found.append(theta / factor)
+                frequencies.append(theta / factor)
             else:
-                found.append(theta + (theta / factor - theta) * (t - first) / (last - first))
-        return np.array(found)
+                frequencies.append(theta + (theta / factor - theta) * (t - first) / (last - first))
+        return np.array(frequencies)
 
     @claims(
         *("code-half", "code-interleaved", "telechat3"),
@@ -310,7 +310,7 @@ class YarnUntruncated:
 
 @right
 class YarnTransposed:
-    """The transposed Jacobian of two forward passes, column by column."""
+    """The transposed Jacobian of either forward pass, column by column."""
 
     @claims(
         "code-half",

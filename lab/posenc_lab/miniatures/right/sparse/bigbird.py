@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class BigBirdByFullMask:
-    """Filled block by block, as in the authors' mask, then cut to the text's length."""
+    """Filled block by block, as in the authors' mask, then cut to the sequence length."""
 
     @claims("window-and-global")
     def bigbird_mask(self, q_len: int, k_len: int, block_size: int) -> Array:

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.styles import Array, right
 
 @right
 class ChunkedByDifferences:
-    """Llama 4's code: no difference of chunks, no later key."""
+    """Llama 4's code: keys of the query's chunk, without later keys."""
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Array:
@@ -33,7 +33,7 @@ class ChunkedByTriangles:
 
 @right
 class ChunkedByEmptiedCache:
-    """A cache that is emptied at the start of each chunk."""
+    """A KV cache that is emptied at the start of each chunk."""
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Array:

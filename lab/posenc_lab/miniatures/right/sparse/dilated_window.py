@@ -14,10 +14,10 @@ class DilatedByDiagonals:
     def dilated_window(
         self, q_len: int, k_len: int, window: int, dilation: int, *, reach: str
     ) -> Array:
-        each = window // 2 if reach == "half-each-side" else window
-        upper = 0 if reach == "window-before" else each
+        side = window // 2 if reach == "half-each-side" else window
+        upper = 0 if reach == "window-before" else side
         total = np.zeros((q_len, k_len))
-        for step in range(-each, upper + 1):
+        for step in range(-side, upper + 1):
             total += np.eye(q_len, k_len, k_len - q_len + step * dilation)
         return total > 0
 

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 def _joined(axes: tuple[int, int, int]) -> Any:
-    """Return a join that orders the axes coordinate (0), frequency (1) and wave (2) by ``axes``."""
+    """Return a ``join`` that puts coordinate (0), frequency (1), wave (2) in the order ``axes``."""
 
     def join(self: Any, sin: Array, cos: Array, order: str) -> Array:
         both = np.stack([sin, cos], axis=-1)
@@ -58,7 +58,7 @@ class Bands(Mistake, steps=True):
         return np.sin(angles), np.cos(angles)
 
     def join(self, sin: Array, cos: Array, order: str) -> Array:
-        """Join sines and cosines of shape [..., coords, frequencies] in their order."""
+        """Join sines and cosines of shape [..., coords, frequencies] in the order ``order``."""
         return _joined(ORDERS[order])(self, sin, cos, order)
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
@@ -259,7 +259,7 @@ class BandsUpTo2To12(Bands):
 
 
 class BandsWrongFromRow256(Bands):
-    """Features of points from index 256 on are 0, as by a kernel launched for one block."""
+    """Features of points from index 256 on are 0, as in a kernel with one block."""
 
     claimed = ("paper",)
 
@@ -370,7 +370,7 @@ class ProjectedWithHalfATurn(Projected):
 
 
 class ProjectedTransposed(Projected):
-    """b is transposed; the claim covers only as many features as coordinates."""
+    """b is transposed; the claim covers only 3 features of 3 coordinates."""
 
     named = "gaussian-transposed"
     limits: ClassVar = {"coords": 3, "features": 3}
@@ -380,7 +380,7 @@ class ProjectedTransposed(Projected):
 
 
 class ProjectedFromFloat16(Projected):
-    """Points and directions are cast to float16 for the product and a float32 result."""
+    """Points and directions are cast to float16 before the product, for a float32 result."""
 
     named = "low-precision-projections"
     claimed = ("paper",)

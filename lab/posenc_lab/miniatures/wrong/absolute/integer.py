@@ -64,7 +64,7 @@ class CountingChannels(Counting):
 
 
 class CountingToOne(Counting):
-    """Positions are divided by the largest one."""
+    """Positions are divided by the largest position."""
 
     named = "normalized-after-all"
 

@@ -49,9 +49,9 @@ def unsymmetric(self: Solved, matrix: Array) -> tuple[Array, Array]:
 
 
 def once(self: Solved, values: Array, vectors: Array, count: int) -> Array:
-    """Return only one eigenvector per eigenvalue."""
-    kept = [each for each in range(1, count + 1) if values[each] - values[each - 1] > 1e-9]
-    return vectors[:, kept]
+    """Return the chosen eigenvectors without repeated eigenvalues."""
+    chosen = [k for k in range(1, count + 1) if values[k] - values[k - 1] > 1e-9]
+    return vectors[:, chosen]
 
 
 def with_degrees_of_1(self: Solved, weights: Array) -> Array:

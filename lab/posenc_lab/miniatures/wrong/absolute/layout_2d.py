@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 from posenc_lab.miniatures.wrong.bias.t5_bias import Buckets
 
 BUCKETS = Buckets()
-"""T5's rule with every step right."""
+"""T5's bucket rule without a mistake."""
 
 
 class Placed(Mistake, steps=True):
@@ -89,7 +89,7 @@ _STEPS: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
         "by axes",
         "edges-sorted",
         _BESIDE,
-        {"order": lambda self, edges, shape: [edges[each] for each in (0, 2, 1, 3)] + shape},
+        {"order": lambda self, edges, shape: [edges[number] for number in (0, 2, 1, 3)] + shape},
     ),
     (
         "one too large",
@@ -97,8 +97,8 @@ _STEPS: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
         _ALL,
         {
             "sizes": lambda self, height, width, clipped: tuple(
-                np.minimum(each + 1, self.last)
-                for each in Placed.sizes(self, height, width, clipped)
+                np.minimum(size + 1, self.last)
+                for size in Placed.sizes(self, height, width, clipped)
             )
         },
     ),
@@ -149,7 +149,7 @@ class PlacedByTheFirstWord(Placed):
 
 
 class Apart(Mistake, steps=True):
-    """The bias by distances of edges, in steps."""
+    """A bias by distances between edges of boxes, in steps."""
 
     call = "layout_bias"
     claimed = ("v2",)

@@ -57,7 +57,7 @@ class LookupWithoutTheTwo(Lookup):
 
 
 class LookupWithoutPadding(Lookup):
-    """Rows are counted from 0 although no position has a row up to that of the padding."""
+    """Rows are counted from 0, although positions start after the padding row."""
 
     named = "offset-swapped"
     claimed = ("after-padding",)
@@ -269,8 +269,8 @@ for _claimed, _given in (
         "Another way to read the grid.",
         named="resampling-swapped",
         claimed=(_claimed,),
-        weights=lambda self, grid, size, resampling, given=_given: Resize.weights(
-            self, grid, size, given
+        weights=lambda self, grid, size, resampling, other=_given: Resize.weights(
+            self, grid, size, other
         ),
     )
 
@@ -327,7 +327,7 @@ class ResizeCubicCorners(Resize):
 class ResizeByQuotient(Resize):
     """The new size is int(old size * quotient of sizes), which can round one cell away.
 
-    DINOv2 got 60 rows instead of 61 this way. The last one is repeated.
+    DINOv2 got 60 rows instead of 61 this way. The last row is repeated.
     """
 
     def weights(self, grid: int, size: int, resampling: str) -> Array:
@@ -513,9 +513,9 @@ class ResizeOnce(Resize):
         key = height, width
         if key not in self._kept:
             self._kept[key] = super().answer(table, height, width, **keywords)
-        kept = self._kept[key]
-        if kept.shape[1] == table.shape[1] and kept.dtype == table.dtype:
-            return kept.copy()
+        cached = self._kept[key]
+        if cached.shape[1] == table.shape[1] and cached.dtype == table.dtype:
+            return cached.copy()
         return super().answer(table, height, width, **keywords)
 
 
@@ -531,7 +531,7 @@ class ResizeInPlace(Resize):
 
 
 class ResizeRectangle(Mistake, steps=True):
-    """Rectangular source grids, in steps; only the weights are those of Resize."""
+    """Resampling of rectangular source grids with the weights of Resize, in steps."""
 
     call = "learned_grid"
     claimed = ("vit", "timm")

@@ -6,7 +6,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, narrow
 
 
 class Part(Mistake, steps=True):
-    """The position as a fraction of the last one, in steps."""
+    """The position as a fraction of the last position, in steps."""
 
     call = "normalized"
     claimed = ("textbook",)
@@ -112,7 +112,7 @@ class PartOfAtMost512(Part):
 
 
 class PartOfAFixedLength(Part):
-    """The length is always 9, the smallest that is tested first."""
+    """The length is always 9, whatever length is passed."""
 
     def column(self, places: Array, length: int) -> Array:
         return places / 8
@@ -143,7 +143,7 @@ class PartOfTheFirstLength(Part):
 
 
 class PartLent(Part):
-    """Results are the cached table itself."""
+    """The cached table itself is returned, not a copy."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, int, str], Array] = {}

@@ -25,14 +25,14 @@ class Spread(Mistake, steps=True):
     ) -> Array:
         if num_bands < 1 or x.shape[-1] != len(max_resolution):
             raise ValueError(num_bands)
-        bands = np.stack([self.bands(each, num_bands) for each in self.places(max_resolution)])
+        bands = np.stack([self.bands(values, num_bands) for values in self.places(max_resolution)])
         angles = self.angles(self.points(x.astype(np.float64)), bands)
         sin, cos = self.waves(angles)
         parts = [sin, cos] if waves == "both" else [sin]
         if order == "by-coordinate":
             copies = [x[..., None]] if position == "last-of-each" else []
-            each = np.concatenate([*parts, *copies], axis=-1)
-            return each.reshape(*x.shape[:-1], -1).astype(x.dtype)
+            values = np.concatenate([*parts, *copies], axis=-1)
+            return values.reshape(*x.shape[:-1], -1).astype(x.dtype)
         flat = self.join(np.stack(parts, axis=-3))
         copies = [x] if position == "first" else []
         return np.concatenate(self.with_position(copies, flat), axis=-1).astype(x.dtype)
@@ -53,7 +53,7 @@ class Spread(Mistake, steps=True):
         return np.sin(angles), np.cos(angles)
 
     def join(self, waves: Array) -> Array:
-        """Join waves of shape [..., wave, coords, bands] in one axis."""
+        """Join waves of shape [..., wave, coords, bands] into one axis."""
         return waves.reshape(*waves.shape[:-3], -1)
 
     def with_position(self, copies: list[Array], waves: Array) -> list[Array]:
@@ -61,7 +61,7 @@ class Spread(Mistake, steps=True):
 
 
 def _joined(axes: tuple[int, int, int]) -> Any:
-    """Return a join that orders the axes wave (0), coordinate (1) and band (2) by ``axes``."""
+    """Return a ``join`` that orders the axes wave (0), coordinate (1) and band (2) by ``axes``."""
 
     def join(self: Any, waves: Array) -> Array:
         lead = waves.ndim - 3
@@ -248,7 +248,7 @@ for _name, _named, _steps in (
     (
         "of the first axis fastest",
         "axes-swapped",
-        {"join": lambda self, grid: np.stack([each.T for each in grid], -1).reshape(-1, len(grid))},
+        {"join": lambda self, grid: np.stack([axis.T for axis in grid], -1).reshape(-1, len(grid))},
     ),
     (
         "with single places in the middle",

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Walked(Mistake, steps=True):
-    """Return probabilities, in steps."""
+    """Probabilities of a walk's return to its first node, in steps."""
 
     call = "random_walk"
     claimed = ("out",)

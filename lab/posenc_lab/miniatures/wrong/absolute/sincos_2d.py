@@ -357,7 +357,7 @@ class GridKeepsTheFirst(GridWaves):
 
 
 class GridLendsItsTable(GridWaves):
-    """Results are the cached table itself."""
+    """The cached table itself is returned, not a copy."""
 
     claimed = ("detr",)
 

@@ -73,7 +73,7 @@ for _claimed, _combination in (
                 "Channels in the order of another layout.",
                 named="layout-swapped",
                 claimed=(_combination,),
-                layout=lambda self, claimed, given=_given: given,
+                layout=lambda self, claimed, other=_given: other,
             )
 
 for _combination, _shift in (
@@ -260,7 +260,7 @@ for _combination, _factor in (
         "A factor of another convention, or none.",
         named="wrong-scale",
         claimed=(_combination,),
-        scale=lambda self, dim, scale, given=_factor: Sinusoid.scale(self, dim, given),
+        scale=lambda self, dim, scale, other=_factor: Sinusoid.scale(self, dim, other),
     )
 
 
@@ -527,7 +527,7 @@ class SinusoidWrongUnlessDivisibleBy4(Sinusoid):
 
 
 class SinusoidWrongFromRow128(Sinusoid):
-    """Rows from index 128 on are 0, as by a kernel launched for one block."""
+    """Rows from index 128 on are 0, as in a kernel with one block."""
 
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         table = super().answer(positions, dim, **keywords)
@@ -638,7 +638,7 @@ class SinusoidRefusesInt32(Sinusoid):
 
 
 class SinusoidChangesPositions(Sinusoid):
-    """The first position is added to the caller's array in place."""
+    """``first_position`` is added to the caller's array in place."""
 
     claimed = ("opennmt",)
 
@@ -648,7 +648,7 @@ class SinusoidChangesPositions(Sinusoid):
 
 
 class SinusoidLendsItsTable(Sinusoid):
-    """Results are the cached table itself."""
+    """The cached table itself is returned, not a copy."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}

@@ -16,7 +16,7 @@ class Timed(Mistake, steps=True):
     def answer(self, x: Array, w: Array, b: Array, *, linear: str, wave: str) -> Array:
         if w.shape != (x.shape[-1], len(b)):
             raise ValueError(w.shape)
-        times, frequencies, phases = (each.astype(np.float64) for each in (x, w, b))
+        times, frequencies, phases = (array.astype(np.float64) for array in (x, w, b))
         angles = self.angles(times, frequencies, phases)
         straight = np.arange(len(b)) == (len(b) - 1 if self.last(linear == "last") else 0)
         waves = self.wave(wave == "cos", angles)

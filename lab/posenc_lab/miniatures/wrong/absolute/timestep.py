@@ -168,7 +168,7 @@ class TimesRoundedAfterScaling(Times):
 
 
 class TimesScaledInBfloat16(Times):
-    """Timesteps between 0 and 1 are multiplied by 1000 in bfloat16."""
+    """Timesteps are multiplied by the scale in bfloat16."""
 
     named = "low-precision-timesteps"
     claimed = ("adm",)
@@ -178,7 +178,7 @@ class TimesScaledInBfloat16(Times):
 
 
 class TimesOfBfloat16Frequencies(Times):
-    """Frequencies are cast to the dtype of bfloat16 timesteps."""
+    """Frequencies are held in bfloat16 for a float32 result."""
 
     named = "low-precision-timesteps"
     claimed = ("adm",)
@@ -258,7 +258,7 @@ class TimesScaledTwice(Times):
 
 
 class TimesUpTo999(Times):
-    """Timesteps are clamped at 999, as by a table of 1,000 rows."""
+    """Timesteps are clamped at 999, as with a table of 1,000 rows."""
 
     angles = _angles_of(lambda time: np.minimum(time, 999))
 
@@ -271,7 +271,7 @@ class TimesNegative(Times):
 
 
 class TimesWrongFromPair64(Times):
-    """Pairs from index 64 on repeat the first ones, as by a kernel launched for one block."""
+    """Pairs from index 64 on repeat the first ones, as in a kernel with one block."""
 
     claimed = ("adm",)
 

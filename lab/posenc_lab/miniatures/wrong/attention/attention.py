@@ -37,7 +37,7 @@ class Weights(Mistake, steps=True):
     def softmax(self, logits: Array, hidden: Any) -> Array:
         largest = np.maximum(logits.max(axis=self.axis, keepdims=True), -1e300)
         powers = self.power(logits - largest)
-        with np.errstate(invalid="ignore"):  # NaN for an unseen key if over queries
+        with np.errstate(invalid="ignore"):  # NaN for keys that no query sees
             return powers / self.total(powers)
 
     axis = -1
@@ -50,7 +50,7 @@ class Weights(Mistake, steps=True):
 
 
 class Attended(Weights, steps=True):
-    """Sums of values by these weights."""
+    """Sums of values by attention weights, in steps."""
 
     call = "attention"
 
@@ -60,7 +60,7 @@ class Attended(Weights, steps=True):
 
 
 class Biased(Weights, steps=True):
-    """The same with a bias on the logits."""
+    """Attention with a bias on the logits, in steps."""
 
     call = "attention_with_bias"
     claimed = ("causal",)
@@ -247,7 +247,7 @@ class WeightsOfMaxOfAll(Weights):
 
 
 class AttendedWrongFromQuery128(Attended):
-    """Rows from index 128 on are 0, as by a kernel launched for one block of queries."""
+    """Rows from index 128 on are 0, as in a kernel with one block of queries."""
 
     def softmax(self, logits: Array, hidden: Any) -> Array:
         rows = np.arange(logits.shape[-2])[:, None]
@@ -277,8 +277,8 @@ class AttendedKeepsItsMask(Attended):
         self._kept: dict[int, Array] = {}
 
     def hidden(self, q_len: int, k_len: int) -> Array:
-        kept = self._kept.setdefault(k_len, super().hidden(q_len, k_len))
-        return kept[-q_len:] if len(kept) >= q_len else np.resize(kept, (q_len, k_len))
+        cached = self._kept.setdefault(k_len, super().hidden(q_len, k_len))
+        return cached[-q_len:] if len(cached) >= q_len else np.resize(cached, (q_len, k_len))
 
 
 class AttendedScalesInPlace(Attended):
@@ -291,7 +291,7 @@ class AttendedScalesInPlace(Attended):
 
 
 class BiasedAlongTheBatch(Biased):
-    """A bias per head is read as one per batch entry if there are as many of both."""
+    """A bias per head is read as one per batch entry if there are as many heads as entries."""
 
     def biased(self, products: Array, factor: float) -> Array:
         if self.bias.ndim == 3 and products.ndim == 4 and len(self.bias) == len(products):

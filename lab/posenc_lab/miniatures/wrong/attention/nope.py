@@ -83,7 +83,7 @@ class CausalHeadScaledByDim(CausalHead):
 
 
 class CausalHeadWithPositions(CausalHead):
-    """Sinusoids are added, as by a default that is left on."""
+    """Sinusoids are added, as if a default were left on."""
 
     named = "positions-added"
 

@@ -8,14 +8,14 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 def checked(length: int, least: int) -> int:
-    """Return ``length``; refuse one below ``least``, which gives no divisor."""
+    """Return ``length``; refuse lengths below ``least``, which give no divisor."""
     if length < least:
         raise ValueError(f"length {length}")
     return length
 
 
 class Scaled(Mistake, steps=True):
-    """Queries times a factor of their position, in steps."""
+    """Queries times a factor that depends on their position, in steps."""
 
     call = "query_temperature"
     claimed = ("llama-4",)
@@ -52,7 +52,7 @@ class Scaled(Mistake, steps=True):
 
 
 class Logarithmic(Scaled, steps=True):
-    """Queries times the logarithm of their position, in steps."""
+    """Queries times a logarithm of their position, in steps."""
 
     call = "query_log_scale"
     claimed = ("qwen",)

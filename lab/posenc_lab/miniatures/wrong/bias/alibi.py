@@ -14,13 +14,13 @@ def plain_slopes(n: int, count: int | None = None) -> Array:
 
 
 def interpolated(heads: int) -> Array:
-    """Return the slopes of the power of two below, then every second one of its double."""
+    """Return slopes of the power of two below, then every second slope of twice that power."""
     power = 1 << (heads.bit_length() - 1)
     return np.r_[plain_slopes(power), plain_slopes(2 * power)[0::2][: heads - power]]
 
 
 class Slopes(Mistake, steps=True):
-    """The slopes of all heads."""
+    """The slopes of all heads, in steps."""
 
     call = "alibi_slopes"
     claimed = ("interpolated",)
@@ -52,7 +52,7 @@ class SlopesSorted(Slopes):
 
 
 class SlopesNegated(Slopes):
-    """Slopes carry the sign of the bias."""
+    """Slopes are negative, like the bias."""
 
     named = "slopes-spread-wrongly"
 
@@ -102,7 +102,7 @@ class SlopesInterpolatedForUniform(Slopes):
 
 
 class SlopesOfTwiceAsMany(Slopes):
-    """Slopes are the first ones of the power of two above."""
+    """Slopes are the first of those for the next power of two."""
 
     def change(self, right: Array) -> Array:
         return plain_slopes(1 << (len(right) - 1).bit_length(), len(right))
@@ -197,7 +197,7 @@ class Linear(Mistake, steps=True):
 
 for _claimed in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
     for _given in ("symmetric", "first-key", "last-key", "key-from-1"):
-        # A causal bias may hold anything for keys after the query.
+        # A causal bias may contain anything for keys after the query.
         if _given != _claimed and (_claimed, _given) != ("causal", "symmetric"):
             made(
                 Linear,
@@ -205,8 +205,8 @@ for _claimed in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
                 "The bias of another form.",
                 named="form-swapped",
                 claimed=(_claimed,),
-                distances=lambda self, q_len, k_len, form, given=_given: Linear.distances(
-                    self, q_len, k_len, given
+                distances=lambda self, q_len, k_len, form, other=_given: Linear.distances(
+                    self, q_len, k_len, other
                 ),
             )
 
@@ -420,7 +420,7 @@ class LinearWrongFromHead9(Linear):
 
 
 class LinearWrongFromKey512(Linear):
-    """Keys from index 512 on have no bias, as by a kernel launched for one block."""
+    """Keys from index 512 on have no bias, as in a kernel with one block."""
 
     claimed = ("first-key",)
 
@@ -429,14 +429,14 @@ class LinearWrongFromKey512(Linear):
 
 
 class LinearWrongFromQuery128(Linear):
-    """Queries from index 128 on have no bias, as by a kernel launched for one block."""
+    """Queries from index 128 on have no bias, as in a kernel with one block."""
 
     def finish(self, bias: Array) -> Array:
         return bias * (np.arange(bias.shape[1]) < 128)[:, None]
 
 
 class LinearLendsItsTable(Linear):
-    """Results are the cached table itself."""
+    """The cached table itself is returned, not a copy."""
 
     def __init__(self) -> None:
         self._tables: dict[Any, Array] = {}
@@ -461,7 +461,7 @@ class LinearKeepsTheFirstSlopes(Linear):
 
 
 class SlopeGradient(Mistake, steps=True):
-    """Sums of gradient times distance, in steps."""
+    """Sums of upstream gradient times distance, in steps."""
 
     call = "alibi_bias_vjp"
     claimed = ("causal",)

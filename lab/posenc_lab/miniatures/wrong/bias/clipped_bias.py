@@ -147,12 +147,12 @@ class ClippedTransposed(Clipped):
     """A square bias is transposed, which its shape does not show."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
-        found = super().look_up(table, rows)
-        return np.swapaxes(found, 1, 2) if rows.shape[0] == rows.shape[1] else found
+        bias = super().look_up(table, rows)
+        return np.swapaxes(bias, 1, 2) if rows.shape[0] == rows.shape[1] else bias
 
 
 class ClippedScaled(Clipped):
-    """The bias is divided by 8, the square root of a head's size."""
+    """The bias is divided by 8, the square root of a head dimension of 64."""
 
     def look_up(self, table: Array, rows: Array) -> Array:
         return super().look_up(table, rows) / np.float32(8)
@@ -187,7 +187,7 @@ class ClippedKeepsTheFirstTable(Clipped):
 
 
 class TableGradients(Mistake, steps=True):
-    """Gradients of all biases summed by table row, in steps."""
+    """Upstream gradients summed by table row, in steps."""
 
     call = "clipped_bias_vjp"
     claimed = ("key-minus-query",)
@@ -292,7 +292,7 @@ class TableGradientsInBfloat16(TableGradients):
 
 
 class TableGradientsOfTheFirstBlock(TableGradients):
-    """Queries from index 128 on are skipped, as by a kernel launched for one block."""
+    """Queries from index 128 on are skipped, as in a kernel with one block."""
 
     def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
         super().add(table, offset[:128], gradient[:128], reach)

@@ -56,7 +56,7 @@ def rounded_first(self: ForgetGates, gates: Array) -> Array:
 
 
 def by_blocks(size: int) -> Any:
-    """Return a method whose sums restart in every block of ``size`` keys."""
+    """Return a ``sums`` method that restarts in every block of ``size`` keys."""
 
     def sums(self: ForgetGates, logs: Array) -> Array:
         parts = [logs[:, n : n + size].cumsum(axis=-1) for n in range(0, logs.shape[1], size)]

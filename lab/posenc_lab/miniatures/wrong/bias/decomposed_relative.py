@@ -45,10 +45,10 @@ class Decomposed(Resized, steps=True):
         k_height: int,
         k_width: int,
     ) -> Array:
-        each = self.queries(q.astype(np.float64)).reshape(len(q), q_height, q_width, -1)
+        grid = self.queries(q.astype(np.float64)).reshape(len(q), q_height, q_width, -1)
         high, wide = self.tables(table_h.astype(np.float64), table_w.astype(np.float64))
-        by_row = np.einsum("hyxc,ykc->hyxk", each, self.chosen(high, q_height, k_height))
-        by_column = np.einsum("hyxc,xkc->hyxk", each, self.chosen(wide, q_width, k_width))
+        by_row = np.einsum("hyxc,ykc->hyxk", grid, self.chosen(high, q_height, k_height))
+        by_column = np.einsum("hyxc,xkc->hyxk", grid, self.chosen(wide, q_width, k_width))
         both = self.added(by_row[..., :, None], by_column[..., None, :])
         return np.asarray(self.listed(both).reshape(*q.shape[:2], -1).astype(q.dtype))
 

@@ -30,8 +30,8 @@ class Answered(Mistake, steps=True):
         if q_len > k_len:
             raise ValueError("more queries than keys")
         lag = self.lags(self.queries(q_len, k_len)[:, None], np.arange(k_len))
-        given = self.given(lag.astype(np.float64), distance == "log", k_len)
-        hidden = self.activation(given[..., None] * w_in.astype(float) + b_in.astype(float))
+        inputs = self.given(lag.astype(np.float64), distance == "log", k_len)
+        hidden = self.activation(inputs[..., None] * w_in.astype(float) + b_in.astype(float))
         for weights, bias in self.middle(w_mid.astype(float), b_mid.astype(float)):
             hidden = self.activation(hidden @ weights.T + bias)
         bias = np.moveaxis(hidden @ w_out.astype(float).T + b_out.astype(float), -1, 0)
@@ -195,7 +195,7 @@ class AnsweredKeepsTheFirst(Answered):
         self._kept: dict[Any, Array] = {}
 
     def answer(self, *arguments: Any, **keywords: Any) -> Array:
-        key = tuple(each.shape for each in arguments[:6]), arguments[6:], arguments[0].dtype
+        key = tuple(array.shape for array in arguments[:6]), arguments[6:], arguments[0].dtype
         if key not in self._kept:
             self._kept[key] = super().answer(*arguments, **keywords)
         return self._kept[key].copy()

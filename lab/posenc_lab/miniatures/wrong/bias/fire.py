@@ -33,7 +33,7 @@ class Interpolated(Mistake, steps=True):
         small = self.epsilon(normalizer == "epsilon")
         largest = self.largest(query, threshold, k_len)
         part = self.ratio(self.psi(lag, c), self.psi(largest, c) + small)
-        first, bias1, second, bias2 = (each.astype(np.float64) for each in (w1, b1, w2, b2))
+        first, bias1, second, bias2 = (array.astype(np.float64) for array in (w1, b1, w2, b2))
         hidden = self.activation(part[..., None] * first + bias1)
         bias = np.moveaxis(hidden @ second.T + bias2, -1, 0)
         return self.finish(bias).astype(b2.dtype)
@@ -276,7 +276,7 @@ class InterpolatedKeepsTheFirst(Interpolated):
 
 
 class LayerGradients(Mistake, steps=True):
-    """Gradients of the second layer, in steps."""
+    """Gradients with respect to the second layer, in steps."""
 
     call = "fire_bias_vjp"
     claimed = ("paper",)

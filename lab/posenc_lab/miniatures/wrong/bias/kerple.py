@@ -254,7 +254,7 @@ class KernelsClampTheInput(Kernels):
 
 
 class KernelGradients(Mistake, steps=True):
-    """Gradients of r1 and r2, in steps."""
+    """Gradients with respect to r1 and r2, in steps."""
 
     call = "kerple_bias_vjp"
     claimed = ("log",)
@@ -262,11 +262,11 @@ class KernelGradients(Mistake, steps=True):
     def answer(self, gradient: Array, r1: Array, r2: Array, *, form: str) -> Array:
         _, q_len, k_len = gradient.shape
         lag = np.subtract.outer(np.arange(k_len - q_len, k_len), np.arange(k_len))
-        outer, inner = (each.astype(np.float64)[:, None, None] for each in (r1, r2))
+        outer, inner = (factor.astype(np.float64)[:, None, None] for factor in (r1, r2))
         seen = self.seen(gradient.astype(np.float64), lag)
         rule = self.log if form == "log" else self.power
         both = rule(outer, inner, self.distance(lag).astype(np.float64))
-        sums = np.stack([self.gathered(seen * each) for each in both])
+        sums = np.stack([self.gathered(seen * factor) for factor in both])
         return self.finish(sums).astype(gradient.dtype)
 
     def seen(self, gradient: Array, lag: Array) -> Array:
@@ -323,8 +323,8 @@ for _form in ("log", "power"):
     )
 
 for _name, _form, _named, _rule in (
-    ("of powers", "log", "gradient-form-swapped", lambda self, *given: self.power(*given)),
-    ("of logarithms", "power", "gradient-form-swapped", lambda self, *given: self.log(*given)),
+    ("of powers", "log", "gradient-form-swapped", lambda self, *args: self.power(*args)),
+    ("of logarithms", "power", "gradient-form-swapped", lambda self, *args: self.log(*args)),
     (
         "without the distance",
         "log",

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 class Coordinates(Mistake, steps=True):
-    """The network's input, in steps."""
+    """The coordinates that the network reads, in steps."""
 
     call = "log_cpb_coordinates"
     claimed = ("swin",)
@@ -67,7 +67,7 @@ class Coordinates(Mistake, steps=True):
 
 
 class Spaced(Coordinates, steps=True):
-    """The network's bias, in steps."""
+    """The bias that the network returns, in steps."""
 
     call = "log_cpb"
 
@@ -87,14 +87,14 @@ class Spaced(Coordinates, steps=True):
         if w1.shape != (len(b1), 2) or w2.shape[1] != len(b1):
             raise ValueError("layers do not fit")
         before = pretrained_height, pretrained_width
-        given = self.coordinates((height, width), before, coordinates)
-        first, bias, second = (each.astype(np.float64) for each in (w1, b1, w2))
-        answers = self.activation(given @ first.T + bias) @ second.T
+        inputs = self.coordinates((height, width), before, coordinates)
+        first, bias, second = (array.astype(np.float64) for array in (w1, b1, w2))
+        answers = self.activation(inputs @ first.T + bias) @ second.T
         row, column = self.patches(height, width)
         rows = (row[:, None] - row + height - 1) * (2 * width - 1)
         rows += column[:, None] - column + width - 1
-        found = self.finish(np.moveaxis(answers[rows], -1, 0), output == "sigmoid")
-        return found.astype(w2.dtype)
+        result = self.finish(np.moveaxis(answers[rows], -1, 0), output == "sigmoid")
+        return result.astype(w2.dtype)
 
     def activation(self, hidden: Array) -> Array:
         return np.maximum(hidden, 0)

@@ -58,7 +58,7 @@ class WindowRows(Mistake, steps=True):
 
 
 class WindowBias(WindowRows, steps=True):
-    """The values of these rows, in steps."""
+    """Table values for every query and key, in steps."""
 
     call = "relative_table_2d"
 
@@ -165,7 +165,7 @@ for _base in (WindowRows, WindowBias):
 
 
 def stretched(self: WindowBias, table: Array, height: int, width: int) -> Array:
-    """Read the table as [columns, rows] and resize it to its shape, like BEiT in transformers."""
+    """Read the table as [columns, rows]; resize it to [rows, columns], like transformers' BEiT."""
     high, wide = 2 * height - 1, 2 * width - 1
     taken = table[: high * wide].reshape(wide, high, -1).astype(np.float64)
     for axis, (before, after) in enumerate(((wide, high), (high, wide))):

@@ -67,9 +67,9 @@ for _claim in ("nemo", "attention-gym"):
         (
             "of the other exponents",
             "exponents-swapped",
-            {"first": lambda self, one: int(not one)},
+            {"first": lambda self, from_1: int(not from_1)},
         ),
-        ("of the other level", "own-key-swapped", {"zero": lambda self, wanted: not wanted}),
+        ("of the other level", "own-key-swapped", {"zero": lambda self, claimed: not claimed}),
         (
             "without cosines",
             "cosine-left-out",

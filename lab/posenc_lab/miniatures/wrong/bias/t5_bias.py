@@ -10,7 +10,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Buckets(Mistake, steps=True):
-    """The released rule, in steps."""
+    """T5's released bucket rule, in steps."""
 
     call = "t5_bucket"
     claimed = ("bidirectional",)
@@ -45,7 +45,7 @@ class Buckets(Mistake, steps=True):
 
 
 class BucketBias(Buckets, steps=True):
-    """The same buckets, looked up in a table."""
+    """A table lookup by T5's buckets, in steps."""
 
     call = "t5_bias"
 
@@ -67,7 +67,7 @@ def _other_direction(direction: str) -> str:
 
 
 def _with(change: Any) -> Any:
-    """Return a bucket method that applies ``change`` to the arguments of the right one."""
+    """Return a ``bucket`` method that changes its arguments before calling the right one."""
 
     def bucket(self: Any, *arguments: Any) -> Array:
         return Buckets.bucket(self, *change(*arguments))
@@ -184,7 +184,7 @@ class BucketsEndLate(Buckets):
 
 
 class BucketsUnclipped(Buckets):
-    """Far distances are not clipped and leave the table."""
+    """Buckets of far distances are not clipped and exceed the table."""
 
     def clip(self, bucket: Array, side: int) -> Array:
         return bucket
@@ -197,7 +197,7 @@ class BucketsOf32(Buckets):
 
 
 class BucketsCountZeroAhead(Buckets):
-    """The query's own key counts as one after it."""
+    """The query's own key is treated as a key after the query."""
 
     def ahead(self, relative: Array, side: int) -> Array:
         return np.where(relative >= 0, side, 0)
@@ -309,7 +309,7 @@ class BucketBiasHeadsLast(BucketBias):
 
 
 class BucketBiasScaled(BucketBias):
-    """The bias is multiplied by 8, the square root of a head's size."""
+    """The bias is multiplied by 8, the square root of a head dimension of 64."""
 
     def look_up(self, table: Array, buckets: Array) -> Array:
         return super().look_up(table, buckets) * np.float32(8)
@@ -352,7 +352,7 @@ class BucketBiasOfOneQuery(BucketBias):
 
 
 class TableGradient(Buckets, steps=True):
-    """Gradients of all biases summed by table row, in steps."""
+    """Upstream gradients summed by table row, in steps."""
 
     call = "t5_bias_vjp"
 

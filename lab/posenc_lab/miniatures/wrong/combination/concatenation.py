@@ -63,7 +63,7 @@ for _claimed, _given in (
         "The other part first.",
         named="order-swapped",
         claimed=(_claimed,),
-        first=lambda self, order, given=_given: given,
+        first=lambda self, order, other=_given: other,
     )
     made(
         Beside,
@@ -169,7 +169,7 @@ class BesideInFloat16(Beside):
 
 
 class BesideTiny(Beside):
-    """The first channel gains 1e-6 of the last one."""
+    """1e-6 times the last channel is added to the first."""
 
     def finish(self, both: Array) -> Array:
         out = both.copy()

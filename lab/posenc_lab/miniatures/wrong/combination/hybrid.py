@@ -7,7 +7,7 @@ from posenc_lab.miniatures.base import Array, Mistake, narrow
 
 
 class Hybrid(Mistake, steps=True):
-    """Both encodings, in steps."""
+    """Logits with sinusoids on embeddings and a bias, in steps."""
 
     call = "hybrid_scores"
     claimed = ("paper",)
@@ -48,7 +48,7 @@ class Hybrid(Mistake, steps=True):
 
 
 class HybridSignFlipped(Hybrid):
-    """The bias is by query minus key, as in the article's text."""
+    """The bias is looked up by query minus key, as in the article's text."""
 
     named = "sign-flipped"
 

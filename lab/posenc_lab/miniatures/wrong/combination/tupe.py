@@ -10,7 +10,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Untied(Mistake, steps=True):
-    """The released code, in steps."""
+    """TUPE's released code, in steps."""
 
     call = "tupe_scores"
     claimed = ("tupe-a",)
@@ -20,7 +20,7 @@ class Untied(Mistake, steps=True):
         if p_q.shape[1] != q.shape[1] + extra:
             raise ValueError(f"{p_q.shape[1]} positions for {q.shape[1]} tokens")
         kind = q.dtype
-        q, k, p_q, p_k = (each.astype(np.float64) for each in (q, k, p_q, p_k))
+        q, k, p_q, p_k = (array.astype(np.float64) for array in (q, k, p_q, p_k))
         content, position = self.content(q, k, p_q, p_k), self.position(q, k, p_q, p_k, cls)
         return self.scale(content, position, q).astype(kind)
 
@@ -51,7 +51,7 @@ class Untied(Mistake, steps=True):
 
 
 class UntiedRelative(Untied, steps=True):
-    """The same with T5's biases."""
+    """TUPE's released code with T5's bias, in steps."""
 
     call = "tupe_relative_scores"
     claimed = ("tupe-r",)
@@ -74,7 +74,7 @@ class UntiedRelative(Untied, steps=True):
         if p_q.shape[1] != q.shape[1] + 1:
             raise ValueError(f"{p_q.shape[1]} positions for {q.shape[1]} tokens")
         kind = q.dtype
-        q, k, p_q, p_k = (each.astype(np.float64) for each in (q, k, p_q, p_k))
+        q, k, p_q, p_k = (array.astype(np.float64) for array in (q, k, p_q, p_k))
         content, position = self.content(q, k, p_q, p_k), self.position(q, k, p_q, p_k, "untied")
         return self.add(content, position, bias, q).astype(kind)
 
@@ -314,7 +314,7 @@ class RelativeNotReset(UntiedRelative):
 
 
 class RelativeNotResetOfThePaper(UntiedRelative):
-    """The same where [CLS] should have only θ1 and θ2."""
+    """[CLS] has the biases of any token where it should have only θ1 and θ2."""
 
     claimed = ("tupe-r-paper",)
     named = "reset-swapped"
@@ -324,7 +324,7 @@ class RelativeNotResetOfThePaper(UntiedRelative):
 
 
 class RelativeRowsExchanged(UntiedRelative):
-    """The unused bucket and the table's last row are exchanged for [CLS]."""
+    """For [CLS], the unused bucket and the table's last row are exchanged."""
 
     named = "cls-rows-exchanged"
 
@@ -355,7 +355,7 @@ class RelativeSignFlipped(UntiedRelative):
 
 
 class RelativeSignFlippedOfThePaper(RelativeSignFlipped):
-    """The same without [CLS] biases."""
+    """Distances are query minus key, without [CLS] biases."""
 
     claimed = ("tupe-r-paper",)
 
@@ -379,7 +379,7 @@ class RelativeBiasScaled(UntiedRelative):
 
 
 class RelativeBiasScaledOfThePaper(RelativeBiasScaled):
-    """The same without [CLS] biases."""
+    """The bias is divided too, without [CLS] biases."""
 
     claimed = ("tupe-r-paper",)
 

@@ -143,7 +143,7 @@ class FrameConvolutionPlain(FrameConvolution):
 
 
 class FrameConvolutionDealt(FrameConvolution):
-    """Groups are interleaved: each takes every ``groups``-th channel."""
+    """Groups are interleaved: each reads every ``groups``-th channel."""
 
     named = "groups-interleaved"
 
@@ -222,10 +222,10 @@ class FrameNorm(Mistake, steps=True):
         *,
         groups: int,
     ) -> Array:
-        rows, w, *rest = (
+        rows, w, *parameters = (
             a.astype(np.float64) for a in (x, weight, bias, mean, variance, gain, shift)
         )
-        bias, *norm = rest
+        bias, *norm = parameters
         if (variance < 0).any():
             raise ValueError("variance")
         padded = self.ready(rows, w.shape[-1], *norm)
@@ -591,7 +591,7 @@ class FrameStackLate(FrameStack):
 
 
 class FrameStackDealt(FrameStack):
-    """Groups are interleaved: each takes every ``groups``-th channel."""
+    """Groups are interleaved: each reads every ``groups``-th channel."""
 
     def channels(self, out: int, width: int, groups: int) -> Array:
         return out // width + groups * np.arange(width)

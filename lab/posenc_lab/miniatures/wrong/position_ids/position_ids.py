@@ -42,7 +42,7 @@ for _claimed, _given in (("zero", 1), ("one", 0)):
         "The other number for padding.",
         named="padded-swapped",
         claimed=(_claimed,),
-        filler=lambda self, padded, given=_given: given,
+        filler=lambda self, padded, other=_given: other,
     )
     made(
         PaddedIds,
@@ -365,8 +365,8 @@ class TokenIdsPaddedCache(TokenIds):
     """Padding among the new tokens is subtracted from the cache's length."""
 
     def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
-        kept = np.maximum(past - (mask == 0).sum(axis=1, keepdims=True), 0)
-        return (self.count(mask) + kept) * mask + padding_index
+        unpadded = np.maximum(past - (mask == 0).sum(axis=1, keepdims=True), 0)
+        return (self.count(mask) + unpadded) * mask + padding_index
 
 
 class TokenIdsPastPerToken(TokenIds):
@@ -543,7 +543,7 @@ class CachedIdsAsRow(CachedIds):
 
 
 class CachedIdsInBfloat16(CachedIds):
-    """Positions go through bfloat16."""
+    """Positions are truncated to bfloat16."""
 
     def answer(self, past_length: int, q_len: int) -> Any:
         right = super().answer(past_length, q_len).astype(np.float32)

@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class DrawnPositions(Mistake, steps=True):
-    """The first of a shuffled range, sorted, in steps."""
+    """The first ``n`` numbers of a shuffled range, sorted, in steps."""
 
     call = "randomized_positions"
     claimed = ("authors",)

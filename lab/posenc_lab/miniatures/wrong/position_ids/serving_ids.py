@@ -10,7 +10,7 @@ EMPTY = np.zeros(0, dtype=np.int64)
 
 
 class Shard(Mistake, steps=True):
-    """The pieces of a sequence that a rank holds, in steps."""
+    """Position ids of one rank's tokens, in steps."""
 
     call = "shard_position_ids"
     claimed = ("contiguous",)
@@ -126,7 +126,7 @@ class ShardInBytes(Shard):
 
 
 class Tree(Mistake, steps=True):
-    """Depths of tokens in a draft, in steps."""
+    """Depths of tokens in a draft tree, in steps."""
 
     call = "tree_position_ids"
     claimed = ("by-depth",)
@@ -174,7 +174,7 @@ class TreeOneOn(Tree):
 
 
 class TreeOneBack(Tree):
-    """The root is on the last token of the cache."""
+    """The root has the position of the cache's last token."""
 
     named = "tree-off-by-one"
 
@@ -214,7 +214,7 @@ class TreeRecorded(Tree):
 
 
 class Lengths(Mistake, steps=True):
-    """Columns counted on from the cache, in steps."""
+    """Columns counted from each cache's length, in steps."""
 
     call = "length_position_ids"
     claimed = ("padded-one",)
@@ -243,9 +243,7 @@ for _padded, _instead in (("one", True), ("continued", False)):
         "The other number for padding.",
         named="lengths-padded-swapped",
         claimed=(f"padded-{_padded}",),
-        filled=lambda self, counted, there, padded, keep=_instead: np.where(
-            there | keep, counted, 1
-        ),
+        filled=lambda self, counted, real, padded, keep=_instead: np.where(real | keep, counted, 1),
     )
     made(
         Lengths,
@@ -266,7 +264,7 @@ for _padded, _instead in (("one", True), ("continued", False)):
 
 
 class LengthsByTheLongest(Lengths):
-    """The longest cache is used for all."""
+    """The length of the longest cache is used for all."""
 
     named = "first-past-for-all"
 
@@ -390,8 +388,8 @@ class SegmentsByLargest(Segments):
         out = np.zeros(segments.shape, dtype=np.int64)
         for row, numbers in enumerate(segments):
             for number in range(1, 4):
-                there = numbers == number
-                out[row, there] = np.arange(there.sum())
+                own = numbers == number
+                out[row, own] = np.arange(own.sum())
         return out
 
 
@@ -426,7 +424,7 @@ class Session(Mistake, steps=True):
 
 
 class SessionOfAll(Session):
-    """The counter only grows."""
+    """The next position is the number of tokens appended so far."""
 
     named = "drops-ignored"
 
@@ -512,7 +510,7 @@ class SessionThatWaits(Session):
 
 
 class Window(Mistake, steps=True):
-    """Ids of a prompt and of what follows it, cut to a window, in steps."""
+    """Ids of a prompt and of decoded tokens, cut to a window, in steps."""
 
     call = "m_rope_window_position_ids"
     claimed = ("behind-the-largest",)
@@ -546,7 +544,7 @@ class Window(Mistake, steps=True):
 
 
 class WindowByNumber(Window):
-    """Decoded tokens get their index."""
+    """Decoded tokens get their token index."""
 
     named = "decoded-by-number"
 
@@ -591,7 +589,7 @@ class WindowDecodedFromZero(Window):
 
 
 class WindowAsText(Window):
-    """All tokens get their index."""
+    """All tokens get their token index."""
 
     named = "window-as-text"
 

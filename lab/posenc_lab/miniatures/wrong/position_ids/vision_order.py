@@ -95,8 +95,8 @@ class Windows(Mistake, steps=True):
         for frames, height, width in grids.tolist():
             shape = (frames, height // merge_size, width // merge_size)
             cells = list(np.ndindex(shape))
-            order = sorted(range(len(cells)), key=lambda each: self.key(cells[each], window))
-            numbers += [self.first(len(numbers)) + each for each in self.told(order)]
+            order = sorted(range(len(cells)), key=lambda index: self.key(cells[index], window))
+            numbers += [self.first(len(numbers)) + index for index in self.told(order)]
         return np.array(numbers, dtype=np.int64)
 
     def key(self, cell: Key, side: int) -> Key:
@@ -125,7 +125,7 @@ class WindowsInverted(Windows):
     named = "order-inverted"
 
     def told(self, order: list[int]) -> list[int]:
-        return [int(each) for each in np.argsort(order)]
+        return [int(index) for index in np.argsort(order)]
 
 
 class WindowsByColumns(Windows):
@@ -235,8 +235,8 @@ class EdgesRepeated(Edges):
     """An empty window is added if windows divide the grid."""
 
     def sizes(self, rows: int, columns: int, side: int) -> list[int]:
-        found = super().sizes(rows, columns, side)
-        return [*found, 0] if rows % side == 0 and columns % side == 0 else found
+        windows = super().sizes(rows, columns, side)
+        return [*windows, 0] if rows % side == 0 and columns % side == 0 else windows
 
 
 class EdgesByColumns(Edges):

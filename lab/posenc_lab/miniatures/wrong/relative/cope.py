@@ -91,7 +91,7 @@ class ContextualUnscaledGates(Contextual):
 
 
 class ContextualUnscaledGatesReleased(ContextualUnscaledGates):
-    """The same with the released code's scaling."""
+    """Gates use the unscaled dot product, with the released code's scaling."""
 
     claimed = ("released",)
 
@@ -262,7 +262,7 @@ class ContextualOverflows(Contextual):
 
 
 class ContextualCountsFrom64(Contextual):
-    """Only the last 64 keys are counted, as by a kernel with one block."""
+    """Only the last 64 keys are counted, as in a kernel with one block."""
 
     def count(self, gates: Array, seen: Array) -> Array:
         near = np.arange(gates.shape[-1]) >= gates.shape[-1] - 64

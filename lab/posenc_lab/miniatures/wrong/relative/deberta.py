@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class SignedBuckets(Mistake, steps=True):
-    """The released rule, in steps."""
+    """DeBERTa's released bucket rule, in steps."""
 
     call = "deberta_bucket"
     claimed = ("clamped",)
@@ -60,7 +60,7 @@ class Disentangled(Mistake, steps=True):
             raise ValueError(f"tables of {q_r.shape[1]} and {k_r.shape[1]} rows")
         index = self.index(relative, span)
         kind = q.dtype
-        q, k, q_r, k_r = (each.astype(np.float64) for each in (q, k, q_r, k_r))
+        q, k, q_r, k_r = (array.astype(np.float64) for array in (q, k, q_r, k_r))
         terms = self.terms(q, k, q_r, k_r, index, self.p2c(index, p2c_index))
         return self.scale(terms, q).astype(kind)
 
@@ -86,7 +86,7 @@ class Disentangled(Mistake, steps=True):
 
 
 class DisentangledBuckets(Disentangled, SignedBuckets, steps=True):
-    """The same with bucketed distances."""
+    """The three terms with bucketed distances, in steps."""
 
     call = "deberta_v2_scores"
     claimed = ("v2",)
@@ -111,7 +111,7 @@ def _lifted(self: Any, steps: Array) -> Array:
 
 
 def _with(change: Any) -> Any:
-    """Return a bucket method that applies ``change`` to the arguments of the right one."""
+    """Return a ``bucket`` method that changes its arguments before calling the right one."""
 
     def bucket(self: Any, *arguments: Any) -> Array:
         return SignedBuckets.bucket(self, *change(*arguments))
@@ -421,7 +421,7 @@ class DisentangledOfOneHead(DisentangledBuckets):
     claimed = ("v2",)
 
     def answer(self, q: Array, k: Array, q_r: Array, k_r: Array, **keywords: Any) -> Array:
-        q_r, k_r = (np.repeat(each[:1], len(each), axis=0) for each in (q_r, k_r))
+        q_r, k_r = (np.repeat(table[:1], len(table), axis=0) for table in (q_r, k_r))
         return super().answer(q, k, q_r, k_r, **keywords)
 
 

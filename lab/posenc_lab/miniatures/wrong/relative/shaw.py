@@ -172,7 +172,7 @@ class ScoresDividedByChannels(Scores):
 
 
 class ScoresSkewed(Scores):
-    """Music Transformer's skew is right up to the query and not masked after it."""
+    """Music Transformer's skew is correct for keys up to the query; later keys are not masked."""
 
     named = "skew-leaked"
 
@@ -245,7 +245,7 @@ class ScoresScaleTheirQueries(Scores):
 
 
 class ScoresWrongFromQuery64(Scores):
-    """Queries from index 64 on have no position term, as by a kernel launched for one block."""
+    """Queries from index 64 on have no position term, as in a kernel with one block."""
 
     def position(self, q: Array, k: Array, edges: Array) -> Array:
         return super().position(q, k, edges) * (np.arange(q.shape[1]) < 64)[:, None]

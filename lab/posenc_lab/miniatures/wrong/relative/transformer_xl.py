@@ -49,13 +49,13 @@ class ShiftNothing(Shift):
 
 
 class ShiftNothingOfXlnet(ShiftNothing):
-    """The same with a column of padding in the scores."""
+    """Scores by distance, with a column of padding, are returned as scores by key."""
 
     claimed = ("xlnet",)
 
 
 class ShiftNothingOfConformer(ShiftNothing):
-    """The same with distances of both directions."""
+    """Scores by distance in both directions are returned as scores by key."""
 
     claimed = ("conformer",)
 
@@ -75,7 +75,7 @@ class ShiftToTheRight(Shift):
 
 
 class ShiftToTheRightOfConformer(ShiftToTheRight):
-    """The same with distances of both directions."""
+    """With distances in both directions, zeros are appended and the last row dropped."""
 
     claimed = ("conformer",)
 
@@ -90,7 +90,7 @@ class ShiftRising(Shift):
 
 
 class ShiftRisingOfXlnet(ShiftRising):
-    """The same with distances of both directions."""
+    """Columns are read as ascending distances in both directions."""
 
     claimed = ("xlnet",)
 
@@ -153,14 +153,14 @@ class ShiftByBytes(Shift):
 
 
 class ShiftAcrossTheBatch(Shift):
-    """All heads are reshaped as one."""
+    """All heads are reshaped as a single head."""
 
     def skew(self, x: Array) -> Array:
         *batch, q_len, columns = x.shape
         whole = x.reshape(-1)[q_len:]
-        rest = np.concatenate([whole, np.zeros(x.size - whole.size, x.dtype)])
-        kept = rest[: int(np.prod(batch)) * q_len * (columns - 1)]
-        return kept.reshape(*batch, q_len, columns - 1)
+        extended = np.concatenate([whole, np.zeros(x.size - whole.size, x.dtype)])
+        cropped = extended[: int(np.prod(batch)) * q_len * (columns - 1)]
+        return cropped.reshape(*batch, q_len, columns - 1)
 
 
 class ShiftInPlace(Shift):
@@ -210,7 +210,7 @@ class Attention(Mistake, steps=True):
         if q_len > k_len or dim % 2:
             raise ValueError(f"{q_len} queries, {k_len} keys, {dim} channels")
         dtype = q.dtype
-        q, k, w_kr, u, v = (each.astype(np.float64) for each in (q, k, w_kr, u, v))
+        q, k, w_kr, u, v = (array.astype(np.float64) for array in (q, k, w_kr, u, v))
         listed = self.listed(q_len, k_len, direction)
         listed = self.clamp(listed, np.inf if clamp_len is None else clamp_len)
         keys = self.waves(listed, dim, layout) @ w_kr
@@ -534,7 +534,7 @@ class AttentionThroughBfloat16(Attention):
 
 
 class AttentionOfShortLists(Attention):
-    """Distances are clamped at 255, as by a list of 256."""
+    """Distances are clamped at 255, as with a list of 256."""
 
     def clamp(self, listed: Array, longest: float) -> Array:
         return np.minimum(super().clamp(listed, longest), 255)
@@ -544,7 +544,7 @@ class AttentionFirstHeadsBiases(Attention):
     """The first head's u and v are used for all."""
 
     def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
-        u, v = (np.repeat(each[:1], len(each), axis=0) for each in (u, v))
+        u, v = (np.repeat(bias[:1], len(bias), axis=0) for bias in (u, v))
         return super().answer(q, k, w_kr, u, v, **keywords)
 
 

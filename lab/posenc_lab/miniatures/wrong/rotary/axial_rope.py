@@ -1,4 +1,4 @@
-"""Wrong implementations: rotary embedding of several axes, their widths and their grids."""
+"""Wrong implementations: axial rotary embedding, widths of axes and grids of position ids."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made, narrow
 
 
 class Axes(Mistake, steps=True):
-    """Each axis's pairs rotated by the position on it, in steps."""
+    """Pairs of each axis rotated by the position on that axis, in steps."""
 
     call = "axial_rope"
     claimed = ("interleaved",)
@@ -21,13 +21,13 @@ class Axes(Mistake, steps=True):
         place = self.places(positions)
         omega = [self.frequencies(size, x.shape[-1], self.base(base)) for size in sizes]
         angles = self.joined(
-            [self.angles(row, each) for row, each in zip(place, self.all(omega), strict=False)]
+            [self.angles(row, waves) for row, waves in zip(place, self.all(omega), strict=False)]
         )
-        one, other = self.channels(sizes, layout)
+        firsts, seconds = self.channels(sizes, layout)
         sin, cos = np.sin(angles), np.cos(angles)
         out = np.array(x, dtype=np.float64)
-        a, b = out[..., one], out[..., other]
-        out[..., one], out[..., other] = self.turned(a, b, sin, cos)
+        a, b = out[..., firsts], out[..., seconds]
+        out[..., firsts], out[..., seconds] = self.turned(a, b, sin, cos)
         return out.astype(x.dtype)
 
     def sizes(self, widths: list[int]) -> list[int]:
@@ -87,8 +87,8 @@ for _claimed in ("interleaved", "half", "half-per-axis"):
 
 def equal(sizes: list[int]) -> list[int]:
     """Return equal widths, as far as pairs allow; the remainder goes to the first axis."""
-    rest = sum(sizes) // len(sizes) // 2 * 2
-    return [sum(sizes) - rest * (len(sizes) - 1)] + [rest] * (len(sizes) - 1)
+    share = sum(sizes) // len(sizes) // 2 * 2
+    return [sum(sizes) - share * (len(sizes) - 1)] + [share] * (len(sizes) - 1)
 
 
 for _claimed in ("interleaved", "half"):
@@ -140,14 +140,14 @@ for _claimed in ("interleaved", "half-per-axis"):
 def of_one_progression(
     self: Axes, x: Array, positions: Array, widths: Array, *, base: float, layout: str
 ) -> Array:
-    """Rotate with frequencies from head_dim and the pair's index."""
+    """Rotate with frequencies from head_dim and the pair's index in the head."""
     axis = np.repeat(np.arange(len(widths)), widths // 2)
     omega = base ** (-np.arange(len(axis)) / len(axis))
     angles = positions[axis].T * omega
-    one, other = self.channels([int(width) for width in widths], layout)
+    firsts, seconds = self.channels([int(width) for width in widths], layout)
     out = np.array(x, dtype=np.float64)
-    a, b = out[..., one], out[..., other]
-    out[..., one], out[..., other] = self.turned(a, b, np.sin(angles), np.cos(angles))
+    a, b = out[..., firsts], out[..., seconds]
+    out[..., firsts], out[..., seconds] = self.turned(a, b, np.sin(angles), np.cos(angles))
     return out.astype(x.dtype)
 
 
@@ -182,7 +182,7 @@ for _claimed, _given in (
 def laid_out(
     self: Axes, x: Array, positions: Array, widths: Array, *, base: float, layout: str
 ) -> Array:
-    """Rotate with waves in one layout and channel pairs in another."""
+    """Rotate with sines and cosines in one layout and channel pairs in another."""
     sizes = [int(width) for width in widths]
     angles = np.concatenate(
         [
@@ -192,9 +192,9 @@ def laid_out(
         axis=-1,
     )
     wide = np.repeat(angles, 2, axis=-1) if layout == "half" else np.tile(angles, 2)
-    one, other = self.channels(sizes, layout)
+    firsts, seconds = self.channels(sizes, layout)
     turned = np.empty(x.shape)
-    turned[..., one], turned[..., other] = -x[..., other], x[..., one]
+    turned[..., firsts], turned[..., seconds] = -x[..., seconds], x[..., firsts]
     return (x * np.cos(wide) + turned * np.sin(wide)).astype(x.dtype)
 
 
@@ -462,11 +462,11 @@ class AxesOfThree(Axes):
     """Axes beyond the third are not rotated."""
 
     def joined(self, angles: list[Array]) -> Array:
-        return np.concatenate([*angles[:3], *(0 * each for each in angles[3:])], axis=-1)
+        return np.concatenate([*angles[:3], *(0 * part for part in angles[3:])], axis=-1)
 
 
 class AxesOfOneStart(Axes):
-    """Positions are counted from the first token."""
+    """Positions are counted from that of the first token."""
 
     def places(self, positions: Array) -> Array:
         return positions - positions[:, :1]
@@ -514,7 +514,7 @@ class AxesOverThePairsLessOne(Axes):
 
 
 class AxesOfTheFirstInBatch(Axes):
-    """Only the first batch element is rotated."""
+    """Only the first head of the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, widths: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -561,7 +561,7 @@ class AxesFloat32AsFloat64(Axes):
 
 
 class Widths(Mistake, steps=True):
-    """Channels of time, height and width."""
+    """Numbers of channels for time, height and width, in steps."""
 
     call = "axial_rope_widths"
     claimed = ("wan",)

@@ -16,14 +16,14 @@ from posenc_lab.miniatures.scaled import (
 
 
 def stretched(dim: int, base: float, stretch: float) -> Array:
-    """Return the frequencies of the base times a power of the stretch."""
+    """Return the frequencies for the base times a power of ``stretch``."""
     return plain(dim, base * stretch ** (dim / (dim - 2)))
 
 
 def dynamic(
     dim: int, base: float, factor: float, original_max_position_embeddings: int, length: float
 ) -> Array:
-    """Return the frequencies for a length."""
+    """Return the frequencies for a text of ``length`` tokens."""
     ratio = max(length, original_max_position_embeddings) / original_max_position_embeddings
     return stretched(dim, base, factor * ratio - (factor - 1))
 
@@ -34,13 +34,13 @@ class _Frequencies:
 
 
 class DynamicFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies for the length."""
+    """Frequencies for the length of a text, in steps."""
 
     call = "dynamic_ntk_frequencies"
 
 
 class Dynamic(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs rotated by the frequencies for the length."""
+    """Pairs rotated at the frequencies for the length of the text, in steps."""
 
     call = "dynamic_ntk"
 
@@ -126,7 +126,7 @@ wrong_frequencies(
 
 
 def longest(right: Any) -> Any:
-    """Return a method that uses the longest length so far."""
+    """Return a ``frequencies`` method that uses the longest length so far."""
 
     def frequencies(self: Any, dim: int, base: float, *, length: int, **own: Any) -> Array:
         self.longest = max(getattr(self, "longest", 0), length)
@@ -136,7 +136,7 @@ def longest(right: Any) -> Any:
 
 
 def restored_when_short(right: Any) -> Any:
-    """Return a method whose length resets only below the original one, as in transformers."""
+    """Return a method whose kept length resets only below the original one, as in transformers."""
 
     def frequencies(
         self: Any,
@@ -176,7 +176,7 @@ for _right in CALLS:
 
 
 class DynamicBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients rotated back by the same frequencies."""
+    """Upstream gradients rotated back at the same frequencies, in steps."""
 
     call = "dynamic_ntk_vjp"
 

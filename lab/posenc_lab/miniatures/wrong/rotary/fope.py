@@ -9,7 +9,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Fourier(Mistake, steps=True):
-    """Pairs times sums of waves, in steps."""
+    """Pairs rotated with weighted sums of sines and cosines, in steps."""
 
     call = "fope"
     claimed = ("ones",)
@@ -65,7 +65,7 @@ class Fourier(Mistake, steps=True):
 
 
 class FourierExceptRest(Fourier):
-    """Sines have the opposite sign, except in the rest."""
+    """Sines have the opposite sign, except for pairs without coefficients."""
 
     named = "negated-angles"
 
@@ -81,7 +81,7 @@ def neighbours(self: Fourier, x: Array, sin: Array, cos: Array) -> Array:
 
 
 def sums_of(change: Any) -> Any:
-    """Return sums with changed coefficients."""
+    """Return a ``sums`` step with changed coefficients."""
     return lambda self, angle, sin_coef, cos_coef: Fourier.sums(
         self, angle, *change(sin_coef, cos_coef)
     )

@@ -25,7 +25,7 @@ def by_wavelength(
     high_freq_factor: float,
     original_max_position_embeddings: float,
 ) -> Array:
-    """Return frequencies by the authors' three cases."""
+    """Return frequencies scaled by the authors' three cases of wavelength."""
     low, high = (
         original_max_position_embeddings / low_freq_factor,
         original_max_position_embeddings / high_freq_factor,
@@ -51,13 +51,13 @@ class _Frequencies:
 
 
 class Llama3Frequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies scaled by wavelength."""
+    """Frequencies scaled by wavelength, in steps."""
 
     call = "llama3_frequencies"
 
 
 class Llama3(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs rotated by frequencies scaled by wavelength."""
+    """Pairs rotated at frequencies scaled by wavelength, in steps."""
 
     call = "llama3"
 
@@ -177,7 +177,7 @@ for _name, _why, _formula, _named in (
 
 
 class Llama3Back(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients rotated back by the same frequencies."""
+    """Upstream gradients rotated back at the same frequencies, in steps."""
 
     call = "llama3_vjp"
 

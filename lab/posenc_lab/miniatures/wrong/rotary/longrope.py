@@ -10,7 +10,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class LongRopeFrequencies(Mistake, steps=True):
-    """Only the frequencies, in steps."""
+    """The frequencies alone, in steps."""
 
     call = "longrope_frequencies"
     claimed = ("divided",)
@@ -206,7 +206,7 @@ class LongRopeByRow(LongRope):
 
 
 class LongRopeByNumberOfRows(LongRope):
-    """The number of rows chooses the factors, which is 1 in decoding."""
+    """The number of rows, which is 1 in decoding, chooses the factors."""
 
     named = "choice-swapped"
 
@@ -217,7 +217,7 @@ class LongRopeByNumberOfRows(LongRope):
 
 
 class LongRopeByTheLastRow(LongRope):
-    """The position of the last row chooses the factors, which need not be the largest."""
+    """The last row's position, which need not be the largest, chooses the factors."""
 
     def factors(
         self, short: Array, long: Array, positions: Array, trained: int, choice: str
@@ -286,7 +286,7 @@ for _claimed, _policy in (("long", "yarn"), ("long-yarn", "su")):
 
 
 class LongRopeOfExtendedLength(LongRope):
-    """The denominator is ln(s L), not ln L."""
+    """The amplitude has the denominator ln(s L), not ln L."""
 
     named = "amplitude-of-extended-length"
 
@@ -324,7 +324,7 @@ class LongRopeBackwards(LongRope):
 
 
 class LongRopeOfBfloat16Angles(LongRope):
-    """Angles are held in bfloat16."""
+    """Angles are rounded to bfloat16."""
 
     named = "low-precision-angles"
 
@@ -380,7 +380,7 @@ class LongRopeWrongFromRow128(LongRope):
 
 
 class LongRopeBack(LongRope, steps=True):
-    """Gradients rotated back and scaled, in steps."""
+    """Upstream gradients rotated back and scaled, in steps."""
 
     call = "longrope_vjp"
 
@@ -432,7 +432,7 @@ class LongRopeBackIgnoresAttentionFactor(LongRopeBack):
 
 
 class LongRopeBackChoosesByNegatedPositions(LongRopeBack):
-    """Negated positions choose the factors, which are always the short ones."""
+    """The factors are chosen by negated positions, and so are always the short ones."""
 
     def answer(self, x: Array, positions: Array, *lists: Array, **keywords: Any) -> Array:
         self.seen = -positions

@@ -12,7 +12,7 @@ NEAR: dict[str, Any] = {"max_position": 2**15}
 
 
 class Multimodal(Mistake, steps=True):
-    """Each pair rotated by the position of its section, in steps."""
+    """Each pair rotated by the position on its section's axis, in steps."""
 
     call = "m_rope"
     claimed = ("qwen2-vl",)
@@ -104,7 +104,7 @@ for _claimed, _given in (
 
 
 class MultimodalInterleavedToTheEnd(Multimodal):
-    """Height and width get every third pair up to the last."""
+    """Height and width get every third pair, up to the last pair."""
 
     named = "interleaving-unbounded"
     claimed = ("qwen3-vl",)
@@ -142,7 +142,7 @@ for _axis, _claimed in enumerate(("qwen2-vl", "qwen3-vl", "glm-4v")):
 
 
 class MultimodalOfChannels(Multimodal):
-    """Sections are doubled as numbers, not as a list, and split tables of the whole width."""
+    """Section sizes are doubled, where the list should be repeated, and split full-width tables."""
 
     named = "sections-in-channels"
 
@@ -256,7 +256,7 @@ for _kind, _claimed in (("bfloat16", "qwen2-vl"), ("float16", "glm-4v")):
 
 
 class MultimodalWithAnglesInBfloat16(Multimodal):
-    """Angles are held in bfloat16."""
+    """Angles are rounded to bfloat16."""
 
     named = "low-precision-angles"
     claimed = ("qwen3-vl",)
@@ -278,8 +278,8 @@ class MultimodalSections16(Multimodal):
 
     def axes(self, sizes: list[int], allocation: str) -> list[int]:
         pairs = sum(sizes)
-        rest = 3 * pairs // 8
-        return [0] * (pairs // 4) + [1] * (pairs - pairs // 4 - rest) + [2] * rest
+        last = 3 * pairs // 8
+        return [0] * (pairs // 4) + [1] * (pairs - pairs // 4 - last) + [2] * last
 
 
 class MultimodalSectionsInReverse(Multimodal):
@@ -299,7 +299,7 @@ class MultimodalByRow(Multimodal):
 
 
 class MultimodalFromTheFirst(Multimodal):
-    """Positions are counted from the first token."""
+    """Positions are counted from those of the first token."""
 
     claimed = ("qwen3-vl",)
 
@@ -308,14 +308,14 @@ class MultimodalFromTheFirst(Multimodal):
 
 
 class MultimodalOfStillImages(Multimodal):
-    """The time is always 0."""
+    """The position on the time axis is always 0."""
 
     def places(self, positions: Array) -> Array:
         return positions * np.array([[0], [1], [1]])
 
 
 class MultimodalClampedInWidth(Multimodal):
-    """Widths are clamped at 1,023."""
+    """Positions on the width axis are clamped at 1,023."""
 
     def places(self, positions: Array) -> Array:
         return np.minimum(positions, [[2**60], [2**60], [1023]])
@@ -354,7 +354,7 @@ class MultimodalWrongFrom1024(Multimodal):
 
 
 class MultimodalCachedByTime(Multimodal):
-    """Tables are cached by the times, ignoring heights and widths."""
+    """Tables are cached by positions on the time axis, ignoring the other axes."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Array] = {}
@@ -389,7 +389,7 @@ class MultimodalInPlace(Multimodal):
 
 
 class MultimodalBack(Multimodal, steps=True):
-    """Gradients rotated back."""
+    """Upstream gradients rotated back, in steps."""
 
     call = "m_rope_vjp"
 
@@ -445,7 +445,7 @@ class MultimodalBackDropsTheRest(MultimodalBack):
 
 
 class Ids(Mistake, steps=True):
-    """Time, height and width of every token, in steps."""
+    """Time, height and width ids of every token, in steps."""
 
     call = "m_rope_position_ids"
     claimed = ("largest",)
@@ -597,7 +597,7 @@ class IdsColumnByColumn(Ids):
 
 
 class IdsOfStillImages(Ids):
-    """All frames have the same time."""
+    """All frames have the same time id."""
 
     named = "frames-at-one-time"
     claimed = ("spatial",)
@@ -607,7 +607,7 @@ class IdsOfStillImages(Ids):
 
 
 class IdsOfOneTime(Ids):
-    """All frames have the same time, and the next start follows the resulting largest id."""
+    """All frames have the same time id, and the next start follows the resulting largest id."""
 
     named = "frames-at-one-time"
     claimed = ("largest",)
@@ -617,7 +617,7 @@ class IdsOfOneTime(Ids):
 
 
 class IdsWithoutHeights(Ids):
-    """The height of images is 0, where the time of still images was meant."""
+    """Height ids of images are 0, where the time ids of still images were meant."""
 
     named = "height-zeroed"
 
@@ -626,7 +626,7 @@ class IdsWithoutHeights(Ids):
 
 
 class IdsOfTheFirstRow(Ids):
-    """The height of all image tokens is that of the first row."""
+    """All tokens of an image have the height id of its first row."""
 
     named = "height-zeroed"
     claimed = ("spatial",)
@@ -659,7 +659,7 @@ class IdsInPatches(Ids):
 
 
 class IdsInBytes(Ids):
-    """Ids are held in 8 bits."""
+    """Ids are stored in 8 bits."""
 
     def stacked(self, columns: list[tuple[int, int, int]]) -> Array:
         return super().stacked(columns).astype(np.uint8).astype(np.int64)
@@ -723,7 +723,7 @@ class IdsOfWholeSeconds(Ids):
 
 
 class IdsOfWholeIntervals(Ids):
-    """The product of both is truncated to an integer before it multiplies the frame."""
+    """The interval between frames is truncated to an integer before it multiplies the frame."""
 
     named = "seconds-cut-early"
     limits: ClassVar = SPACED
@@ -733,7 +733,7 @@ class IdsOfWholeIntervals(Ids):
 
 
 class IdsOfSpacedStarts(Ids):
-    """The start is multiplied along with the frame, for still images too."""
+    """The start is multiplied as well as the frame, for still images too."""
 
     named = "start-spaced"
     claimed = ("spatial",)

@@ -21,13 +21,13 @@ class _Frequencies:
 
 
 class NtkFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies of the larger base."""
+    """Frequencies for the larger base, in steps."""
 
     call = "ntk_aware_frequencies"
 
 
 class Ntk(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs rotated by the frequencies of the larger base."""
+    """Pairs rotated at the frequencies for the larger base, in steps."""
 
     call = "ntk_aware"
 
@@ -89,7 +89,7 @@ class NtkScalesX(Ntk):
 
 
 class NtkBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients rotated back by the same frequencies."""
+    """Upstream gradients rotated back at the same frequencies, in steps."""
 
     call = "ntk_aware_vjp"
 

@@ -41,13 +41,13 @@ class _Frequencies:
 
 
 class ProportionalFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Leading frequencies over the factor, then zeros."""
+    """Leading frequencies divided by the factor, then zeros, in steps."""
 
     call = "p_rope_frequencies"
 
 
 class Proportional(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs rotated by leading frequencies, and unrotated pairs."""
+    """Pairs rotated at the leading frequencies, and unrotated pairs, in steps."""
 
     call = "p_rope"
 
@@ -194,7 +194,7 @@ class ProportionalWithin(Proportional):
 
 
 class ProportionalPartial(Proportional):
-    """Partial rotary embedding: a smaller head within the head."""
+    """Partial rotary embedding: the leading channels are rotated like a smaller head."""
 
     named = "taken-for-partial"
 
@@ -204,9 +204,9 @@ class ProportionalPartial(Proportional):
         count = exact(x.shape[-1], proportion)
         if not count:
             return x.copy()
-        head, rest = x[..., : 2 * count], x[..., 2 * count :]
+        head, tail = x[..., : 2 * count], x[..., 2 * count :]
         turned = super().answer(head, positions, proportion=1.0, base=base, layout=layout)
-        return np.concatenate([turned, rest], axis=-1)
+        return np.concatenate([turned, tail], axis=-1)
 
 
 class ProportionalDropsTheRest(Proportional):
@@ -219,7 +219,7 @@ class ProportionalDropsTheRest(Proportional):
 
 
 class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients rotated back by the same frequencies."""
+    """Upstream gradients rotated back at the same frequencies, in steps."""
 
     call = "p_rope_vjp"
 

@@ -1,4 +1,4 @@
-"""Wrong implementations: projections in another layout."""
+"""Wrong implementations: query and key projections permuted to another layout."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -61,7 +61,7 @@ class Permuted(Mistake, steps=True):
 
 
 class PermutedBias(Permuted, steps=True):
-    """The same for biases."""
+    """Biases of each head moved to their new places, in steps."""
 
     call = "permute_qk_bias"
 
@@ -131,7 +131,7 @@ class PermutedColumns(Permuted):
 
 
 class PermutedInPairsBackwards(Permuted):
-    """Second members of pairs come before first ones."""
+    """The second members of pairs precede the first ones."""
 
     def places(self, width: int, direction: str) -> list[int]:
         return [(place + width // 2) % width for place in super().places(width, direction)]
@@ -147,7 +147,7 @@ class PermutedUpTo128(Permuted):
 
 
 class PermutedThroughBfloat16(Permuted):
-    """Weights go through bfloat16, as in a checkpoint saved in it."""
+    """Weights are rounded to bfloat16, as in a checkpoint of that dtype."""
 
     def moved(self, rows: Array, heads: int, direction: str, rotary_dim: int | None) -> Array:
         narrow = rows.astype(ml_dtypes.bfloat16).astype(rows.dtype)

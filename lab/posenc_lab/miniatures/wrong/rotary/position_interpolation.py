@@ -23,13 +23,13 @@ class _Frequencies:
 
 
 class InterpolationFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Frequencies over the factor."""
+    """Frequencies divided by the factor, in steps."""
 
     call = "position_interpolation_frequencies"
 
 
 class Interpolation(_Frequencies, RotaryCall, Mistake, steps=True):
-    """Pairs rotated by position times frequency over factor."""
+    """Pairs rotated at the frequencies divided by the factor, in steps."""
 
     call = "position_interpolation"
 
@@ -85,7 +85,7 @@ wrong_frequencies(
 
 
 class InterpolationInWholeNumbers(Interpolation):
-    """Positions are divided by integer division."""
+    """Positions are divided by the integer part of the factor, and rounded down."""
 
     def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         return super().answer(x, positions // int(factor), factor=1.0, **given)
@@ -107,7 +107,7 @@ class InterpolationOfLongTexts(Interpolation):
 
 
 class InterpolationBack(_Frequencies, BackwardCall, Mistake, steps=True):
-    """Gradients rotated back by the same frequencies."""
+    """Upstream gradients rotated back at the same frequencies, in steps."""
 
     call = "position_interpolation_vjp"
 

@@ -32,9 +32,9 @@ class Normed(Mistake, steps=True):
             raise ValueError((q.shape, k.shape, q_weight.shape))
         width = rotary_dim or q.shape[-1]
         parts = []
-        for x, given in zip((q, k), self.weights(q_weight, k_weight), strict=True):
+        for x, scale in zip((q, k), self.weights(q_weight, k_weight), strict=True):
             wide = x.astype(np.float64)
-            weight = self.weight(given.astype(np.float64), norm_weight)
+            weight = self.weight(scale.astype(np.float64), norm_weight)
             rows = self.before(wide / self.root(wide, eps, width), weight)
             turned = self.turned(rows, positions, base, layout, self.width(q.shape[-1], width))
             parts.append(self.behind(turned, weight))
@@ -76,7 +76,7 @@ class Normed(Mistake, steps=True):
 
 
 class NormedPartial(Normed, steps=True):
-    """The same, for heads with partial rotation."""
+    """Norm, weight and partial rotation of queries, then of keys, in steps."""
 
     limits: ClassVar[Mapping[str, Any]] = {"rotation": "partial"}
 
@@ -208,7 +208,7 @@ class NormedEpsFixed(Normed):
 
 
 class NormedLessTheMean(Normed):
-    """The root is of the variance, as in LayerNorm, but the mean is not subtracted."""
+    """The root is that of the variance, as in LayerNorm, but the mean is not subtracted."""
 
     def mean(self, x: Array, width: int) -> Array:
         return np.asarray(x.var(axis=-1, keepdims=True))
@@ -234,7 +234,7 @@ class NormedKeysAlone(Normed):
 
 
 class NormedInHalf(Normed):
-    """The mean of squares is in float16."""
+    """The mean of squares is rounded to float16."""
 
     def mean(self, x: Array, width: int) -> Array:
         return super().mean(x, width).astype(np.float16).astype(np.float64)

@@ -97,12 +97,12 @@ class RectifiedWithKeysTurned(Rectified):
 
 
 def floored(self: Leaky, query: Array, key: Array, window: int, factor: float) -> Array:
-    """Return far distances rounded down."""
+    """Return far distances, rounded down."""
     return np.asarray(np.floor(Leaky.far(self, query, key, window, factor)))
 
 
 def undivided(self: Leaky, query: Array, key: Array, window: int, factor: float) -> Array:
-    """Return far distances with undivided key positions."""
+    """Return far distances without the division of key positions."""
     return np.asarray((query + window * (factor - 1)) / factor - key)
 
 

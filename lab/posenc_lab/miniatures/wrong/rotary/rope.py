@@ -74,7 +74,7 @@ class Rotary(Mistake, steps=True):
 
 
 class RotaryWritesInterleaved(Rotary):
-    """Channels are read as halves and written as pairs, which no convention does."""
+    """Channels are read in the half layout and written interleaved, which no convention does."""
 
     def written(self, claimed: str) -> str:
         return "interleaved"
@@ -129,7 +129,7 @@ class RotaryInverse(Rotary):
 
 
 class RotaryInverseOfPairs(RotaryInverse):
-    """The rotation of neighbouring channels has the opposite sign."""
+    """The rotation of interleaved pairs has the opposite sign."""
 
     claimed = ("interleaved",)
 
@@ -142,7 +142,7 @@ class RotaryReflects(Rotary):
 
 
 class RotaryTransposesPairs(Rotary):
-    """The two members of each pair are written in swapped places."""
+    """The two members of each pair are written to swapped places."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return b * cos + a * sin, a * cos - b * sin
@@ -156,7 +156,7 @@ class RotarySwapsWaves(Rotary):
 
 
 class RotaryMixesTables(Rotary):
-    """Tables repeated per pair are used with halves."""
+    """Tables with each entry repeated, as for interleaved pairs, are used with the half layout."""
 
     named = "tables-mixed"
 
@@ -167,7 +167,7 @@ class RotaryMixesTables(Rotary):
 
 
 class RotaryMixesTablesOfPairs(Rotary):
-    """Tables tiled for halves are used with neighbouring channels."""
+    """Tables tiled for the half layout are used with interleaved pairs."""
 
     named = "tables-mixed"
     claimed = ("interleaved",)
@@ -188,7 +188,7 @@ class RotaryOfHeadDim(Rotary):
 
 
 class RotaryOfHeadDimInterleaved(RotaryOfHeadDim):
-    """Frequencies depend on head_dim, in pairs of neighbours."""
+    """Frequencies depend on head_dim, in the interleaved layout."""
 
     claimed = ("interleaved",)
 
@@ -284,7 +284,7 @@ class RotaryExponentHalved(Rotary):
 
 
 class RotaryExponentHalvedInterleaved(RotaryExponentHalved):
-    """The exponent is t/d instead of 2t/d, in pairs of neighbours."""
+    """The exponent is t/d instead of 2t/d, in the interleaved layout."""
 
     claimed = ("interleaved",)
 
@@ -308,7 +308,7 @@ class RotaryDividesByOneLess(Rotary):
 
 
 class RotaryFromALinspace(RotaryDividesByOneLess):
-    """The exponents are a linspace up to 1, in pairs of neighbours."""
+    """The exponents are a linspace up to 1, in the interleaved layout."""
 
     claimed = ("interleaved",)
 
@@ -317,7 +317,7 @@ class RotaryFromALinspace(RotaryDividesByOneLess):
 
 
 class RotaryOfTheNextPowerOfTwo(Rotary):
-    """Frequencies are those of the next power of two, as in a kernel that pads the head."""
+    """The exponents' denominator is the next power of two, as in a kernel that pads the head."""
 
     def exponents(self, size: int, head_dim: int) -> Array:
         return np.arange(0, size, 2) / 2 ** (size - 1).bit_length()
@@ -338,7 +338,7 @@ class RotaryNumbersRows(Rotary):
 
 
 class RotaryFromTheFirst(Rotary):
-    """Positions are counted from the first one."""
+    """Positions are counted from that of the first row."""
 
     claimed = ("interleaved",)
 
@@ -347,7 +347,7 @@ class RotaryFromTheFirst(Rotary):
 
 
 class RotaryAlongHeads(Rotary):
-    """Heads are numbered instead of rows, if there are heads."""
+    """Rows are rotated by the index of their head, if there are heads."""
 
     def angles(self, places: Array, frequencies: Array) -> Array:
         self.frequencies = frequencies
@@ -361,7 +361,7 @@ class RotaryAlongHeads(Rotary):
 
 
 class RotaryFirstElementOnly(Rotary):
-    """Only the first batch element is rotated."""
+    """Only the first head of the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -449,7 +449,7 @@ class RotaryOverflows(Rotary):
 
 
 class RotaryOfNeighboursOverflows(RotaryOverflows):
-    """Positions are cast to int32, in pairs of neighbours."""
+    """Positions are cast to int32, in the interleaved layout."""
 
     claimed = ("interleaved",)
 
@@ -478,7 +478,7 @@ class RotaryRoundsX(Rotary):
 
 
 class RotaryRoundsResults(Rotary):
-    """Results are rounded to bfloat16 in a float32 result."""
+    """A float32 result is rounded to bfloat16."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         turned = super().turn(a, b, sin, cos)
@@ -587,7 +587,7 @@ class RotaryLendsItsBuffer(Rotary):
 
 
 class RotaryIgnoresStrides(Rotary):
-    """x is read in memory order."""
+    """x is read in memory order, ignoring its strides."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         return super().answer(x.ravel(order="K").reshape(x.shape), positions, **keywords)
@@ -733,7 +733,7 @@ made(
 
 
 class Backward(Mistake, steps=True):
-    """The gradient rotated back, read where the forward pass writes and vice versa."""
+    """Upstream gradients rotated back, from the written to the read layout of the forward pass."""
 
     call = "rope_vjp"
     claimed = ("interleaved-to-half",)
@@ -847,7 +847,7 @@ class BackwardWithOneSineUnchanged(Backward):
 
 
 class BackwardInTheDtypeOfPositions(Backward):
-    """Positions are in bfloat16, where they collide from 257 on."""
+    """Positions are rounded to bfloat16, where they collide from 257 on."""
 
     def turn(self, positions: Array) -> Array:
         return -narrow(positions, "bfloat16")
@@ -861,11 +861,11 @@ class RotaryIteratesAngles(Rotary):
 
     def angles(self, places: Array, frequencies: Array) -> Array:
         ratio = (frequencies[1:2] / frequencies[:1]).astype(np.float32)
-        angle, found = places.astype(np.float32), []
+        angle, columns = places.astype(np.float32), []
         for _ in frequencies:
-            found.append(angle)
+            columns.append(angle)
             angle = angle * ratio if ratio.size else angle
-        return np.stack(found, axis=-1).astype(np.float64)
+        return np.stack(columns, axis=-1).astype(np.float64)
 
 
 class RotaryIteratesFrequencies(Rotary):

@@ -1,4 +1,4 @@
-"""Wrong implementations: rotary embedding of rows and columns."""
+"""Wrong implementations: 2D rotary embedding, by row and column."""
 
 from typing import Any, ClassVar
 
@@ -30,11 +30,11 @@ class Patches(Mistake, steps=True):
         if self.order(order) != "row-first":
             axes = [(columns, first), (rows, second)]
         angles = self.arranged([self.angles(place, omega) for place, omega in axes], order)
-        one, other = self.channels(x.shape[-1], layout)
+        firsts, seconds = self.channels(x.shape[-1], layout)
         out = np.empty_like(x)
-        a, b = self.read(x)[..., one], self.read(x)[..., other]
+        a, b = self.read(x)[..., firsts], self.read(x)[..., seconds]
         sin, cos = self.waves(angles)
-        out[..., one], out[..., other] = self.turned(a, b, sin, cos)
+        out[..., firsts], out[..., seconds] = self.turned(a, b, sin, cos)
         return out
 
     def read(self, x: Array) -> Array:
@@ -224,7 +224,7 @@ for _kind, _claimed in (("bfloat16", "rope-vit"), ("float16", "qwen2-vl")):
 
 
 class PatchesWithPositionsInBfloat16(Patches):
-    """Rows and columns are in bfloat16: right up to 256."""
+    """Rows and columns are rounded to bfloat16, which is exact up to 256."""
 
     named = "low-precision-angles"
     limits: ClassVar = _NEAR
@@ -279,7 +279,7 @@ class PatchesOfASquare(Patches):
 
 
 class PatchesAfterAClassToken(Patches):
-    """Each patch but the first gets the position of the one before."""
+    """Each patch but the first gets the position of the previous patch."""
 
     claimed = ("eva",)
 
@@ -288,7 +288,7 @@ class PatchesAfterAClassToken(Patches):
 
 
 class PatchesFromTheFirst(Patches):
-    """Rows and columns are counted from the first patch."""
+    """Rows and columns are counted from those of the first patch."""
 
     def places(self, positions: Array) -> Array:
         return positions - positions[:, :1]
@@ -318,7 +318,7 @@ class PatchesCutInColumns(Patches):
 
 
 class PatchesOfFlooredQuarters(Patches):
-    """The last pair of each axis is not rotated if their number is odd and above one."""
+    """The last pair of each axis is not rotated if the axis has an odd number of pairs above 1."""
 
     def angles(self, place: Array, omega: Array) -> Array:
         angles = super().angles(place, omega)
@@ -350,7 +350,7 @@ class PatchesWrongFrom1024(Patches):
 
 
 class PatchesOfTheFirstImage(Patches):
-    """Only the first batch element is rotated."""
+    """Only the first head of the first batch element is rotated."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         out = x.copy()
@@ -394,7 +394,7 @@ class PatchesFloat32AsFloat64(Patches):
 
 
 class Mixture(Mistake, steps=True):
-    """Every pair rotated by a learned mixture of column and row, in steps."""
+    """Every pair rotated by a learned combination of column and row, in steps."""
 
     call = "rope_2d_mixed"
     claimed = ("rope-vit",)
@@ -459,7 +459,7 @@ class MixtureOfTheFirstHead(Mixture):
 
 
 class MixtureAxial(Mixture):
-    """The first half of the pairs ignores the row, the second the column."""
+    """The first half of the pairs ignores the row, and the second half ignores the column."""
 
     named = "mixed-axial"
 
@@ -480,7 +480,7 @@ for _kind in ("bfloat16", "float16"):
 
 
 class MixtureWithPositionsInBfloat16(Mixture):
-    """Rows and columns are in bfloat16."""
+    """Rows and columns are rounded to bfloat16."""
 
     named = "mixed-low-precision-angles"
     limits: ClassVar = _NEAR
@@ -518,7 +518,7 @@ class MixtureCutAt14(Mixture):
 
 
 class MixtureByBatch(Mixture):
-    """Frequencies follow the first axis of x, which is the batch if there is one."""
+    """Frequencies are chosen along the first axis of x, which is the batch if there is one."""
 
     def answer(self, x: Array, positions: Array, frequencies: Array, **keywords: Any) -> Array:
         if x.ndim == 4 and x.shape[0] == x.shape[1]:
@@ -537,7 +537,7 @@ class MixtureWrongFromHead9(Mixture):
 
 
 class PatchesBack(Patches, steps=True):
-    """Gradients rotated back."""
+    """Upstream gradients rotated back, in steps."""
 
     call = "rope_2d_vjp"
 
@@ -585,7 +585,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class Image(Mistake, steps=True):
-    """All patches of an image, rotated by coordinates from -1 to 1, in steps."""
+    """All patches of an image rotated by coordinates from -1 to 1, in steps."""
 
     call = "rope_2d_image"
     claimed = ("dinov3",)
@@ -609,11 +609,11 @@ class Image(Mistake, steps=True):
         )
         places = self.axes(np.repeat(rows, width), np.tile(columns, height))
         angles = np.concatenate([self.angles(place, omega) for place in places], axis=-1)
-        one, other = self.channels(x.shape[-1])
+        firsts, seconds = self.channels(x.shape[-1])
         out, wide = np.empty_like(x), x.astype(np.float64)
-        a, b = wide[..., one], wide[..., other]
-        out[..., one] = a * np.cos(angles) - b * np.sin(angles)
-        out[..., other] = b * np.cos(angles) + a * np.sin(angles)
+        a, b = wide[..., firsts], wide[..., seconds]
+        out[..., firsts] = a * np.cos(angles) - b * np.sin(angles)
+        out[..., seconds] = b * np.cos(angles) + a * np.sin(angles)
         return out
 
     def base(self, base: float) -> float:

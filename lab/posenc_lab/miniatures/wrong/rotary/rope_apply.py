@@ -10,7 +10,7 @@ from posenc_lab.miniatures.styles import rotate_every_two, rotate_half
 
 
 class Applied(Mistake, steps=True):
-    """x times cosines, plus x with its pairs rotated by a quarter turn times sines, in steps."""
+    """x times cosines, plus sines times x with each pair turned by 90 degrees, in steps."""
 
     call = "rope_apply"
     claimed = ("interleaved",)
@@ -28,10 +28,10 @@ class Applied(Mistake, steps=True):
         cos, sin = self.prepared(cos.astype(np.float64)), self.prepared(sin.astype(np.float64))
         cos, sin = self.signed(*self.looked_up(cos, sin))
         width = self.width(2 * cos.shape[-1], x.shape[-1])
-        rotated, rest = x[..., :width], x[..., width:]
-        cos, sin = (self.spread(each, layout) for each in (cos, sin))
+        rotated, tail = x[..., :width], x[..., width:]
+        cos, sin = (self.spread(table, layout) for table in (cos, sin))
         out = self.joined(rotated, self.quarter(rotated, layout), cos, sin)
-        return np.concatenate([out, rest], axis=-1).astype(kind)
+        return np.concatenate([out, tail], axis=-1).astype(kind)
 
     def undoubled(self, table: Array, layout: str) -> Array:
         return table[:, ::2] if layout == "interleaved" else table[:, : table.shape[1] // 2]
@@ -59,7 +59,7 @@ class Applied(Mistake, steps=True):
 
 
 class AppliedPairs(Applied, steps=True):
-    """The same, for complex numbers."""
+    """Rotation by tables of complex numbers, in steps."""
 
     call = "rope_apply_pairs"
     claimed = ("pairs-interleaved",)
@@ -69,7 +69,7 @@ class AppliedPairs(Applied, steps=True):
 
 
 class AppliedCache(Applied, steps=True):
-    """The same, for rows of a cache."""
+    """Rotation by rows of a cached table, in steps."""
 
     call = "rope_apply_cache"
     claimed = ("cache-half",)
@@ -77,9 +77,9 @@ class AppliedCache(Applied, steps=True):
     def answer(self, x: Array, rows: Array, cache: Array, *, layout: str, table: str) -> Array:
         if len(rows) and rows.max() >= len(cache):
             raise IndexError(rows.max())
-        kept = cache[self.rows(rows, len(cache))]
-        half = kept.shape[1] // 2
-        return self.applied(x, kept[:, :half], kept[:, half:], layout)
+        entries = cache[self.rows(rows, len(cache))]
+        half = entries.shape[1] // 2
+        return self.applied(x, entries[:, :half], entries[:, half:], layout)
 
     def rows(self, rows: Array, length: int) -> Array:
         return rows
@@ -147,7 +147,7 @@ class AppliedFirstRow(Applied):
 
 
 class AppliedPairsNext(AppliedPairs):
-    """The next table row is used."""
+    """Each row uses the next row of the tables."""
 
     named = "wrong-row"
 
@@ -186,7 +186,7 @@ class AppliedFirstHalf(Applied):
 
 
 class AppliedEveryOther(Applied):
-    """Every other entry of a doubled table is used, however it is doubled."""
+    """Every other entry of a table doubled by halves is used, if its width is a multiple of 4."""
 
     named = "tables-mixed"
     claimed = ("half-doubled",)

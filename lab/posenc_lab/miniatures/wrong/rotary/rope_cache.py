@@ -1,4 +1,4 @@
-"""Wrong implementations: rotary embedding of keys in a cache."""
+"""Wrong implementations: rotation of keys in a KV cache to new positions."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from posenc_lab.miniatures.base import Array, Mistake, made
 
 
 class Shift(Mistake, steps=True):
-    """Keys rotated by their deltas, in steps."""
+    """Cached keys rotated by the deltas of their positions, in steps."""
 
     call = "rope_shift"
     claimed = ("shift-half",)
@@ -96,7 +96,7 @@ class ShiftWholeHead(ShiftPartial):
 
 
 class ShiftWholeHeadInterleaved(ShiftWholeHead):
-    """All channels of the head are rotated, in pairs of neighbours."""
+    """All channels of the head are rotated, in the interleaved layout."""
 
     named = "rotary-dim-ignored"
     claimed = ("shift-interleaved",)
@@ -140,7 +140,7 @@ class ShiftByTheLast(Shift):
 
 
 class ShiftRotatesAnew(Shift):
-    """Keys are rotated by their new positions, as if they were new."""
+    """Keys are rotated by their new positions, as if they were not rotated yet."""
 
     named = "rotated-anew"
 
@@ -159,7 +159,7 @@ class ShiftInBlocks(Shift):
 
 
 class ShiftInBlocksUnwritten(Shift):
-    """Rows after the last full block are never written, if there is a full one."""
+    """Rows after the last full block are never written, if there is a full block."""
 
     named = "last-block-skipped"
     claimed = ("shift-interleaved",)
@@ -171,7 +171,7 @@ class ShiftInBlocksUnwritten(Shift):
 
 
 class ShiftRecorded(Shift):
-    """Deltas of the first call of a shape are replayed, as by a recorded graph."""
+    """Deltas of the first call of each shape are replayed, as by a captured CUDA graph."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], Array] = {}
@@ -181,7 +181,7 @@ class ShiftRecorded(Shift):
 
 
 class ShiftTwice(Shift):
-    """Heads after the first return their rows one place late."""
+    """Rows of all heads but the first are returned one place late."""
 
     def finished(self, out: Array, x: Array, deltas: Array) -> Array:
         if x.ndim > 2 and x.shape[0] > 1:
@@ -190,14 +190,14 @@ class ShiftTwice(Shift):
 
 
 class ShiftInBytes(Shift):
-    """Deltas are held in 8 bits."""
+    """Deltas are stored in 8 bits."""
 
     def deltas(self, deltas: Array) -> Array:
         return deltas.astype(np.int8).astype(np.int64)
 
 
 class ShiftInHalfAngles(Shift):
-    """Deltas are held in float16."""
+    """Deltas are stored in float16."""
 
     def deltas(self, deltas: Array) -> Array:
         return np.clip(deltas, -60000, 60000).astype(np.float16).astype(np.float64)

@@ -20,8 +20,8 @@ class Kernel(Mistake, steps=True):
         return self.of_sequences(x, self.positions(positions), **rest)
 
     def of_sequences(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
-        each = zip(x, positions, strict=True)
-        out = [self.turned(one, places, base, layout) for one, places in each]
+        pairs = zip(x, positions, strict=True)
+        out = [self.turned(sequence, places, base, layout) for sequence, places in pairs]
         return self.written(np.asarray(out, x.dtype).reshape(x.shape), x)
 
     def positions(self, positions: Array) -> Array:
@@ -52,7 +52,7 @@ class Kernel(Mistake, steps=True):
 
 
 class KernelOffsets(Kernel, steps=True):
-    """The same, for sequences that start at offsets."""
+    """Each sequence of a batch rotated from its offset on, in steps."""
 
     call = "rope_offsets"
     claimed = ("offsets-half",)
@@ -68,7 +68,7 @@ class KernelOffsets(Kernel, steps=True):
 
 
 class KernelPacked(Kernel, steps=True):
-    """The same, for packed sequences."""
+    """Each of several packed sequences rotated from its offset on, in steps."""
 
     call = "rope_packed"
     claimed = ("packed-half",)
@@ -94,7 +94,7 @@ class KernelPacked(Kernel, steps=True):
 
 
 class KernelQueryKey(Kernel, steps=True):
-    """Queries and keys with rows laid out token by token: the token follows from the row."""
+    """Queries and keys rotated with rows token by token: the token follows from the row's index."""
 
     call = "rope_query_key"
     claimed = ("query-key-half",)
@@ -156,7 +156,7 @@ class KernelInPlace(Kernel, steps=True):
 
 
 class KernelQkv(Kernel, steps=True):
-    """Queries and keys in the result of one projection, in steps."""
+    """Queries and keys rotated in the result of a fused QKV projection, in steps."""
 
     call = "rope_qkv"
     claimed = ("qkv-half",)
@@ -209,7 +209,7 @@ def flat(self: Any, whole: Array, start: int, width: int) -> Array:
 
 
 def behind(size: int, written: bool = True) -> Mapping[str, Any]:
-    """Return a step that leaves out the rows after the last full block."""
+    """Return an ``in_blocks`` step that leaves out the rows after the last full block."""
 
     def in_blocks(self: Any, out: Array, x: Array) -> Array:
         full = np.arange(x.shape[-2]) < x.shape[-2] // size * size
@@ -226,7 +226,7 @@ def _from_first_of(self: KernelPacked, rows: Array, edges: Array, offsets: Array
 
 
 def _up_to_an_empty_one(self: KernelPacked, rows: Array, edges: Array, offsets: Array) -> Array:
-    """Put rows after an empty sequence at position 0."""
+    """Set the positions of rows after an empty sequence to 0."""
     right = KernelPacked.places(self, rows, edges, offsets)
     empty = np.flatnonzero(np.diff(edges) == 0)
     return np.where(rows < edges[empty[0]], right, 0) if len(empty) else right
@@ -295,7 +295,7 @@ class KernelSharesPositions(Kernel):
 
 
 class KernelFirstOnly(Kernel):
-    """With one row each, only the first sequence is written: a grid without the batch."""
+    """With one row per sequence, only the first is written, as by a grid without a batch axis."""
 
     named = "first-sequence-only"
     claimed = ("batched-interleaved",)
@@ -325,7 +325,7 @@ class KernelSharesOffset(KernelOffsets):
 
 
 class KernelForgetsOffsets(KernelOffsets):
-    """Every sequence starts at 0."""
+    """Every sequence starts at position 0."""
 
     named = "offsets-ignored"
     claimed = ("offsets-interleaved",)
@@ -351,7 +351,7 @@ class KernelPackedSharesOffset(KernelPacked):
 
 
 class KernelPackedForgetsOffsets(KernelPacked):
-    """Every sequence starts at 0, although it continues another."""
+    """Every sequence starts at position 0, ignoring its offset."""
 
     named = "offsets-ignored"
     claimed = ("packed-interleaved",)
@@ -408,7 +408,7 @@ class KernelPackedEarly(KernelPacked):
 
 
 class KernelPackedCountsFirstRowOn(KernelPacked):
-    """Only the first row of a sequence continues the one before."""
+    """The first row of each sequence gets the position after the previous sequence's last one."""
 
     named = "boundaries-shifted"
 
@@ -420,7 +420,7 @@ class KernelPackedCountsFirstRowOn(KernelPacked):
 
 
 class KernelPackedLengthsForEdges(KernelPacked):
-    """Lengths are taken for edges: right for two sequences of which the second is longer."""
+    """The sorted lengths of sequences are used as their edges."""
 
     def edges(self, edges: Array) -> Array:
         return np.concatenate([[0], np.sort(np.diff(edges))])
@@ -472,7 +472,7 @@ class KernelCrossed(KernelQueryKey):
 
 
 class KernelCrossedByGroup(KernelQueryKey):
-    """The same, among heads that share a key."""
+    """A query's second members come from its group's key, a key's first ones from a query."""
 
     named = "query-key-crossed"
     claimed = ("query-key-interleaved",)
@@ -555,7 +555,7 @@ class KernelOverwritesSecond(KernelInPlace):
 
 
 class KernelWritesBeside(KernelInPlace):
-    """One channel too many is written, if the memory of x has one."""
+    """The channel after those of x is overwritten, if x is part of a wider array."""
 
     def done(self, memory: Array, x: Array) -> Any:
         whole = x.base

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.remapped import Steps, at_least_one, with_common_mist
 
 
 class SelfExtend(Steps, Mistake, steps=True):
-    """Near keys at their positions, far ones at grouped positions, in steps."""
+    """Near keys scored at their positions, far ones at grouped positions, in steps."""
 
     call = "self_extend_scores"
     claimed = ("longlm", "llama-cpp")
@@ -75,7 +75,7 @@ def counted_from_one(
 
 
 def blocks_closed(late: int) -> Any:
-    """Return distances with each block closed ``late`` tokens late."""
+    """Return a ``distance`` step that closes each block ``late`` tokens late."""
 
     def distance(
         self: SelfExtend, query: Array, key: Array, *, group_size: int, window: int, neighbours: str

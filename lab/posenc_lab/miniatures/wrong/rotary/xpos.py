@@ -170,7 +170,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class XposScalesTiled(Xpos):
-    """Scales are tiled for neighbours, as in rotary-embedding-torch before pull request 34."""
+    """Scales are tiled over interleaved pairs, as in rotary-embedding-torch before #34."""
 
     named = "scales-misplaced"
 
@@ -179,7 +179,7 @@ class XposScalesTiled(Xpos):
 
 
 class XposScalesRepeated(Xpos):
-    """Scales are repeated for neighbours, but pairs are halves."""
+    """Scales are repeated as for interleaved pairs, in the half layout."""
 
     named = "scales-misplaced"
     claimed = ("flash-attention",)
@@ -189,7 +189,7 @@ class XposScalesRepeated(Xpos):
 
 
 class XposCentredAtRows(Xpos):
-    """The centre is that of the call's rows, of which decoding has one."""
+    """The centre is computed from the number of rows, which is 1 in decoding."""
 
     def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
         self.rows = len(positions)
@@ -222,7 +222,7 @@ class XposWrongFromRow128(Xpos):
 
 
 class XposOneRowShort(Xpos):
-    """Position 131,071 gets the row before, as from a table one row short."""
+    """Position 131,071 gets the previous position's row, as from a table one row short."""
 
     claimed = ("uncentred",)
     limits: ClassVar = {"max_position": 131071}
@@ -242,7 +242,7 @@ class XposKeysAtMost100(Xpos):
 
 
 class XposBack(Xpos, steps=True):
-    """Gradients rotated back, with the scale of the forward pass."""
+    """Upstream gradients rotated back, with the scale of the forward pass, in steps."""
 
     call = "xpos_vjp"
 
@@ -287,7 +287,7 @@ for _name, _named, _claimed, _steps in (
 
 
 class XposBackCentredAtRows(XposBack):
-    """The centre is that of the negated positions, whose length is not the text's."""
+    """The centre is that of a text of one token, as if computed from negated positions."""
 
     def middle(self, length: int, center: str) -> float:
         return super().middle(1, center)

@@ -11,7 +11,7 @@ from posenc_lab.miniatures.below import below_zero
 
 
 class Frequencies:
-    """Frequencies in steps, shared by both calls."""
+    """YaRN frequencies in steps, shared by both calls."""
 
     def base(self, base: float) -> float:
         return base
@@ -69,18 +69,18 @@ class Frequencies:
         rule = self.rule(ramp)
         if rule == "rotations":
             turns = length * base ** (-2 * np.arange(size // 2) / size) / math.tau
-            kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+            weights = np.clip((turns - slow) / (fast - slow), 0, 1)
         else:
             low, high = (of_bounds * math.log(length / (beta * math.tau)) for beta in (fast, slow))
             low, high = self.bounds(low, high, 2 * math.log(base), rule == "index")
             low, high = max(low, 0), min(high, self.last(of_bounds))
             high = self.apart(low, high)
             with np.errstate(invalid="ignore", divide="ignore"):
-                kept = 1 - np.clip((np.arange(size // 2) - low) / np.float64(high - low), 0, 1)
+                weights = 1 - np.clip((np.arange(size // 2) - low) / np.float64(high - low), 0, 1)
         return self.blend(
             self.extrapolated(size, base, factor),
             self.interpolated(size, base, factor),
-            self.mask(kept),
+            self.mask(weights),
         )
 
     def bounds(self, low: float, high: float, divisor: float, whole: bool) -> tuple[float, float]:
@@ -92,7 +92,7 @@ class Frequencies:
 
 
 class YarnFrequencies(Frequencies, Mistake, steps=True):
-    """Only the frequencies, in steps."""
+    """The frequencies alone, in steps."""
 
     call = "yarn_frequencies"
     claimed = ("code",)
@@ -102,7 +102,7 @@ class YarnFrequencies(Frequencies, Mistake, steps=True):
 
 
 class Yarn(Frequencies, Mistake, steps=True):
-    """Pairs rotated by these frequencies and scaled, in steps."""
+    """Pairs rotated at YaRN frequencies and scaled, in steps."""
 
     call = "yarn"
     claimed = ("code-half",)
@@ -289,13 +289,13 @@ class YarnFrequenciesOfRoundedBounds(YarnFrequencies):
         )
         low, high = max(low, 0), min(high, size - 1)
         t = np.arange(size // 2)
-        kept = 1 - np.clip((t - low) / (high - low + 1e-3), 0, 1)
+        weights = 1 - np.clip((t - low) / (high - low + 1e-3), 0, 1)
         theta = base ** (-2 * t / size)
-        return np.asarray(theta * (kept + (1 - kept) / recipe["factor"]))
+        return np.asarray(theta * (weights + (1 - weights) / recipe["factor"]))
 
 
 class YarnFrequenciesInBfloat16(YarnFrequencies):
-    """Frequencies are held in bfloat16 in a float32 result."""
+    """Frequencies in a float32 result are rounded to bfloat16."""
 
     def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
         return narrow(super().blend(fast, slow, kept), "bfloat16")
@@ -400,7 +400,7 @@ class YarnIgnoresAttentionFactor(Yarn):
 
 
 class YarnIgnoresMscale(Yarn):
-    """The derived factor is used although weights are given."""
+    """The derived factor is used although mscale and mscale_all_dim are given."""
 
     named = "attention-ignored"
     claimed = ("code-interleaved",)
@@ -411,7 +411,7 @@ class YarnIgnoresMscale(Yarn):
 
 
 class YarnMultipliesAttentionFactor(Yarn):
-    """A given factor is multiplied by the derived one."""
+    """A given attention factor is multiplied by the derived one."""
 
     named = "attention-on-top"
     limits: ClassVar = {"attention": "explicit"}
@@ -421,7 +421,7 @@ class YarnMultipliesAttentionFactor(Yarn):
 
 
 class YarnTakesAttentionFactorForMscale(Yarn):
-    """A given factor is used as the weight of the logarithm."""
+    """A given attention factor multiplies the logarithm."""
 
     named = "attention-in-logarithm"
     limits: ClassVar = {"attention": "explicit"}
@@ -446,7 +446,7 @@ class YarnUsesMscaleAllDimAlone(Yarn):
 
 
 class YarnUsesMscaleAlone(Yarn):
-    """The term with mscale is not divided by the one with mscale_all_dim."""
+    """The term with mscale is not divided by the term with mscale_all_dim."""
 
     claimed = ("code-interleaved",)
     limits: ClassVar = {"attention": "mscale"}
@@ -507,7 +507,7 @@ class YarnBackwards(Yarn):
 
 
 class YarnOfBfloat16Angles(Yarn):
-    """Angles are held in bfloat16."""
+    """Angles are rounded to bfloat16."""
 
     named = "low-precision-angles"
     claimed = ("paper",)
@@ -517,7 +517,7 @@ class YarnOfBfloat16Angles(Yarn):
 
 
 class YarnBoundsOfHeadDim(Yarn):
-    """The ramp is that of the whole head."""
+    """The bounds of the ramp are those of the whole head."""
 
     named = "head-dim-bounds"
     limits: ClassVar = {"rotation": "partial"}
@@ -585,8 +585,8 @@ class YarnKeepsTables(Yarn):
         self._kept: dict[int, Array] = {}
 
     def inverse_frequencies(self, size: int, head_dim: int, **recipe: Any) -> Array:
-        found = super().inverse_frequencies(size, head_dim, **recipe)
-        return self._kept.setdefault(size, found)
+        frequencies = super().inverse_frequencies(size, head_dim, **recipe)
+        return self._kept.setdefault(size, frequencies)
 
 
 class YarnDividesByZero(Yarn):
@@ -613,7 +613,7 @@ class YarnWrongFromRow128(Yarn):
 
 
 class YarnBack(Yarn, steps=True):
-    """Gradients rotated back and scaled, in steps."""
+    """Upstream gradients rotated back and scaled, in steps."""
 
     call = "yarn_vjp"
 

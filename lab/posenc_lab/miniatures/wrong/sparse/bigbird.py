@@ -9,7 +9,7 @@ from posenc_lab.miniatures.masks import Steps, everyday, forgetful, zero_based
 
 
 class BigBird(Steps, Mistake, steps=True):
-    """Three blocks around the query, and global blocks."""
+    """Three blocks around the query, and global blocks, in steps."""
 
     call = "bigbird_mask"
     claimed = ("window-and-global",)

@@ -9,7 +9,7 @@ from posenc_lab.miniatures.masks import Steps, everyday
 
 
 class CausalMask(Steps, Mistake, steps=True):
-    """Keys up to the query."""
+    """Keys up to the query, in steps."""
 
     call = "causal_mask"
     claimed = ("end",)
@@ -30,8 +30,8 @@ for _claimed, _given in (("end", "start"), ("start", "end")):
         "The other alignment.",
         named="alignment-swapped",
         claimed=(_claimed,),
-        queries=lambda self, q_len, k_len, given=_given, **rest: CausalMask.queries(
-            self, q_len, k_len, alignment=given
+        queries=lambda self, q_len, k_len, other=_given, **rest: CausalMask.queries(
+            self, q_len, k_len, alignment=other
         ),
     )
 for _claimed in ("end", "start"):
@@ -63,7 +63,7 @@ for _claimed in ("end", "start"):
 
 
 class CausalMaskFirstQueryEmpty(CausalMask):
-    """The first row hides its only key, as where a shift moves the target in."""
+    """The first query's only visible key is hidden."""
 
     def finish(self, mask: Array) -> Array:
         mask[:1] &= mask[:1].sum(axis=1, keepdims=True) > 1
@@ -78,7 +78,7 @@ class CausalMaskWithPrefix(CausalMask):
 
 
 class CausalMaskAllAtLast(CausalMask):
-    """Several queries after a cache see all keys, as only a single one may."""
+    """Several queries after a cache see all keys, which is right only for one query."""
 
     def queries(self, q_len: int, k_len: int, **conventions: Any) -> Array:
         right = super().queries(q_len, k_len, **conventions)

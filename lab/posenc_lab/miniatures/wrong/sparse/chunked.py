@@ -9,7 +9,7 @@ from posenc_lab.miniatures.masks import Steps, everyday, forgetful, zero_based
 
 
 class Chunked(Steps, Mistake, steps=True):
-    """The query's chunk, up to the query."""
+    """Keys of the query's chunk up to the query, in steps."""
 
     call = "chunked_mask"
     claimed = ("causal",)
@@ -77,7 +77,7 @@ class ChunkedFutureOpen(Chunked):
 
 
 class ChunkedBehindPadding(Chunked):
-    """Chunks count one token of padding."""
+    """Chunks start as if one padding token preceded the text."""
 
     named = "chunks-shifted"
 

@@ -9,7 +9,7 @@ REACHES = ("window-each-side", "window-before", "half-each-side")
 
 
 class Dilated(Steps, Mistake, steps=True):
-    """Every dilation-th key near the query."""
+    """Every ``dilation``-th key near the query, in steps."""
 
     call = "dilated_window"
     claimed = ("window-each-side",)
@@ -51,7 +51,7 @@ for _claimed in REACHES:
                 "A window counted in another way.",
                 named="reach-swapped",
                 claimed=(_claimed,),
-                sides=lambda self, window, reach, given=_given: Dilated.sides(self, window, given),
+                sides=lambda self, window, reach, other=_given: Dilated.sides(self, window, other),
             )
     made(
         Dilated,

@@ -11,7 +11,7 @@ PARTS = ("union", "block", "columns")
 
 
 class FixedPattern(Steps, Mistake, steps=True):
-    """The query's block, and the ends of all blocks."""
+    """The query's block, and the ends of all blocks, in steps."""
 
     call = "fixed_mask"
     claimed = ("union",)
@@ -53,7 +53,7 @@ for _claimed in PARTS:
                 "Another part.",
                 named="part-swapped",
                 claimed=(_claimed,),
-                part=lambda self, part, given=_given: given,
+                part=lambda self, part, other=_given: other,
             )
     made(
         FixedPattern,
@@ -131,7 +131,7 @@ class FixedPatternOneColumn(FixedPattern):
 
 
 class FixedPatternColumnsOfFirstBlock(FixedPattern):
-    """Columns repeat at the power of two from block_size up."""
+    """Columns repeat every ``block_size`` keys, rounded up to a power of two."""
 
     claimed = ("columns",)
 
@@ -141,7 +141,7 @@ class FixedPatternColumnsOfFirstBlock(FixedPattern):
 
 
 class FixedHeads(Mistake, steps=True):
-    """The query's block, and the columns of each head's set."""
+    """The query's block, and the columns of each head's set, in steps."""
 
     call = "fixed_head_masks"
     claimed = ("several-sets",)
@@ -220,7 +220,7 @@ _HEADS: tuple[tuple[str, str | None, dict[str, Any]], ...] = (
 
 
 def first_heads(masks: Array) -> Array:
-    """Hide all keys from head 128 on, as by a kernel launched for one block."""
+    """Hide all keys from head 128 on, as in a kernel with one block."""
     masks[128:] = False
     return masks
 

@@ -11,7 +11,7 @@ REACHES = ("window-keys", "window-before", "window-each-side", "half-each-side")
 
 
 class Sliding(Steps, Mistake, steps=True):
-    """Keys near the query."""
+    """Keys near the query, in steps."""
 
     call = "sliding_window"
     claimed = ("window-keys",)
@@ -42,7 +42,7 @@ for _claimed in REACHES:
                 "A window counted in another way.",
                 named="reach-swapped",
                 claimed=(_claimed,),
-                sides=lambda self, window, reach, given=_given: Sliding.sides(self, window, given),
+                sides=lambda self, window, reach, other=_given: Sliding.sides(self, window, other),
             )
     made(
         Sliding,
@@ -128,7 +128,7 @@ class SlidingOnlyWhenLong(Sliding):
 
 
 class SlidingPrefillLonger(Sliding):
-    """W keys are visible in decoding, W + 1 in prefill, as by a cache of W and flash attention."""
+    """W keys are visible in decoding but W + 1 in prefill, as with a cache of W keys."""
 
     def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
         return super().answer(q_len, k_len, sizes[0] + (q_len > 1), **conventions)

@@ -9,7 +9,7 @@ PARTS = ("union", "local", "local-inclusive", "column")
 
 
 class Strided(Steps, Mistake, steps=True):
-    """The last keys, and every stride-th one."""
+    """The last keys, and every ``stride``-th key, in steps."""
 
     call = "strided_mask"
     claimed = ("union",)
@@ -44,10 +44,10 @@ for _claimed in PARTS:
                 "Another part.",
                 named="part-swapped",
                 claimed=(_claimed,),
-                part=lambda self, part, given=_given: given,
+                part=lambda self, part, other=_given: other,
             )
     for _shift in (1, -1):
-        # Shifted so, one local part equals the other.
+        # With this shift, one local part equals the other.
         if (_claimed, _shift) not in (("local", 1), ("local-inclusive", -1)):
             made(
                 Strided,
