@@ -101,10 +101,10 @@ def dots(a: Pair, b: Pair) -> Pair:
 
 
 def _of_slices(a: Pair, b: Pair) -> Pair | None:
-    """Sum ``a * b`` by slices of so few bits that every sum of their products is exact in float64.
+    """Sum ``a * b`` by slices whose products have exact sums in float64.
 
-    Returns None for small arrays, where direct summation is faster, and where the numbers of a row
-    differ so much in size that more than _SLICES slices would be needed.
+    Returns None for small arrays, where direct summation is faster, and where the sizes of a
+    row's numbers require more than _SLICES slices.
     """
     if math.prod(np.broadcast_shapes(a.high.shape, b.high.shape)) <= BLOCK:
         return None

@@ -1,4 +1,4 @@
-"""The text of a failure: the call, named indices, and each cause once."""
+"""How failures read: the call, places by name, each cause once, and dtypes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The lessons: each term explained before it is used, one example, ten minutes, a question."""
+"""Lessons: terms explained before use, the same example, at most ten minutes, a question."""
 
 import re
 from pathlib import Path

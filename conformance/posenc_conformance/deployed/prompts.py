@@ -16,8 +16,8 @@ LEAST_BEFORE = 250
 DIGITS = 3
 """Tokens at the beginning of a text that encode its number."""
 BEHIND = DIGITS + 2
-"""Tokens after the last query in a text for an encoder, or before the first query if the key is
-behind the queries: the digits of the text's number, and a neutral key."""
+"""Number of tokens after an encoder's last query, or before its first if the key is after the
+queries; there they are the digits, a filler and a neutral key."""
 LONGEST_NEAR = 64
 """Largest distance from a key that the first query of a chain measures; the last query measures
 larger distances."""

@@ -343,7 +343,7 @@ def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
 
 @once_per_subject
 def recovered(subject: Subject, dtype: str) -> str:
-    """Say in words what wrong answers have in common; empty if earlier calls change them."""
+    """Describe what wrong answers have in common; empty if earlier calls change answers."""
     if (finer := finest_wrong(subject, dtype)) is not None:
         return recovered(subject, finer)
     seen = ask_followups(subject, dtype)

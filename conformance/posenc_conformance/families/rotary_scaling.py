@@ -1,8 +1,8 @@
 """Shared parts of the schemes that rescale the frequencies of rotary embedding.
 
 Each scheme has three calls: one returns the frequencies, one rotates pairs of channels by them, and
-one rotates gradients back. A scheme defines its frequencies; bounds, drawn arguments and models of
-mistakes follow from them.
+one rotates gradients back. A scheme gives its frequencies, the values of its parameters and its
+own mistakes; the rest follows.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -135,7 +135,7 @@ def row_kerple() -> None:
 
 
 def row_fire() -> None:
-    """fire_bias is (d) of this row: a network f of one number, below and above the threshold."""
+    """fire_bias is (d) of this row: f a network of one input, below and above the threshold."""
     w1, b1, w2, b2 = _drawn(3), _drawn(3), _drawn(HEADS, 3), _drawn(HEADS)
     got = posenc.fire_bias(w1, b1, w2, b2, LENGTH, LENGTH, c=0.5, threshold=3.0)
     for h, i, j in _pairs():

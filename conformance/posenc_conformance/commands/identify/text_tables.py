@@ -45,7 +45,7 @@ Read = tuple[Array, float, Gap | None]
 def numbers_of(path: Path, text: str) -> Read:
     """Return the numbers of a text, half a unit of the last decimal, and the gap if there is one.
 
-    Values may be left out only of a single row, once, in its middle. Raises UserError naming the
+    A text of a single row may leave out values once, in its middle. Raises UserError naming the
     line of an invalid number, or of a row that is too long or short.
     """
     return _printed(path, text) if _is_printed(text) else _parsed(path, text)

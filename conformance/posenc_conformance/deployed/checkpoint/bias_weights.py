@@ -22,7 +22,7 @@ def key(plan: Biased, weight: float) -> Floats:
 
 
 def value(plan: Biased, layer: int, weight: float) -> Floats:
-    """Make the matrix of values: for the layer's own key, and the neutral one, in all heads."""
+    """Make the value matrix: each head reads its layer's value channel and the neutral one."""
     rows = {
         head * plan.head_dim + neutral: plan.balanced(
             plan.value(layer, neutral=bool(neutral)), plan.share * weight

@@ -52,7 +52,7 @@ def vjp_arguments(trial: Trial) -> ArgumentDict:
 
 
 def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield tables of 1 to 257 rows, distances within them and beyond, many heads and queries."""
+    """Yield gradients for tables of 1 to 257 rows, far distances, many heads and many queries."""
     for rows, shape in ((1, (3, 4, 4)), (5, (33, 2, 9)), (257, (2, 3, 140)), (9, (1, 130, 130))):
         yield {"gradient": fine(shape), "rows": rows}
 

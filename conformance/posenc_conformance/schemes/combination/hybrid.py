@@ -109,7 +109,7 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield odd and even head dimensions, and tables for fewer and more distances than occur.
 
-    Sizes are powers of two and others.
+    Some sizes are powers of two.
     """
     for chosen in (
         (2, 2, 1, 3, 1),

@@ -19,7 +19,7 @@ def every_fourth() -> None:
 def _sums(dim: int = 128) -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
     """Compute three numbers with 50 digits.
 
-    They are Σθ², the deviation of the counter-example halfway, and b^(-4/d) less its tangent.
+    They are Σθ², the counter-example's gap to the line at 1/2, and b^(-4/d) - 1 + (4/d) ln b.
     """
     with mpmath.workdps(50):
         theta = [mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / dim) for t in range(dim // 2)]

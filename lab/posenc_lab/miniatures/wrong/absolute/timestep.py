@@ -8,7 +8,7 @@ from posenc_lab.miniatures.base import KINDS, Array, Mistake, made, narrow
 
 
 class Times(Mistake, steps=True):
-    """diffusers' get_timestep_embedding, in steps."""
+    """diffusers' get_timestep_embedding, by parts."""
 
     call = "timestep"
     claimed = ("ddpm",)
