@@ -79,6 +79,8 @@ nightly: test-all languages
 	$(BIN)/python -m posenc_lab.records --verify $(MINUTES)
 	$(BIN)/python -m posenc_lab.fuzzing --seconds $(FUZZED) --seed $$(date +%j) --keep .venv/found
 	$(BIN)/python -m posenc_lab.hostile
+	POSENC_LAB_STORE=fresh POSENC_DRAW=budgets POSENC_COSTS=.venv/costs.json $(MAKE) --no-print-directory test
+	$(BIN)/python -m tests.costs --budgets .venv/costs.json
 	$(MAKE) --no-print-directory coverage
 
 lint: .venv/dev

@@ -2,7 +2,8 @@
 
 A cost is processor time of the process and of the child processes that it has waited for.
 ``POSENC_COSTS=FILE`` stores the costs of a run, and ``python -m tests.costs FILE`` prints the
-largest, by function.
+largest, by function. ``python -m tests.costs --budgets FILE`` compares each folder of tests with
+its budget of seconds.
 """
 
 import json
@@ -11,11 +12,12 @@ import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.building import CHECKOUT
 from tests.shares import SHARE
@@ -30,6 +32,8 @@ EXEMPT = ("slow", "draws", "always")
 BESIDE = tuple(CHECKOUT / "tests" / name for name in ("languages", "pytorch", "site"))
 """Folders whose tests run in other targets than `make test`."""
 COST = "posenc cost"
+SAMPLE = "sample"
+BUDGETS = CHECKOUT / "tests" / "project" / "budgets.yaml"
 
 
 def spent() -> float:
@@ -86,9 +90,39 @@ def pytest_sessionfinish() -> None:
     """Write the costs into the file that ``POSENC_COSTS`` names."""
     name = os.environ.get("POSENC_COSTS")
     if name and "PYTEST_XDIST_WORKER" not in os.environ:
-        text = json.dumps({key: round(float(cost), 3) for key, cost in FOUND.items()}, indent=0)
+        costs = FOUND | {SAMPLE: _sample()}
+        text = json.dumps({key: round(float(cost), 3) for key, cost in costs.items()}, indent=0)
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text + "\n", encoding="utf-8")
+
+
+def seconds_of_rooms(costs: Mapping[str, float]) -> dict[str, float]:
+    """Sum the costs of tests by folder, in seconds of the machine of ``USUAL``.
+
+    ``costs`` maps the ids of tests to seconds, and ``SAMPLE`` to those of the sample in that run.
+    """
+    speed, rooms = USUAL / costs[SAMPLE], defaultdict[str, float](float)
+    for name, cost in costs.items():
+        if name != SAMPLE:
+            rooms[name.partition("::")[0].rpartition("/")[0]] += cost * speed
+    return dict(sorted(rooms.items()))
+
+
+def over_budget(costs: Mapping[str, float], budgets: Mapping[str, float]) -> list[str]:
+    """Return a line for each folder whose tests cost more seconds than its budget."""
+    return [
+        f"{room}: {seconds:.0f} s, and its budget is {budgets.get(room, 0):.0f} s"
+        for room, seconds in seconds_of_rooms(costs).items()
+        if seconds > budgets.get(room, 0)
+    ]
+
+
+def compare(file: str) -> int:
+    """Print the folders over their budgets; return 1 if there are any."""
+    budgets = yaml.safe_load(BUDGETS.read_text(encoding="utf-8"))["seconds"]
+    lines = over_budget(json.loads(Path(file).read_text(encoding="utf-8")), budgets)
+    print("\n".join(lines) or "all folders of tests are within their budgets")
+    return bool(lines)
 
 
 def main(file: str) -> None:
@@ -103,4 +137,6 @@ def main(file: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--budgets":
+        sys.exit(compare(sys.argv[2]))
     main(sys.argv[1])

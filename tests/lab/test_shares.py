@@ -202,6 +202,7 @@ def test_a_slow_test_without_a_mark_fails(pytester: pytest.Pytester) -> None:
     assert [report.nodeid.partition("::")[2] for report in failed] == ["test_it"]
     assert "mark it as slow" in str(failed[0].longrepr)
     recorded = json.loads((pytester.path / "costs.json").read_text("utf-8"))
+    assert recorded.pop(costs.SAMPLE) > 0
     assert [cost >= 0.3 for cost in recorded.values()] == [True, True]
 
 
@@ -228,3 +229,12 @@ def test_without_a_commit_the_day_decides(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert shares.draw() == with_git
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", with_git)
     shares.draw.cache_clear()
+
+
+def test_a_folder_over_its_budget_is_listed() -> None:
+    """A machine that is twice as slow may take twice the seconds."""
+    run = {"tests/a/test_x.py::test_y[1]": 6.0, "tests/b/test_z.py::test_z": 6.0}
+    slow = run | {costs.SAMPLE: 2 * costs.USUAL}
+    assert costs.over_budget(slow, {"tests/a": 3, "tests/b": 3}) == []
+    over = costs.over_budget(run | {costs.SAMPLE: costs.USUAL}, {"tests/a": 5, "tests/b": 6})
+    assert over == ["tests/a: 6 s, and its budget is 5 s"]

@@ -1,16 +1,21 @@
 """Each room has a budget of lines, so that a change shows what it adds.
 
-``python -m tests.project.test_budgets`` writes the budgets: the lines of now and a tenth more.
+``python -m tests.project.test_budgets [COSTS]`` writes the budgets: the current lines and a tenth
+more, and the same of the seconds in a file of costs, if one is given; see ``tests/costs.py``.
 """
 
+import json
 import math
+import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.building import CHECKOUT, tracked_files
+from tests.costs import seconds_of_rooms
 
 FILE = Path(__file__).with_name("budgets.yaml")
 HEADROOM = 1.1
@@ -76,11 +81,17 @@ def test_a_room_stays_within_its_budget(room: str, budget: int, lines: Counter[s
 
 def main() -> None:
     """Write the budgets of all rooms."""
-    counted = {
-        room: math.ceil(count * HEADROOM) for room, count in sorted(lines_of_rooms().items())
-    }
-    text = "# Lines of each room, with a tenth of headroom.\n"
-    FILE.write_text(text + yaml.safe_dump({"lines": counted}), encoding="utf-8")
+    written = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    written["lines"] = _with_headroom(lines_of_rooms())
+    if len(sys.argv) > 1:
+        costs = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+        written["seconds"] = _with_headroom(seconds_of_rooms(costs))
+    text = "# Lines of each room, and processor seconds of its tests, with a tenth of headroom.\n"
+    FILE.write_text(text + yaml.safe_dump(written), encoding="utf-8")
+
+
+def _with_headroom(rooms: Mapping[str, float]) -> dict[str, int]:
+    return {room: math.ceil(amount * HEADROOM) for room, amount in sorted(rooms.items())}
 
 
 if __name__ == "__main__":
