@@ -117,6 +117,9 @@ SCOPES = (
 )
 
 
+NAMING = (ast.Name, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.Global, *SCOPES[:3])
+
+
 class Scopes(ast.NodeVisitor):
     """Number the local variables of each outermost function, lambda and comprehension."""
 
@@ -132,10 +135,11 @@ def _number_locals(scope: ast.AST) -> None:
 
     A caller may pass a function's parameter by its name; here nobody does so with a lambda's.
     """
-    names = [each for node in ast.walk(scope) for each in _bound(node)]
-    stay = {each for node in ast.walk(scope) for each in _fixed(node)}
+    nodes = [node for node in ast.walk(scope) if isinstance(node, NAMING)]
+    names = [name for node in nodes for name in _bound(node)]
+    stay = {name for node in nodes for name in _fixed(node)}
     numbers = {name: f"{at}" for at, name in enumerate(dict.fromkeys(names)) if name not in stay}
-    for node in ast.walk(scope):
+    for node in nodes:
         if isinstance(node, ast.Name):
             node.id = numbers.get(node.id, node.id)
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:

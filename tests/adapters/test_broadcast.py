@@ -55,6 +55,7 @@ def adapter(form: str, made: Bias, *, broadcast: bool = True) -> object:
     return Alibi()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_repeating_axis_may_be_left_out(name: str) -> None:
     verdicts = judge(adapter(*RIGHT[name]))

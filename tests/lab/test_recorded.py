@@ -80,6 +80,7 @@ def test_new_results_replace_old_ones() -> None:
     }
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("name", ["calibrate", "matrix", "sensitivity", "today"])
 def test_records_of_a_scheme_match_its_current_files(name: str) -> None:
     """Results without a digest predate digests, and ``records --check`` lists them."""

@@ -593,6 +593,7 @@ SERVING = {"rope_cache", "serving_ids", "vision_order"}
 """Schemes of serving engines, which no library offers by themselves."""
 
 
+@pytest.mark.always
 def test_schemes_without_a_known_use_are_those_that_say_so() -> None:
     boards, _ = kept.all_kept(table.libraries())
     judged = {row["scheme"] for entry in boards for row in entry.content["report"]["rows"]}
