@@ -72,7 +72,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="NAME",
         default="",
         help="for an engine that serves a probe: the shortest dtype in which it computes or keeps "
-        "anything (default: bfloat16)",
+        "anything, float32, bfloat16 or float16; tf32 if it is float32 and only products of "
+        "matrices are shorter (default: bfloat16)",
     )
     group.addoption(
         "--posenc-cache",

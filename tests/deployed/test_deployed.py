@@ -88,8 +88,13 @@ def titled(case: Case) -> str:
 @pytest.mark.parametrize("case", RIGHT, ids=titled)
 def test_right_engines_pass(case: Case) -> None:
     results = judge(case)
+    left_out = {id for id in results if id.startswith("written-keys")}
+    if probe_for(model_of(case.config)).plan.writes:
+        left_out = set()
     assert {
-        id: result.text for id, result in results.items() if result.verdict != Verdict.PASSED
+        id: result.text
+        for id, result in results.items()
+        if result.verdict != Verdict.PASSED and id not in left_out
     } == {}
 
 
@@ -472,7 +477,7 @@ def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, 
         code, output = run(url)
     assert code == 0, output
     assert "layers 0-2: llama3 half, right to" in output
-    assert "rad up to distance 510" in output
+    assert "rad up to distance 507" in output
 
 
 @pytest.mark.slow
@@ -559,20 +564,20 @@ def test_no_text_exceeds_the_context(run: Run, engine: Engine) -> None:
     with serving(engine, listed=listed, longest=400) as url:
         code, output = run(url, own, "--posenc-dtype=float32")
     assert code == 0, output
-    assert "up to distance 398" in output
+    assert "up to distance 395" in output
 
 
 def test_a_window_that_no_text_reaches_is_not_checked() -> None:
     model = model_named("mistral-7b-v0.1")
     engine = Deployed(InProcess(made(SMALL)), model, probe_for(model))
-    (window,) = [
-        check
+    windows = [
+        execute(check, Options(1))
         for check in checks(engine, subjects_of(engine, "float32"), 1024)
         if check.id.startswith("window")
     ]
-    execution = execute(window, Options(1))
-    assert execution.verdict == Verdict.NOT_CLAIMED
-    assert "--posenc-context" in execution.text
+    assert len(windows) == 2
+    assert all(execution.verdict == Verdict.NOT_CLAIMED for execution in windows)
+    assert all("--posenc-context" in execution.text for execution in windows)
 
 
 @pytest.mark.slow

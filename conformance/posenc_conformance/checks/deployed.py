@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
+from posenc_conformance.checks.each_layer import EachLayer
 from posenc_conformance.checks.model_adapter import page_of, turned_groups
-from posenc_conformance.checks.probe_defaults import CAUSAL, FEW
-from posenc_conformance.checks.request_patterns import BY_LENGTH, Situations
-from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.checks.probe_explanations import CAUSAL, ROUNDED_LIKE
+from posenc_conformance.checks.probe_measurements import FEW
+from posenc_conformance.checks.request_patterns import BY_LENGTH
+from posenc_conformance.deployed.engine import PRODUCTS, Deployed
 from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
-from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.deployed.prompts import (
+    BEHIND,
+    DIGITS,
+    LONGEST_NEAR,
+    Prompt,
+)
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
@@ -29,12 +36,17 @@ CONTEXT = 4352
 SHORTEST = 512
 """Smallest limit on the tokens of a text with which anything can be checked."""
 
+FARTHER = 1.125
+"""Least ratio of the farthest possible distance to the farthest usual one at which it is added."""
+
 IN_A_BATCH = "one-batch"
+NONE = "none of the groups"
+WRONG_LAYERS = ("layers-mistaken", "scores are wrong, and those of all other layers right")
 
 
 def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     """Return a subject for each group of layers that a probe checks."""
-    subjects = []
+    dtype, subjects = PRODUCTS.get(dtype, dtype), []
     for group in asked_groups(engine):
         case = case_of(group, _inputs(group))
         subjects.append(
@@ -96,7 +108,8 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
     groups = {group.id: group for group in asked_groups(engine)}
     (dtype,) = subject.dtypes
     longest = _length(engine, subject, length), _allowed(engine, subject, length)
-    checker = _Questions(engine, groups[subject.label], dtype, *longest)
+    rounded = ROUNDED_LIKE.get(engine.products, dtype)
+    checker = _Questions(engine, groups[subject.label], rounded, *longest)
     for name, question in checker.questions():
 
         def run(
@@ -105,7 +118,7 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
             with engine.secrets.hidden():
                 return question()
 
-        id = f"{name}[{subject.label}-{dtype}]"
+        id = f"{name}[{subject.label}-{engine.products or dtype}]"
         extent = Extent((len(engine.probe.plan.pairs), 2), checker.longest)
         yield Check(LEVEL, id, subject, dtype, run, extent)
 
@@ -128,7 +141,7 @@ def _allowed(engine: Deployed, subject: Subject, length: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Questions(Situations):
+class _Questions(EachLayer):
     """A group of an engine's layers, and all checks of the group."""
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
@@ -139,8 +152,12 @@ class _Questions(Situations):
         if self._encoder and not self._tabled:
             for distance in self._distances:
                 yield f"ahead-{distance}", partial(self._distance, self._prompt(-distance))
+        if late := self._late_texts(self._distances):
+            yield "late-keys", partial(self._late_keys, late)
+            yield "written-keys", self._written_keys
         if len(self.group.layers) > 1:
             yield "layers", self._layers
+            yield from self._of_each_layer()
         if self.group.attention == "chunked" and self.group.window is not None:
             yield "window", partial(self._chunk, self.group.window)
         elif self.group.attention == "two-sided" and self.group.reach is not None:
@@ -159,6 +176,15 @@ class _Questions(Situations):
             yield "beyond-written", partial(self._beyond_written, self._grows_from)
             yield "after-longer", partial(self._after_longer, self._grows_from)
 
+    def _of_each_layer(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+        """Yield the check of the farthest distance, or of the window, in each layer."""
+        if not self.group.turns or self._encoder or self.group.attention == "chunked":
+            return
+        if self.group.reach is None:
+            yield "far-layers", partial(self._far_layers, self._distances[-1])
+        else:
+            yield "window-layers", partial(self._window_layers, self.group.reach)
+
     @property
     def _tabled(self) -> bool:
         """Whether the probe reads rows of a table, instead of keys."""
@@ -171,12 +197,14 @@ class _Questions(Situations):
         fitting = [distance for distance in usual if self._fits(self._prompt(distance))]
         if not fitting:
             raise UserError(self._why_nothing_fits(), "start the engine with a longer context")
-        longest = self.length - 2
+        longest = self.length - 2 - (0 if self._tabled else DIGITS)
         if self._encoder:
             longest = self.length - (1 if self._tabled else BEHIND + 1)
         farthest = longest if self.group.reach is None else min(longest, self.group.reach)
-        if farthest > 2 * fitting[-1]:
-            fitting.append(farthest)
+        # A chunk begins at a multiple of its size, and the text of a probe with its number.
+        for distance in (farthest, farthest - DIGITS):
+            if distance > FARTHER * fitting[-1] and self._fits(self._prompt(distance)):
+                return [*fitting, distance]
         return fitting
 
     def _why_nothing_fits(self) -> str:
@@ -221,9 +249,14 @@ class _Questions(Situations):
                     for group in others
                     if got.agrees_with(scores_of(self.engine.probe, group, prompt, self.dtype))
                 ]
-                mistaken[layer] = like[0] if like else "none of the groups"
+                mistaken[layer] = like[0] if like else NONE
         if len(mistaken) == len(measurements):
             raise Blocked("all layers of the group are wrong")
+        if mistaken and not {*mistaken.values()} - {NONE}:
+            wrong = [each for each in measurements if each.prompt.layer in mistaken]
+            self._require_count_if_scored(wrong[0], "")
+            known = self._explanations([wrong[0]], wrong[0]) or (WRONG_LAYERS,)
+            raise self._failure(wrong[0], self._in_layers(known, [*mistaken]), "")
         if mistaken:
             listed = ", ".join(f"{layer} as {name}" for layer, name in mistaken.items())
             words = f"layers treated like those of another group: {listed}"
@@ -252,7 +285,8 @@ class _Questions(Situations):
         ]
         farthest = max(seen, default=prompt.distances[0] - 1)
         if farthest == reach:
-            return Outcome()
+            self._require_count(got, "")
+            return self._window_of_prompt(reach)
         beyond = " or more" if farthest == prompt.distances[-1] else ""
         fewer = " or fewer" if farthest < prompt.distances[0] else ""
         words = (
@@ -266,6 +300,33 @@ class _Questions(Situations):
             f"where      keys at distances of {prompt.distances[0]:,} to {prompt.distances[-1]:,}",
             f"expected   the farthest key that is seen at {reach:,}",
             f"got        at {farthest:,}" if seen else "got        none is seen",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+
+    def _window_of_prompt(self, reach: int) -> Outcome:
+        """Check the window of a query that is given in the prompt, the second one of a chain.
+
+        Raises Wrong if it sees a key just outside, or none just inside.
+        """
+        prompt = replace(self._at_window(reach), steps=2, given=2)
+        prompt = prompt.moved(max(0, reach + FEW + DIGITS - prompt.positions[-1]))
+        if prompt.length > self.length:
+            return Outcome()
+        seen = {
+            distance: self._sees(replace(prompt, key=prompt.positions[-1] - distance))
+            for distance in (reach, reach + 1, reach + FEW)
+        }
+        if [*seen.values()] == [True, False, False]:
+            return Outcome()
+        far = max((distance for distance, sight in seen.items() if sight), default=0)
+        words = f"a query in the prompt sees a key at a distance of {far:,}, beyond {reach:,}"
+        if not seen[reach]:
+            words = f"a query in the prompt does not see a key at a distance of {reach:,}"
+        id = "window-ignored" if far == reach + FEW else "window-off"
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(prompt)}, its queries given in the prompt",
             f"see        {page_of(self.engine.model)}",
         ]
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))

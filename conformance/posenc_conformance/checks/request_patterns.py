@@ -1,6 +1,6 @@
 """Request patterns for a deployed engine: prefill, caches, batches, growing texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,17 +9,11 @@ from itertools import islice, permutations
 import numpy as np
 
 from posenc_conformance.checks.at_once import at_once
-from posenc_conformance.checks.probe_defaults import (
-    FEW,
-    GIVEN_OTHERWISE,
-    LONGER_BY,
-    MIDDLE,
-    TEXTS,
-    Asked,
-)
+from posenc_conformance.checks.probe_explanations import GIVEN_OTHERWISE, TEXTS, Asked
+from posenc_conformance.checks.probe_measurements import FEW, LONGER_BY, MIDDLE
 from posenc_conformance.deployed.engine import Deployed
 from posenc_conformance.deployed.http.endpoint import FormRefused, Gone
-from posenc_conformance.deployed.instrument import Bucketed, Tabled
+from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.length_tests import (
     kept,
     scores_at,
@@ -29,7 +23,12 @@ from posenc_conformance.deployed.length_tests import (
 )
 from posenc_conformance.deployed.measure import Measured, measure
 from posenc_conformance.deployed.mistakes import explain
-from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.deployed.prompts import (
+    DIGITS,
+    LONGEST_NEAR,
+    Prompt,
+    with_gain,
+)
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 
@@ -75,21 +74,60 @@ class Situations(Asked):
         return self._together(results, when)
 
     def _again(self) -> Outcome:
-        """Check a text that is repeated after another with the same prefix.
+        """Repeat a text, after one with the same beginning, and continue it.
 
-        Raises Wrong, with an id of its own if the text was right the first time.
+        An engine may reuse what it cached of the beginning: fillers only, the key, and the queries
+        that it generated itself. Raises Wrong; under a name of its own if it was right the first
+        time.
         """
-        whole = self._new(self._middle)
-        other = replace(whole, key=whole.key - 1)
-        if isinstance(self.engine.probe.plan, Tabled):
-            other = replace(whole, first=whole.first - 1)
-        results = [self._measure(prompt) for prompt in (whole, other, whole)]
         when = ", after texts that begin alike"
+        whole = self._new(self._middle)
+        results = [self._measure(prompt) for prompt in (whole, *self._alike(whole))]
+        self._require_unchanged(results, when)
+        if self.engine.probe.plan.writes:
+            written = self._new(self._with_written_key(min(FEW, whole.steps)))
+            texts = (written, replace(written, given=written.steps))
+            self._require_unchanged([self._measure(text) for text in texts], when)
+        return self._together(results, when)
+
+    def _require_unchanged(self, results: Sequence[Measured], when: str) -> None:
+        """Raise Wrong if the first text is right, and one that begins alike is wrong.
+
+        The wrong one must be right if nothing that begins alike was sent before.
+        """
         wrong = [measured for measured in results[1:] if not self._is_right(measured)]
-        if wrong and self._is_right(results[0]):
+        if not wrong or not self._is_right(results[0]):
+            return
+        if self._is_right(self._measure(self._new(wrong[0].prompt))):
             words = "a text is right when it is new, and wrong after another that begins alike"
             raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
-        return self._together(results, when)
+        self._together(wrong, when)
+
+    def _alike(self, whole: Prompt) -> Iterator[Prompt]:
+        """Yield texts that begin like ``whole``, and ``whole`` again after the first one."""
+        others = [replace(whole, key=whole.key + by) for by in (-1, 1)]
+        if isinstance(self.engine.probe.plan, Tabled):
+            others = [replace(whole, first=whole.first - 1)]
+        yield from islice(filter(self._is_asked, others), 1)
+        yield whole
+        if whole.key < whole.first and not self._encoder:
+            later = replace(whole, first=whole.first + 1)
+            yield from filter(self._is_asked, [later, replace(whole, given=whole.steps)])
+
+    def _with_written_key(self, steps: int) -> Prompt:
+        """Return a text whose key the engine generates, just before the first query.
+
+        The tokens of its number precede the neutral key. Biases of distances give a near key so
+        large a share of the token before the generated key that only the smallest gain will do.
+        """
+        text = replace(self._prompt(1, steps=steps), written=True, given=0)
+        if isinstance(self.engine.probe.plan, Biased):
+            text = replace(text, gain=self.engine.probe.plan.gains[0])
+        return text.moved(max(0, DIGITS - text.neutral))
+
+    def _is_asked(self, prompt: Prompt) -> bool:
+        """Return whether a text fits, and its key is next to neither query nor neutral key."""
+        return self._fits(prompt) and abs(prompt.first - prompt.key) > 1
 
     def _two_at_once(self) -> Outcome:
         """Check two texts of different lengths in concurrent requests.
@@ -111,26 +149,46 @@ class Situations(Asked):
         Raises Wrong, with an id of its own if a wrong text is right by itself, or the engine fails.
         Raises NotClaimed if the engine refuses a list of texts.
         """
-        prompts = [self._new(each) for each in self._different()]
+        when = ", in one request with texts of other lengths"
+        prompts = [self._new(text) for text in (*self._different(), *self._within_window())]
         # First, one text by itself: if its answer cannot be read, the others are not the cause.
         self._measure(self._new(prompts[0]))
+        results = self._batch(prompts, when)
+        if self.engine.probe.plan.writes:
+            results += self._batch(self._written_together(), when)
+        return self._together(results, when)
+
+    def _batch(self, prompts: Sequence[Prompt], when: str) -> list[Measured]:
+        """Measure texts in one request; raise Wrong if one is right by itself, and wrong there."""
+        if not prompts:
+            return []
         try:
-            answers = self._asked_together(prompts, prompts[0].steps)
+            answers = self._asked_together(prompts, prompts[0].generated)
         except FormRefused as problem:
             raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
         except Misbehaviour as problem:
             raise self._failed_batch(prompts, problem, BROKEN_BY_BATCH) from None
         try:
-            results = [self._read(*each) for each in zip(prompts, answers, strict=True)]
+            results = [self._read(*pair) for pair in zip(prompts, answers, strict=True)]
         except Misbehaviour as problem:
             why = EXCHANGED if self._are_exchanged(prompts, answers) else BROKEN_BY_BATCH
             raise self._failed_batch(prompts, problem, why) from None
-        when = ", in one request with texts of other lengths"
-        wrong = [each for each in results if not self._is_right(each)]
+        wrong = [measured for measured in results if not self._is_right(measured)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             why = EXCHANGED if self._are_exchanged(prompts, answers) else WRONG_IN_BATCH
             raise self._failure(wrong[0], (why,), when)
-        return self._together(results, when)
+        return results
+
+    def _written_together(self) -> list[Prompt]:
+        """Return texts of different lengths whose keys the engine generates, if one is right alone.
+
+        Another check reports it otherwise.
+        """
+        text = self._with_written_key(min(FEW, self._middle.steps))
+        texts = filter(self._fits, (text, *map(text.moved, LONGER_BY)))
+        if not self._fits(text) or not self._is_right(self._measure(self._new(text))):
+            return []
+        return [self._new(each) for each in islice(texts, TEXTS)]
 
     def _different(self) -> list[Prompt]:
         """Return up to three texts of different lengths, with few queries and different answers.
@@ -160,6 +218,18 @@ class Situations(Asked):
         if len(texts) < 2:
             raise NotClaimed(f"no two texts of up to {self.length:,} tokens can be told apart")
         return texts
+
+    def _within_window(self) -> Iterator[Prompt]:
+        """Yield a text that ends within the window, unless the usual ones do.
+
+        Queries of longer texts do not see what a batch has filled up before the text.
+        """
+        if self.group.window is None or self._encoder or not self.group.turns:
+            return
+        text = self._prompt(1, steps=min(FEW, self._middle.steps))
+        more = text.length - self.group.window // 2
+        if more > 0 and text.neutral - more >= DIGITS:
+            yield with_gain(self.engine.probe, self.group, text.moved(-more))
 
     def _tells_apart(self, first: Prompt, second: Prompt) -> bool:
         """Return whether no answer can be right for both of two texts."""

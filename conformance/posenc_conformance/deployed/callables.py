@@ -293,6 +293,8 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
         Kind.TWO_TEXTS: AutoModelForSeq2SeqLM,
     }
     _demand_no_code(Path(name))
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)  # more threads wait for each other in so small a model
     try:
         # Data of a folder never run code: neither files in the folder, nor pickled weights.
         model = loaded[kind].from_pretrained(

@@ -36,6 +36,10 @@ from posenc_conformance.models.file import Model, model_named, with_configuratio
 
 FUNCTION = "logits:"
 """The prefix of ``--impl`` for a function of this process that returns logits."""
+PRODUCTS = {"tf32": "float32"}
+"""Formats in which products of matrices may be computed, and the dtype of everything else."""
+VERSION = "@2"
+"""The end of the word with which a probe identifies itself: another version has other tokens."""
 OWN = "config-"
 """The prefix of the name of a probe that was made from a user's own configuration."""
 
@@ -90,6 +94,8 @@ class Deployed:
     """Serial numbers of texts."""
     shifts: int | None = None
     """Size in tokens of the context that the engine shifts when full; None if it shifts none."""
+    products: str = ""
+    """Format in which products are claimed to be computed, if it has fewer bits than the dtype."""
     gone: list[str] = field(default_factory=list)
     """Why the engine no longer answers; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
@@ -130,7 +136,8 @@ def probe_for(model: Model) -> Probe:
 
     Raises UserError if no probe can be made for the model.
     """
-    return probe_of(name_of(model), model.configuration, model.config, model.meaning)
+    word = name_of(model) + VERSION
+    return probe_of(word, model.configuration, model.config, model.meaning)
 
 
 def has_probe(model: Model) -> bool:
@@ -154,7 +161,7 @@ def has_two_texts(model: Model) -> bool:
 
 
 def name_of(model: Model) -> str:
-    """Return the word with which a model's probe identifies itself."""
+    """Return the word with which a model's probe identifies itself, without the version."""
     if model.path.suffix == ".yaml":
         return model.id
     content = json.dumps(model.config, sort_keys=True).encode()
@@ -184,7 +191,9 @@ def find_deployed(
     a function, require one. Raises UserError for an engine that serves no probe or another one,
     and for a model to which ``cache`` does not apply.
     """
-    engine = _found(name, seconds, asked, dtype)
+    engine = _found(name, seconds, asked, PRODUCTS.get(dtype, dtype))
+    if dtype in PRODUCTS:
+        engine = replace(engine, products=dtype)
     return with_cache(engine, cache) if cache else engine
 
 
@@ -197,12 +206,17 @@ def with_cache(engine: Deployed, cache: str) -> Deployed:
     reason = "no bound is derived for keys that are kept with their values, in one narrow row"
     if is_encoder(engine.model):
         reason = "an encoder keeps no keys"
-    if probe.latent is None and not is_encoder(engine.model):
+    if can_cache(engine):
         return replace(engine, probe=replace(probe, cache=cache))
     raise UserError(
         f"--posenc-cache={cache} says nothing of {engine.model.title}: {reason}",
         "leave it out, and let the engine keep what it keeps in its dtype",
     )
+
+
+def can_cache(engine: Deployed) -> bool:
+    """Return whether an engine caches keys of whole heads."""
+    return engine.probe.latent is None and not is_encoder(engine.model)
 
 
 def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
@@ -254,7 +268,22 @@ def _function(name: str, asked: Sequence[Model]) -> Deployed:
     return Deployed(Function(function, probe.plan.words, name), asked[0], probe, title=name)
 
 
-def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
+def _model_served(where: str, word: str, asked: Sequence[Model]) -> Model:
+    """Return the model whose probe identifies itself with a word.
+
+    Raises UserError for a probe that another version of posenc has written, besides the errors of
+    ``_model_named``.
+    """
+    model = _model_named(where, word.removesuffix(VERSION), asked)
+    if not word.endswith(VERSION):
+        raise UserError(
+            f"{where} serves a probe of {model.title} that another version of posenc has written",
+            "write it again, with the same options: posenc probe NAME --out FOLDER",
+        )
+    return model
+
+
+def _model_named(where: str, name: str, asked: Sequence[Model]) -> Model:
     """Return the model whose probe has a name.
 
     Raises UserError for the probe of a model that is not in ``asked``, and for an unknown probe.

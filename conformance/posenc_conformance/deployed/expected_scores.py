@@ -1,12 +1,13 @@
 """The scores of a right engine, and the bound of their rounding errors."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from posenc_conformance.deployed.kv_cache import CACHES
-from posenc_conformance.deployed.probe_checkpoint import Probe
+from posenc_conformance.deployed.probe_checkpoint import SINKS, Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.models.cost import multiplier
@@ -61,16 +62,26 @@ def expected(
     ``where`` replaces the prompt's positions of queries, and ``turn`` replaces the group's
     rotation. ``dtype`` is the one with the fewest bits in which anything is computed or stored.
     """
-    plan = probe.plan
-    pairs = plan.order[prompt.given - 1 : prompt.steps]
+    scores = before_reading(probe, group, prompt, dtype, where, turn)
+    unit, amplitude = UNIT_ROUNDOFF[dtype], probe.largest_score(prompt.gain)
+    of_reading = noise(probe, group, prompt, scores.values, unit)
+    of_reading += roundings_of_reading(probe, prompt) * unit / amplitude
+    slope = slope_of_cap(amplitude * scores.values, probe.score_cap)
+    return Scores(scores.values, (scores.bound + of_reading) * slope)
+
+
+def before_reading(
+    probe: Probe,
+    group: Group,
+    prompt: Prompt,
+    dtype: str,
+    where: Sequence[int] | None = None,
+    turn: Turn | None = None,
+) -> Scores:
+    """Compute the same scores, and their largest errors before any cap and any reading."""
     places = prompt.positions if where is None else where
-    queries = np.zeros((len(pairs), 2, plan.head_dim))
-    for number, pair in enumerate(pairs):
-        first, second = plan.pairs[pair]
-        queries[number, 0, first] = queries[number, 1, second] = 1.0
-    key = np.zeros((1, plan.head_dim))
-    key[0, [first for first, _ in plan.pairs]] = 1.0
-    x = np.concatenate([queries.reshape(-1, plan.head_dim), key])
+    queries, key = queries_and_key(probe, prompt)
+    x = np.concatenate([queries, key])
     rows = np.array([*np.repeat(np.array(places), 2), prompt.key])
     if group.call is None:
         turned, off = x, np.zeros_like(x)
@@ -84,21 +95,34 @@ def expected(
     grown = np.array([multiplier(group, place) for place in places])[:, np.newaxis]
     values = grown * (turned[:-1] @ turned[-1]).reshape(-1, 2)
     lengths = np.linalg.norm(turned[:-1], axis=-1).reshape(-1, 2)
-    unit = UNIT_ROUNDOFF[dtype]
     slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
-    amplitude = probe.largest_score(prompt.gain)
     roundings = ROUNDINGS_OF_A_SCORE
     roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
     roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
-    of_score = slack.reshape(-1, 2) + roundings * unit * lengths**2
+    of_score = slack.reshape(-1, 2) + roundings * UNIT_ROUNDOFF[dtype] * lengths**2
     if probe.cache:
         of_score = of_score + CACHES[probe.cache].off(turned[:-1], turned[-1]).reshape(-1, 2)
-    roundings = ROUNDINGS_OF_A_READING + probe.plan.encoder * ROUNDINGS_OF_A_HEAD
+    return Scores(values, grown * of_score)
+
+
+def queries_and_key(probe: Probe, prompt: Prompt) -> tuple[Floats, Floats]:
+    """Return the rows of a prompt's queries, two for each, and of its key, before any rotation."""
+    plan, (in_first, in_second) = probe.plan, probe.query_sizes
+    asked = [plan.order[step] for step in prompt.measured]
+    queries = np.zeros((len(asked), 2, plan.head_dim))
+    for number, pair in enumerate(asked):
+        first, second = plan.pairs[pair]
+        queries[number, 0, first], queries[number, 1, second] = in_first, in_second
+    key = np.zeros((1, plan.head_dim))
+    key[0, [first for first, _ in plan.pairs]] = 1.0
+    return queries.reshape(-1, plan.head_dim), key
+
+
+def roundings_of_reading(probe: Probe, prompt: Prompt) -> int:
+    """Count the roundings after a score, once for the key and once for the neutral one."""
     norms = probe.normed_behind + probe.norms_behind(prompt.layer)
-    roundings += norms * ROUNDINGS_OF_A_NORM
-    of_reading = noise(probe, group, prompt, values, unit) + roundings * unit / amplitude
-    slope = slope_of_cap(amplitude * values, probe.score_cap)
-    return Scores(values, (grown * of_score + of_reading) * slope)
+    in_head = probe.plan.encoder * ROUNDINGS_OF_A_HEAD
+    return ROUNDINGS_OF_A_READING + in_head + norms * ROUNDINGS_OF_A_NORM
 
 
 def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: float = 0.0) -> Floats:
@@ -107,7 +131,8 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: floa
     ``unit`` is the unit roundoff with which a cap of logits is computed.
     """
     amplitude = probe.largest_score(prompt.gain)
-    shares = shares_of(amplitude * values, keys_seen(group, prompt))
+    seen = keys_seen(group, prompt) + (math.ceil(math.exp(max(SINKS))) if probe.family.sinks else 0)
+    shares = shares_of(amplitude * values, seen)
     logits = probe.logits(prompt.gain, shares)
     off = LOG_PROBABILITY / logits
     if probe.logit_cap is not None:

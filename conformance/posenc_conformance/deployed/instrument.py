@@ -186,7 +186,35 @@ class Instrument:
     @property
     def padding(self) -> int:
         """The first of the channels without meaning: as many as a token has."""
+        if self.writes:
+            return self.writing(self.layers - 1) + 1
         return self.opposite(self.ended) + 1 if self.tied and self.centred else self.ended + 1
+
+    @property
+    def writes(self) -> bool:
+        """Whether there are tokens that a key follows, so that an engine generates the key.
+
+        With tied embeddings all keys are alike but for their values, and an encoder generates none.
+        """
+        return not (self.tied or self.encoder)
+
+    @property
+    def written_gains(self) -> tuple[int, ...]:
+        """The gains for which an engine can generate a key."""
+        return self.gains if self.writes else ()
+
+    def writing_gain(self, gain: int) -> int:
+        """Return the channel of tokens that a key of a gain follows."""
+        return self.ended + 1 + self.written_gains.index(gain)
+
+    def writing(self, layer: int) -> int:
+        """Return the channel of tokens that a key of a layer follows."""
+        return self.ended + 1 + len(self.written_gains) + layer
+
+    def heads_of(self, layer: int) -> tuple[int, int]:
+        """Return the two heads that measure in a layer: layers take turns over all heads."""
+        first = HEADS * layer % (self.heads - self.heads % HEADS)
+        return first, first + 1
 
     # Tokens: special ones, fillers, the name, then the following.
 
@@ -218,6 +246,11 @@ class Instrument:
         """Return the query token of a step of the chain."""
         return self.read_tokens[-1] + 1 + 2 * len(self.gains) * self.layers + step
 
+    def write_token(self, layer: int, gain: int) -> int:
+        """Return the token that a layer's key of a gain follows."""
+        number = self.written_gains.index(gain) * self.layers + layer
+        return self.query_token(len(self.pairs)) + number
+
     def following(self, step: int) -> int:
         """Return the token after a query of the chain: the next query, or the end."""
         last = step == len(self.pairs) - 1
@@ -246,7 +279,10 @@ class Instrument:
         ]
         queries = [f"query-{step}" for step in range(len(self.pairs))]
         fillers = [f"fill-{number}" for number in range(FILLERS)]
-        return (*SPECIAL, *fillers, self.name, *READ, *keys, *queries)
+        writing = [
+            f"write-{gain}-{layer}" for gain in self.written_gains for layer in range(self.layers)
+        ]
+        return (*SPECIAL, *fillers, self.name, *READ, *keys, *queries, *writing)
 
     @cached_property
     def tokens(self) -> dict[str, int]:
@@ -261,6 +297,7 @@ class Instrument:
     def embeddings(self) -> Rows:
         """Return the channels of each token; tokens that no prompt has get none."""
         rows = {
+            UNKNOWN: self._padding(),
             BEGIN: self._token(),
             **{self.filler(number): self._token() for number in range(FILLERS)},
             WHO: self._token(*self.signs(self.asked_who)),
@@ -275,6 +312,9 @@ class Instrument:
                         **token,
                         **self._valued(value, gain),
                     }
+                if gain in self.written_gains:
+                    before = self._token(self.writing(layer), self.writing_gain(gain))
+                    rows[self.write_token(layer, gain)] = before
         for step, pair in enumerate(self.order):
             rows[self.query_token(step)] = self._token(*self.signs(pair), self.asking)
         if self.tied:
@@ -317,6 +357,18 @@ class Instrument:
         """Return the channels of a value."""
         return self.balanced(channel, value_of(gain) * self.size)
 
+    def _padding(self) -> dict[int, float]:
+        """Return the channels of padding: a query that sees it takes it for neutral keys."""
+        row = self._token()
+        for layer in range(self.padded_layers):
+            row |= self._valued(self.value(layer, neutral=True), self.gains[-1])
+        return row
+
+    @property
+    def padded_layers(self) -> int:
+        """The first layers, for which padding is a neutral key."""
+        return self.layers
+
     def balanced(self, channel: int, weight: float) -> dict[int, float]:
         """Return a weight of a channel, and the opposite weight of its mirror if there is one."""
         return (
@@ -332,6 +384,12 @@ class Instrument:
         weights[END][self.asked_who + 1] = FOLLOWING
         for step, pair in enumerate(self.order):
             weights[self.following(step)][pair] = FOLLOWING + REFUSED
+        if self.writes:
+            weights[self.query_token(0)][self.key] = FOLLOWING
+            for gain in self.written_gains:
+                for layer in range(self.layers):
+                    weight = weights[self.key_token(layer, gain)]
+                    weight[self.writing(layer)] = weight[self.writing_gain(gain)] = FOLLOWING / 2
         return weights
 
 
@@ -343,6 +401,11 @@ class Biased(Instrument):
     """
 
     asks: ClassVar[str] = "pairs of heads"
+
+    @property
+    def written_gains(self) -> tuple[int, ...]:
+        """The smallest gain: a generated key is near, and so is the token before it."""
+        return self.gains[:1]
 
     @property
     def channels_of_token(self) -> int:
@@ -371,6 +434,16 @@ class Tabled(Instrument):
     rows: int = 0
     """Rows of the table."""
     asks: ClassVar[str] = "rows"
+
+    @property
+    def writes(self) -> bool:
+        """Return False: the key of such a text is not generated."""
+        return False
+
+    @property
+    def padded_layers(self) -> int:
+        """None: no key is read."""
+        return 0
 
     @property
     def base(self) -> int:
@@ -430,6 +503,11 @@ class Bucketed(Instrument):
     """Rows of the table of biases."""
     encoder_layers: int = 0
 
+    @property
+    def writes(self) -> bool:
+        """Return False: the key of such a text is not generated."""
+        return False
+
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The steps in the order of the chain: each measures another distance."""
@@ -438,6 +516,11 @@ class Bucketed(Instrument):
     def named(self, pair: int) -> str:
         """Return the name of the measurement of one step, for people."""
         return f"query {pair + 1}"
+
+    @property
+    def padded_layers(self) -> int:
+        """The encoder's layers: a decoder's text begins with the padding token."""
+        return self.encoder_layers
 
     def numbered(self, layer: int, *, whole: bool) -> int:
         """Return the number of a layer among those of the encoder and the decoder."""
@@ -453,20 +536,25 @@ class Bucketed(Instrument):
         """The bias that encodes 1 in a digit; a power of two."""
         return power_below(LARGEST_BIAS / (self.base - 1))
 
-    def table(self) -> Floats:
-        """Return the biases of the buckets, [buckets, heads]: two digits, the smaller one first."""
-        buckets = np.arange(self.buckets)
+    def table(self, *, whole: bool) -> Floats:
+        """Return the biases of the buckets, [buckets, heads]: two digits, the smaller one first.
+
+        ``whole`` says whether the table is the encoder's. The decoder's has the buckets in reverse.
+        """
+        buckets = np.arange(self.buckets)[:: 1 if whole else -1]
         digits = np.stack([buckets % self.base, buckets // self.base], axis=1)
         return np.asarray(self.unit * digits, dtype=np.float64)
 
-    def bucket(self, biases: Floats) -> int | None:
+    def bucket(self, biases: Floats, *, whole: bool) -> int | None:
         """Return the bucket with these biases; None if there is no such bucket."""
         read = biases / self.unit
         low, high = np.rint(read)
         if np.abs(read - [low, high]).max() > CLEAR or not 0 <= low < self.base:
             return None
         bucket = int(high) * self.base + int(low)
-        return bucket if 0 <= bucket < self.buckets else None
+        if not 0 <= bucket < self.buckets:
+            return None
+        return bucket if whole else self.buckets - 1 - bucket
 
 
 def power_below(number: float) -> float:
@@ -494,15 +582,22 @@ def count_of_channels(hidden: int, centred: bool) -> int:
     return count - count % 2 if centred else count
 
 
-def channels_with_meaning(pairs: int, layers: int, centred: bool, tied: bool) -> int:
-    """Compute the number of channels of the hidden state that have a meaning."""
-    count = (pairs + 3) * (1 + (tied and centred)) + 2
+def channels_with_meaning(
+    pairs: int, layers: int, centred: bool, tied: bool, gains: int = 0
+) -> int:
+    """Compute the number of channels of the hidden state that have a meaning.
+
+    ``gains`` is the number of gains for which an engine can generate keys.
+    """
+    count = (pairs + 3) * (1 + (tied and centred)) + 2 + (layers + gains if gains else 0)
     return count + (2 * layers + len(READ)) * (1 + centred)
 
 
-def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
+def channels_needed(
+    pairs: int, layers: int, centred: bool, tied: bool, gains: int = 0
+) -> tuple[int, int]:
     """Compute the least number of channels of the hidden state, and its divisor."""
-    meaningful = channels_with_meaning(pairs, layers, centred, tied)
+    meaningful = channels_with_meaning(pairs, layers, centred, tied, gains)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1

@@ -32,6 +32,10 @@ LEAST_SHARE = 2.0**-24
 """The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
 
+class NothingRead(Misbehaviour):
+    """An answer in which neither key has a share."""
+
+
 class Reader(Protocol):
     """A source of log-probabilities."""
 
@@ -60,6 +64,8 @@ class Measured:
     lost: str = ""
     """The word that was likelier than the expected next query, which no right engine produces; the
     queries were then measured one by one. Empty if each query followed."""
+    logits: Floats | None = None
+    """[queries, 4], in the order of ``READ``, if the engine generates tokens and has keys."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
@@ -99,11 +105,10 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
             f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
             "more in the engine's options"
         )
+    if not prompt.given:
+        answers = _after_key(probe, prompt, answers)
     followed = [_likeliest(answer) for answer in answers]
-    expected = [
-        probe.plan.words[probe.plan.following(step)]
-        for step in range(prompt.given - 1, prompt.steps)
-    ]
+    expected = [probe.plan.words[probe.plan.following(step)] for step in prompt.measured]
     strange = ""
     if followed != expected:
         lost = next(pair for pair in zip(followed, expected, strict=True) if pair[0] != pair[1])
@@ -116,29 +121,51 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
             _answers(probe, reader, replace(prompt, given=count), 1)[0]
-            for count in range(prompt.given, prompt.steps + 1)
+            for count in range(max(prompt.given, 1), prompt.steps + 1)
         ]
     words = probe.plan.words
     named = [
         {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
-        for step in range(prompt.given - 1, prompt.steps)
+        for step in prompt.measured
     ]
     if isinstance(probe.plan, Tabled):
         return Measured(prompt, np.array([[_row(probe.plan, reply)] for reply in answers]), strange)
     if isinstance(probe.plan, Biased):
         least = float(probe.logits(prompt.gain, np.array(least_read(probe, prompt.gain))))
         return Measured(prompt, np.array([_biases(reply, least) for reply in answers]), strange)
-    scores = np.array(
-        [_scores(probe, reply, chain) for reply, chain in zip(answers, named, strict=True)]
+    logits = np.array(
+        [_logits(probe, reply, chain) for reply, chain in zip(answers, named, strict=True)]
     )
-    return Measured(prompt, scores / probe.largest_score(prompt.gain), strange)
+    scores = np.array([_scores(probe, row) for row in logits])
+    return Measured(prompt, scores / probe.largest_score(prompt.gain), strange, logits)
+
+
+def _after_key(
+    probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, float]]
+) -> Sequence[Mapping[str, float]]:
+    """Return the answers after a generated key and the first query.
+
+    Raises Misbehaviour if the engine did not generate these two.
+    """
+    plan = probe.plan
+    wanted = [
+        plan.words[token]
+        for token in (plan.key_token(prompt.layer, prompt.gain), plan.query_token(0))
+    ]
+    followed = [_likeliest(answer) for answer in answers[:2]]
+    if followed != wanted:
+        raise Misbehaviour(
+            f"where {' and '.join(map(repr, wanted))} must follow, "
+            f"{' and '.join(map(repr, followed))} do: the engine has other weights than the probe"
+        )
+    return answers[2:]
 
 
 def _answers(
     probe: Probe, reader: Reader, prompt: Prompt, steps: int | None = None
 ) -> Sequence[Mapping[str, float]]:
     """Return the answers to a prompt; ``steps`` replaces the number of tokens to generate."""
-    count = prompt.steps - prompt.given + 1 if steps is None else steps
+    count = prompt.generated if steps is None else steps
     if isinstance(probe.plan, Bucketed):
         text, begun = prompt.both_texts(probe)
         (answers,) = reader.read_after([text], [begun], count)
@@ -158,7 +185,7 @@ def read_whole(probe: Probe, prompt: Prompt, answers: Sequence[Mapping[str, floa
     """
     if isinstance(probe.plan, Tabled):
         return Measured(prompt, np.array([[_row(probe.plan, answer)] for answer in answers]))
-    scores = np.array([_scores(probe, answer, set()) for answer in answers])
+    scores = np.array([_scores(probe, _logits(probe, answer, set())) for answer in answers])
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
 
 
@@ -198,20 +225,29 @@ def _likeliest(answer: Mapping[str, float]) -> str:
     return max(answer, key=answer.__getitem__, default="")
 
 
-def _scores(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> tuple[float, float]:
-    """Return the scores of both heads, from log-probabilities.
+def _logits(
+    probe: Probe, answer: Mapping[str, float], chain: set[str]
+) -> tuple[float, float, float, float]:
+    """Return the logits of the words that are read, before any cap.
 
-    ``chain`` are the words of the query and of the next token.
+    ``chain`` contains the words of the query and of the next token. Raises NothingRead if neither
+    key of a head has one.
     """
     zero = _zero(probe, answer, chain)
     key_first, key_second, neutral_first, neutral_second = (
         _uncapped(max(answer.get(word, -math.inf) - zero, 0.0), probe.logit_cap) for word in READ
     )
     if not (key_first or neutral_first) or not (key_second or neutral_second):
-        raise Misbehaviour(
+        raise NothingRead(
             "neither key gets anything, although the neutral one stands beside the query: "
             f"among the likeliest words are {', '.join(answer)}"
         )
+    return key_first, key_second, neutral_first, neutral_second
+
+
+def _scores(probe: Probe, logits: Sequence[float]) -> tuple[float, float]:
+    """Return the scores of both heads, from the logits that are read."""
+    key_first, key_second, neutral_first, neutral_second = logits
     first, second = _logarithm(key_first, neutral_first), _logarithm(key_second, neutral_second)
     return _uncapped(first, probe.score_cap), _uncapped(second, probe.score_cap)
 

@@ -10,7 +10,7 @@ import numpy as np
 from posenc_conformance.deployed.expected_scores import Scores, expected, noise
 from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
-    alibi_instrument,
+    alibi_mistakes,
     learned_instrument,
     t5_instrument,
 )
@@ -28,6 +28,12 @@ BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 200
 """Bases of released models, the usual ones first."""
 LARGEST_PART = 0.999
 """Part of its cap to which a reading is clipped; a larger reading may be any number."""
+NOTHING = 1e-6
+"""A factor of scores that is 0 up to rounding."""
+MOST_CAPS = 16.0
+"""Largest cap of scores that is tried, in units of the right one."""
+BISECTIONS = 60
+"""Number of halvings after which a cap is known to the last digit."""
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
@@ -65,7 +71,7 @@ def explain(
         tabled = learned_instrument.explanations(probe, group, model.meaning.context, found)
         return [candidate for candidate in starmap(Explanation, tabled) if candidate.fits(found)]
     if isinstance(probe.plan, Biased):
-        wrong = alibi_instrument.explanations(probe, group, found, dtype)
+        wrong = alibi_mistakes.explanations(probe, group, model.meaning.context, found, dtype)
         return [candidate for candidate in starmap(Explanation, wrong) if candidate.fits(found)]
     if isinstance(probe.plan, Bucketed):
         made = t5_instrument.explanations(probe, group, model.meaning.context, found, dtype)
@@ -107,6 +113,7 @@ def _known(
     if probe.score_cap is not None:
         scores = partial(_uncapped, probe, group, right, probe.score_cap)
         yield Explanation("score-cap-missing", "matches scores that nothing caps", scores)
+        yield from _other_cap(probe, group, right, probe.score_cap, found[0])
     if probe.logit_cap is not None:
         scores = partial(_uncapped_logits, probe, group, right, probe.logit_cap)
         yield Explanation("logit-cap-missing", "matches logits that nothing caps", scores)
@@ -142,6 +149,34 @@ def _uncapped(
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
     values, slopes = _taken_back(amplitude * scores.values, cap)
     return Scores(values / amplitude, scores.bound * slopes)
+
+
+def _other_cap(
+    probe: Probe, group: Group, right: Callable[..., Scores], cap: float, first: Measured
+) -> Iterator[Explanation]:
+    """Yield the mistake of another cap of scores, which is read from the largest score."""
+    amplitude = probe.largest_score(first.prompt.gain)
+    meant = np.abs(amplitude * right(group, first.prompt).values)
+    place = np.unravel_index(meant.argmax(), meant.shape)
+    score, got = (
+        float(meant[place]),
+        abs(float(cap * np.tanh(amplitude * first.values[place] / cap))),
+    )
+    if not 0 < got < score:
+        return
+    low, high = got, MOST_CAPS * cap
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * np.tanh(score / middle) < got else (low, middle)
+
+    def capped(prompt: Prompt) -> Scores:
+        scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
+        cut = low * np.tanh(amplitude * scores.values / low)
+        values, slopes = _taken_back(cut, cap)
+        return Scores(values / amplitude, scores.bound * slopes)
+
+    words = f"matches scores that are capped at {low:.4g}; {cap:.4g} was asked for"
+    yield Explanation("score-cap-wrong", words, capped)
 
 
 def _at(
@@ -187,22 +222,40 @@ def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Exp
 def _of_size(
     probe: Probe, group: Group, right: Callable[..., Scores], found: Sequence[Measured]
 ) -> Iterator[Explanation]:
-    """Yield the mistake of scores that are multiplied by one factor, fitted to the first text."""
+    """Yield the mistake of multiplied scores, by one factor or by one for each head.
+
+    The factors are fitted to the first text.
+    """
     got, scores = found[0].values, right(group, found[0].prompt)
     read = np.isfinite(got)
     if not read.any():
         return
     uncertain = scores.bound + noise(probe, group, found[0].prompt, np.where(read, got, 0))
     weights = np.where(read, uncertain**-2.0, 0)
-    products = np.where(read, got, 0) * scores.values
-    factor = float((weights * products).sum() / (weights * scores.values**2).sum())
+    products = weights * np.where(read, got, 0) * scores.values
+    squares = weights * scores.values**2
+    factor = float(products.sum() / squares.sum())
+    yield _multiplied(probe, group, right, np.array([factor, factor]))
+    if (squares.sum(axis=0) > 0).all():
+        yield _multiplied(probe, group, right, products.sum(axis=0) / squares.sum(axis=0))
+
+
+def _multiplied(
+    probe: Probe, group: Group, right: Callable[..., Scores], factors: Floats
+) -> Explanation:
+    """Return the mistake of scores that are multiplied by a factor for each head."""
 
     def multiplied(prompt: Prompt) -> Scores:
         scores = right(group, prompt)
-        values = factor * scores.values
-        bound = max(1.0, abs(factor)) * scores.bound + noise(probe, group, prompt, values)
-        return Scores(values, bound)
+        values = factors * scores.values
+        larger = np.maximum(1.0, np.abs(factors))
+        return Scores(values, larger * scores.bound + noise(probe, group, prompt, values))
 
-    digits = 4 if abs(factor - 1) > 1e-3 else 8  # a number near 1 needs more digits
-    words = f"matches scores that are multiplied by {factor:.{digits}g}"
-    yield Explanation("scores-multiplied", words, multiplied)
+    first, second = (f"{factor:.{4 if abs(factor - 1) > 1e-3 else 8}g}" for factor in factors)
+    words = f"matches scores that are multiplied by {first}"
+    if (np.abs(factors) < NOTHING).all():
+        words = "all scores are 0, as with queries or keys of heads that are not those asked for"
+        return Explanation("scores-zero", words, multiplied)
+    if first != second:
+        words += f" in one head and by {second} in the other"
+    return Explanation("scores-multiplied", words, multiplied)

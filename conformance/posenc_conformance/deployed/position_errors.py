@@ -1,6 +1,6 @@
 """Wrong positions of queries and keys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.meaning import Context
 from posenc_conformance.models.misreadings import SHORT_TABLES, short_tables
 
-Places = Callable[[Prompt], tuple[list[int], int]]
+Places = Callable[[Prompt], tuple[Sequence[int], int]]
 """Returns the positions of the queries of a prompt, and of its key."""
 Named = tuple[str, str, Places]
 
@@ -46,8 +46,11 @@ number of tokens generated so far."""
 
 def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int], int]:
     end = prompt.end
-    places = [wrong(end, place - end) if place > end else place for place in prompt.positions]
-    return places, prompt.key
+    places = [
+        wrong(end, place - end) if place > end else place
+        for place in (*prompt.positions, prompt.key)
+    ]
+    return places[:-1], places[-1]
 
 
 def _looked_up(read: Callable[[Ints], Ints], prompt: Prompt) -> tuple[list[int], int]:

@@ -60,6 +60,13 @@ GATE = 2.0
 LARGE_VALUE = 1024.0
 """Size of values where a norm follows attention: so large that the share of one key among a million
 still exceeds the norm's eps."""
+SECOND = 0.5
+"""Weight of the second channels of pairs in norms of queries; of the first ones in every second
+head, if one norm covers all heads."""
+LARGER = 2.0
+"""Size of queries in the second head, before a norm of each head."""
+SINKS = (4.0, 5.0)
+"""Weights of sinks, in even and in odd heads: like some 50 keys, and some 150."""
 HEAD_OF_BIASES = 4
 """Least number of channels of a head in a probe of biases."""
 LARGEST_BIASED = 2**20 + 2**19
@@ -122,6 +129,33 @@ class Probe:
         """Whether the probe measures layers that rotate queries and keys."""
         return not isinstance(self.plan, Biased | Bucketed | Tabled)
 
+    @cached_property
+    def query_sizes(self) -> Floats:
+        """Sizes of queries in the two heads that measure, before rotation.
+
+        A norm whose weights differ within a pair commutes with no rotation. Where one norm covers
+        all heads, weights differ between heads, and those that are read are alike.
+        """
+        if self.family.normed is not Normed.BY_HEAD:
+            return np.array([1.0, 1.0])
+        read, share = self._read(), 1 / self.plan.head_dim
+        larger = self._normed(self.larger_in_second * read, share) / self._normed(read, share)
+        return np.array([1.0, SECOND * larger])
+
+    @property
+    def larger_in_second(self) -> float:
+        """The weight of queries in the second head; a norm of each head makes both alike."""
+        return LARGER if self.family.normed is Normed.BY_HEAD else 1.0
+
+    def weights_of_query_norm(self) -> Floats:
+        """Return the weights of the norm of queries: of one head, or of all."""
+        heads = self.plan.heads if self.family.normed is Normed.WHOLE else 1
+        weights = np.ones((heads, self.plan.head_dim))
+        for first, second in self.plan.pairs:
+            weights[::2, second] = SECOND
+            weights[1::2, first] = SECOND
+        return weights.ravel()
+
     def score_of_content(self, gain: int) -> float:
         """Compute the score of a query with the key for a gain, without the bias."""
         return self._largest(self.key_weight, gain)
@@ -166,15 +200,15 @@ class Probe:
             key = self._normed(key, count / size)
         if self.family.normed is Normed.WHOLE:
             query = self._normed(query, HEADS / (size * self.plan.heads))
-            key = self._normed(key, count * len(self.asked) / (size * self.plan.kv_heads))
+            key = self._normed(key, count * len(self.asked(0)) / (size * self.plan.kv_heads))
         if self.latent is not None:
             query, size = self.latent.query(query, self.eps), self.latent.head_dim
         return query * key * weight * self.family.scale(self.config, size)
 
-    @property
-    def asked(self) -> set[int]:
-        """The key heads of the query heads that measure; all others have no keys."""
-        return {head * self.plan.kv_heads // self.plan.heads for head in range(HEADS)}
+    def asked(self, layer: int) -> set[int]:
+        """Return the key heads of a layer's query heads that measure; all others have no keys."""
+        heads = self.plan.heads_of(layer)
+        return {head * self.plan.kv_heads // self.plan.heads for head in heads}
 
     @cached_property
     def latent(self) -> Latent | None:
@@ -416,7 +450,11 @@ def _turned(
             f"the two together may make {LARGEST:,}",
         )
     heads = HEADS
-    hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied)
+    gains: tuple[int, ...] = GAINS_OF_ENCODERS if family.encoder else GAINS
+    if family.names.norm_behind:
+        gains = GAINS[-1:]
+    written = 0 if family.tied or family.encoder else len(gains)
+    hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
     if config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
         while heads * size < hidden or heads * size % step:
@@ -425,9 +463,6 @@ def _turned(
     kv_heads = heads // 2 if _grouped(config, raw) else heads
     if family.one_key:
         kv_heads = 1
-    gains: tuple[int, ...] = GAINS_OF_ENCODERS if family.encoder else GAINS
-    if family.names.norm_behind:
-        gains = GAINS[-1:]
     return Instrument(
         name,
         layers,
@@ -447,7 +482,9 @@ def _biased(name: str, config: Configuration, group: Group, family: Family) -> I
     """Return the plan of a probe of layers whose scores have a bias, with all of their heads."""
     heads, layers = config.whole("num_attention_heads"), len(group.layers)
     steps = in_twos(slopes(group))
-    needed = channels_with_meaning(len(steps), layers, family.centred, family.tied) + FEWEST
+    needed = FEWEST + channels_with_meaning(
+        len(steps), layers, family.centred, family.tied, gains=1
+    )
     size = HEAD_OF_BIASES
     # Slopes multiplied by a power of two look like those of other heads.
     while heads * size < needed or (family.scaled_bias and not math.log2(size) % 2):

@@ -36,21 +36,37 @@ class Prompt:
     steps: int
     """Number of queries in the chain; those from number ``given`` on are measured."""
     given: int = 1
-    """Number of queries in the prompt; the engine generates the others."""
+    """Number of queries in the prompt; the engine generates the others, and with 0 also the key."""
     serial: int = 0
     """Number of the text: texts with different numbers have different beginnings."""
     total: int = 0
     """Number of tokens in a complete text for an encoder; 0 if the engine continues the text."""
+    also: tuple[int, ...] = ()
+    """Further layers: their keys follow the key, and their neutral keys precede the neutral key.
+    The readings of all layers add up."""
+    written: bool = False
+    """Whether the key, just before the first query, follows a token that makes an engine generate
+    it."""
 
     @property
     def neutral(self) -> int:
         """Position of the neutral key: before the query, or before the key if the key is there."""
-        return self.first - 1 - (self.key == self.first - 1)
+        return self.first - 1 - (self.key == self.first - 1) - self.written
+
+    @property
+    def measured(self) -> range:
+        """The steps of the chain whose scores are read."""
+        return range(max(self.given, 1) - 1, self.steps)
+
+    @property
+    def generated(self) -> int:
+        """Number of tokens that the engine must generate."""
+        return len(self.measured) + 2 * (not self.given)
 
     @property
     def positions(self) -> range:
         """Positions of the queries whose scores are read."""
-        return range(self.first + self.given - 1, self.first + self.steps)
+        return range(self.first + self.measured[0], self.first + self.steps)
 
     @property
     def distances(self) -> range:
@@ -70,6 +86,8 @@ class Prompt:
     @property
     def end(self) -> int:
         """Position of the last token of the prompt."""
+        if not self.given:
+            return self.key - 1
         return self.total - 1 if self.total else self.first + self.given - 1
 
     def moved(self, by: int) -> "Prompt":
@@ -93,8 +111,13 @@ class Prompt:
             text[self.key] = plan.key_token(layer, self.gain)
             text[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
             return text
-        text[self.key] = plan.key_token(layer, self.gain)
-        text[self.neutral] = plan.key_token(layer, self.gain, neutral=True)
+        for place, number in enumerate((layer, *self.also)):
+            text[self.key + place] = plan.key_token(number, self.gain)
+            text[self.neutral - place] = plan.key_token(number, self.gain, neutral=True)
+        if self.written:
+            text[self.key - 1] = plan.write_token(layer, self.gain)
+        if not self.given:
+            return text[: self.key]
         return text + [plan.query_token(step) for step in range(self.given)]
 
     def both_texts(self, probe: Probe) -> tuple[list[int], list[int]]:
@@ -140,11 +163,12 @@ def text_with(
 ) -> Prompt:
     """Make the prompt of ``prompt_for`` for a decoder, with the smallest gain.
 
-    At least ``before`` tokens precede its queries; with ``before=DIGITS``, also its key.
+    At least ``before`` tokens come before its queries, and those of its number before its key: at
+    position 0 nothing is rotated.
     """
     count = len(probe.plan.pairs) if steps is None else steps
     nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
-    first = max(before, nearest + DIGITS if before == DIGITS else nearest)
+    first = max(before, nearest + DIGITS)
     return Prompt(
         layer=group.layers[0] if layer is None else layer,
         gain=probe.plan.gains[0],
@@ -183,7 +207,7 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
     values = np.array([[_growth(group, prompt), 0.0]] * len(seen))
 
     def fits(gain: int) -> bool:
-        shares = shares_of(probe.largest_score(gain) * values, seen)
+        shares = (1 + len(prompt.also)) * shares_of(probe.largest_score(gain) * values, seen)
         if probe.plan.encoder:
             return bool(probe.activated(gain, shares).max() <= LARGEST_ACTIVATED)
         return bool(probe.logits(gain, shares).max() <= probe.largest_read)

@@ -8,6 +8,7 @@ import pytest
 from posenc_conformance.adapters import FLOATS
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
+from posenc_conformance.deployed.engine import PRODUCTS
 from posenc_conformance.deployed.http.endpoint import is_endpoint
 from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.errors import UserError
@@ -113,8 +114,9 @@ def read_dtype(config: pytest.Config) -> str:
     Raises UserError for an unknown dtype.
     """
     name: str = config.getoption("posenc_dtype") or "bfloat16"
-    if name not in FLOATS:
-        raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(FLOATS)}")
+    names = (*FLOATS, *PRODUCTS)
+    if name not in names:
+        raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(names)}")
     return name
 
 

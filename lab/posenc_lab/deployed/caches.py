@@ -146,13 +146,13 @@ class ShorterNeighbours(ShorterEight):
 # Caches with fewer bits than claimed.
 
 
-@wrong("llama", "", "float16", "int8")
-@wrong("mistral", "", "float16", "int8")
+@wrong("llama", "rounding-not-claimed", "float16", "int8")
+@wrong("mistral", "rounding-not-claimed", "float16", "int8")
 class FourForEight(Four):
     pass
 
 
-@wrong("llama", "")
+@wrong("llama", "rounding-not-claimed")
 class EightUnclaimed(Eight):
     pass
 

@@ -376,7 +376,7 @@ class ScaledAgain(Encoder):
         return 1 / self.size
 
 
-@wrong("nomic_bert", "layers-mistaken")
+@wrong("nomic_bert", "not-turned")
 class LastLayerAlone(Encoder):
     """Rotates nothing in the last layer."""
 

@@ -1,6 +1,7 @@
 """A small engine for models with ALiBi, or with a table of positions."""
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 
 import ml_dtypes
@@ -295,14 +296,18 @@ class NoBiasLater(Older):
         return np.asarray(super().bias(where, keys) * (len(where) > 1))
 
 
-@wrong("bloom", "layers-mistaken")
+@wrong("bloom", "bias-missing")
 class LastLayerWithout(Older):
+    def load(self) -> None:
+        super().load()
+        self.now = threading.local()  # two requests may be computed at the same time
+
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        self.last = layer == self.layers - 1
+        self.now.last = layer == self.layers - 1
         return super().attention(x, layer, where, cache)
 
     def bias(self, where: Array, keys: int) -> Array:
-        return np.asarray(super().bias(where, keys) * (not self.last))
+        return np.asarray(super().bias(where, keys) * (not self.now.last))
 
 
 # Wrong rows.

@@ -97,7 +97,7 @@ class Latent(Engine):
 class Interleaved(Engine):
     """Rotates neighbouring channels, with permuted weights."""
 
-    permuted: tuple[str, ...] = ("q_proj.weight", "k_proj.weight")
+    permuted: tuple[str, ...] = ("q_proj.weight", "k_proj.weight", "q_norm.weight", "k_norm.weight")
     """The weights whose channels are permuted."""
 
     def load(self) -> None:

@@ -289,7 +289,7 @@ class NoBuckets(TwoTexts):
         return 0 * super().biases(part, queries, keys, layer)
 
 
-@wrong("t5", "layers-mistaken")
+@wrong("t5", "bias-missing")
 class FirstLayerBiased(TwoTexts):
     """Adds the bias only in the layer that has the table."""
 

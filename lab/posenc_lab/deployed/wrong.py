@@ -68,7 +68,7 @@ class PairsTooLong(Engine):
         return super().attention_factor(block) ** 2
 
 
-@wrong("llama")
+@wrong("llama", "pairs-wrong")
 class BandsSwapped(Engine):
     def llama3(self, plain: Array, block: Config) -> Array:
         low, high = block["low_freq_factor"], block["high_freq_factor"]
@@ -94,7 +94,7 @@ class OneLess(Engine):
         return base ** (-np.arange(0, self.size, 2) / (self.size - 2))
 
 
-@wrong("llama")
+@wrong("llama", "pairs-wrong")
 class HalfTurned(Engine):
     """Rotates only half of each head."""
 
@@ -478,7 +478,7 @@ class WindowEverywhere(Engine):
         return int(self.config["sliding_window"])
 
 
-@wrong("llama", "layers-mistaken")
+@wrong("llama", "scaling-ignored")
 class FirstLayerAlone(Engine):
     """Applies scaling only in the first layer."""
 
@@ -487,7 +487,7 @@ class FirstLayerAlone(Engine):
         return block if layer == 0 else {**block, "rope_type": "default"}
 
 
-@wrong("mistral", "layers-mistaken")
+@wrong("mistral", "not-turned")
 class LastLayerStill(Engine):
     """Rotates nothing in the last layer."""
 
@@ -498,7 +498,7 @@ class LastLayerStill(Engine):
 # Heads, caches, requests.
 
 
-@wrong("llama")
+@wrong("llama", "values-missing")
 class HeadsTiled(Engine):
     """Gives head h the keys of key head h modulo the number of key heads."""
 

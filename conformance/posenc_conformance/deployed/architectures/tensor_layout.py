@@ -244,7 +244,7 @@ class Family:
     latent: bool = False
     """Whether attention is latent, as DeepSeek's; ``attention`` is not used then."""
     sinks: bool = False
-    """Whether each head has an attention sink; its score is 0."""
+    """Whether each head has an attention sink."""
     biased: frozenset[str] = frozenset()
     """The parts with biases: projections, out, norms, logits, the head of an encoder."""
     normed: Normed = Normed.NEVER

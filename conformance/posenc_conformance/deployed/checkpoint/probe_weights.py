@@ -20,6 +20,7 @@ from posenc_conformance.deployed.probe_checkpoint import (
     EMBEDDED,
     GATE,
     NORMED_IN_ENCODERS,
+    SINKS,
     Probe,
 )
 from posenc_conformance.judge.arrays import Floats
@@ -104,8 +105,8 @@ def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
             )
     yield from _norms_of_heads(probe, place)
     if family.sinks:
-        yield f"{place}.sinks", np.zeros(plan.heads)
-    out = bias_weights.out(plan) if isinstance(plan, Biased) else _out(probe)
+        yield f"{place}.sinks", np.resize(SINKS, plan.heads)
+    out = bias_weights.out(plan) if isinstance(plan, Biased) else _out(probe, number)
     yield from _with_bias(f"{place}.{family.names.out}", out, "out" in family.biased)
 
 
@@ -121,7 +122,7 @@ def _projections(probe: Probe, number: int) -> Layer:
         query, key = np.zeros((wide, plan.hidden)), np.zeros((narrow, plan.hidden))
         return Layer(query, key, key, plan.kv_heads)
     part = probe.weight_of_reading(number)
-    query, key, value = _query(probe), _key(probe), _value(probe, number)
+    query, key, value = _query(probe, number), _key(probe, number), _value(probe, number)
     return Layer(part * query, part * key, part * value, plan.kv_heads)
 
 
@@ -149,8 +150,8 @@ def _norms_of_heads(probe: Probe, place: str) -> Iterator[Tensor]:
     plan, normed = probe.plan, probe.family.normed
     if normed is Normed.NEVER:
         return
-    heads, kv_heads = (plan.heads, plan.kv_heads) if normed is Normed.WHOLE else (1, 1)
-    yield _weights_of_norm(probe, f"{place}.q_norm", heads * plan.head_dim, 1.0)
+    kv_heads = plan.kv_heads if normed is Normed.WHOLE else 1
+    yield f"{place}.q_norm.weight", probe.weights_of_query_norm() - probe.family.offset
     yield _weights_of_norm(probe, f"{place}.k_norm", kv_heads * plan.head_dim, probe.key_weight)
 
 
@@ -166,23 +167,23 @@ def _weights_of_norm(probe: Probe, name: str, count: int, weight: float) -> Tens
     return f"{name}.weight", np.full(count, weight - probe.family.offset)
 
 
-def _query(probe: Probe) -> Floats:
+def _query(probe: Probe, layer: int) -> Floats:
     """Make the matrix of queries: first channels in the first head, second ones in the second."""
-    plan = probe.plan
-    rows: Rows = {}
+    plan, rows = probe.plan, Rows()
+    in_first, in_second = (head * plan.head_dim for head in plan.heads_of(layer))
     for number, (first, second) in enumerate(plan.pairs):
-        rows[first] = {number: 1.0}
-        rows[plan.head_dim + second] = {number: 1.0}
+        rows[in_first + first] = {number: 1.0}
+        rows[in_second + second] = {number: probe.larger_in_second}
     return dense((plan.heads * plan.head_dim, plan.hidden), rows)
 
 
-def _key(probe: Probe) -> Floats:
+def _key(probe: Probe, layer: int) -> Floats:
     """Make the matrix of keys: the first channel of every pair."""
     plan = probe.plan
     weight = probe.key_weight if probe.family.normed is Normed.NEVER else 1.0
     rows = {
         head * plan.head_dim + first: {plan.key: weight}
-        for head in probe.asked
+        for head in probe.asked(layer)
         for first, _ in plan.pairs
     }
     return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
@@ -195,22 +196,23 @@ def _value(probe: Probe, layer: int) -> Floats:
         head * plan.head_dim + neutral: plan.balanced(
             plan.value(layer, neutral=bool(neutral)), plan.share * probe.value_weight
         )
-        for head in probe.asked
+        for head in probe.asked(layer)
         for neutral in (0, 1)
     }
     return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
 
 
-def _out(probe: Probe) -> Floats:
+def _out(probe: Probe, layer: int) -> Floats:
     """Make the matrix that adds the shares of keys in the two heads to the hidden state.
 
     For a norm that subtracts the mean, mirror channels get the opposite.
     """
     plan, rows = probe.plan, Rows()
     size = plan.head_dim if probe.latent is None else probe.latent.value
-    for head in range(HEADS):
+    heads = plan.heads_of(layer) if probe.latent is None else range(HEADS)
+    for place, head in enumerate(heads):
         for neutral in (0, 1):
-            row, column = plan.read + 2 * neutral + head, head * size + neutral
+            row, column = plan.read + 2 * neutral + place, head * size + neutral
             rows[row] = {column: 1.0}
             if plan.centred:
                 rows[plan.mirror(row)] = {column: -1.0}

@@ -21,7 +21,7 @@ def tensors(probe: Probe, plan: Bucketed) -> Iterator[Tensor]:
         ("encoder", plan.encoder_layers),
         ("decoder", plan.layers - plan.encoder_layers),
     ):
-        yield f"{part}.{BIASES}", plan.table()
+        yield f"{part}.{BIASES}", plan.table(whole=part == "encoder")
         for layer in range(layers):
             yield from _block(probe, plan, part, layer)
         yield f"{part}.final_layer_norm.weight", np.ones(plan.hidden)

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc_conformance.deployed.expected_scores import Scores
 from posenc_conformance.deployed.measure import Measured
-from posenc_conformance.deployed.position_errors import wrong_places
+from posenc_conformance.deployed.position_errors import Places, wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import LONGEST_NEAR, Prompt
 from posenc_conformance.judge.arrays import Floats, Ints
@@ -87,7 +87,7 @@ def _anew(right: Rows, count: int, positions: Ints) -> Ints:
     return right(positions % count)
 
 
-def _at(group: Group, places: Callable[[Prompt], tuple[list[int], int]], prompt: Prompt) -> Scores:
+def _at(group: Group, places: Places, prompt: Prompt) -> Scores:
     """Return the rows of queries at wrong positions."""
     last = int(group.parameters["rows"]) - 1 - int(right_rows(group, np.array([0]))[0])
     positions = np.clip(np.array(places(prompt)[0]), 0, last)

@@ -131,16 +131,21 @@ def _scores(probe: Probe, prompt: Prompt, rule: Rule) -> Floats:
         moved = prompt if prompt.total else prompt.moved(1)
         where = [rule.places(replace(moved, key=key)) for key in (moved.key, moved.neutral)]
         queries, keys = np.array(where[0][0]), [key for _, key in where]
-    biases = rule.bias * _table(probe)[rule.buckets(np.array(keys) - queries[:, np.newaxis])]
+    biases = (
+        rule.bias
+        * _table(probe, whole=bool(prompt.total))[
+            rule.buckets(np.array(keys) - queries[:, np.newaxis])
+        ]
+    )
     if rule.first_alone:
         biases[1:] = 0
     content = rule.content * probe.score_of_content(prompt.gain)
     return np.asarray(biases + content * np.array([1.0, 0.0])[:, np.newaxis])
 
 
-def _table(probe: Probe) -> Floats:
+def _table(probe: Probe, *, whole: bool) -> Floats:
     assert isinstance(probe.plan, Bucketed)
-    return probe.plan.table()
+    return probe.plan.table(whole=whole)
 
 
 def _logits(probe: Probe, group: Group, prompt: Prompt, rule: Rule, sums: Floats) -> Floats:
@@ -168,7 +173,8 @@ def _sums(probe: Probe, group: Group, rule: Rule, first: Ints, last: Ints) -> Fl
     Returns [distances, 2 heads].
     """
     reach = _reach(group)
-    raised = np.exp(rule.bias * _table(probe)[rule.buckets(np.arange(-reach, reach + 1))])
+    table = _table(probe, whole=is_whole(group))
+    raised = np.exp(rule.bias * table[rule.buckets(np.arange(-reach, reach + 1))])
     added = np.concatenate([np.zeros((1, raised.shape[1])), raised.cumsum(axis=0)])
     within = added[np.clip(last, -reach, reach) + reach + 1]
     within = within - added[np.clip(first, -reach, reach) + reach]
@@ -194,12 +200,29 @@ def _wrong(
     for id, model in case.knowledge.deviations.items():
         for made in model(case, case.truth):
             buckets = np.clip(made.output, 0, last).astype(np.int64)
-            yield id, made.explanation, Rule(partial(_looked_up, buckets))
+            words = made.explanation
+            if id == "direction-swapped" and not is_whole(group):
+                words += ", or half as many buckets"
+            yield id, words, Rule(partial(_looked_up, buckets))
+    part, other = ("encoder", "decoder") if is_whole(group) else ("decoder", "encoder")
+    words = f"matches the table of the {other} in the {part}"
+    yield "table-of-another", words, Rule(lambda relative: last - right(relative))
+    halved, doubled = (last + 1) // 2, 2 * (last + 1)
+    words = f"matches {halved} buckets; there are {last + 1}"
+    yield "number-of-buckets", words, Rule(_of_count(group, halved, last))
+    words = f"matches {doubled} buckets, the later ones cut to the last of {last + 1}"
+    yield "number-of-buckets", words, Rule(_of_count(group, doubled, last))
     if not is_whole(group):
         yield "bias-missing-later", f"matches {LOST_LATER}", Rule(right, first_alone=True)
     for id, words, places in wrong_places(context, writes=not is_whole(group)):
         yield id, f"matches {words}", Rule(right, places=places)
     yield from _multiplied(probe, right, found[0])
+
+
+def _of_count(group: Group, count: int, last: int) -> Buckets:
+    """Return the buckets of another number of them, those beyond ``last`` cut to it."""
+    other = right_buckets(replace(group, parameters={**group.parameters, "num_buckets": count}))
+    return lambda relative: np.minimum(other(relative), last)
 
 
 def _multiplied(probe: Probe, right: Buckets, first: Measured) -> Iterator[Named]:
@@ -229,7 +252,8 @@ def described(probe: Probe, group: Group, prompt: Prompt, row: int, scores: Floa
     if np.isneginf(scores).any():
         return "the key is not seen"
     neutral = _scores(probe, prompt, Rule(right_buckets(group)))[row, 1]
-    bucket = probe.plan.bucket(scores + neutral - probe.score_of_content(prompt.gain))
+    biases = scores + neutral - probe.score_of_content(prompt.gain)
+    bucket = probe.plan.bucket(biases, whole=is_whole(group))
     first, second = map(float, scores)
     encoded = "scores of no bucket" if bucket is None else f"bucket {bucket}"
     return f"{encoded}: scores {first:.6g} and {second:.6g} above those of the neutral key"

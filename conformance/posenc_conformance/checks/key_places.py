@@ -1,0 +1,219 @@
+"""Keys at places where code changes, and keys that the engine generates itself."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import cycle, islice
+
+import numpy as np
+
+from posenc_conformance.checks.probe_explanations import Explanations
+from posenc_conformance.checks.probe_measurements import FEW
+from posenc_conformance.checks.request_patterns import Situations
+from posenc_conformance.deployed.instrument import Biased
+from posenc_conformance.deployed.instruments import alibi_mistakes
+from posenc_conformance.deployed.key_places import place_of_key
+from posenc_conformance.deployed.layer_sums import LayerSum, can_add_up, visible
+from posenc_conformance.deployed.measure import Measured
+from posenc_conformance.deployed.prompts import LEAST_BEFORE, Prompt, with_gain
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
+
+PLACES = tuple(2**power for power in range(9, 21))
+"""Places after which code often takes another way: chunks of prompts, tables, windows, pages."""
+WRITTEN = ", which the engine writes,"
+PAGE = 256
+"""Multiple of the usual numbers of tokens in a page of a cache."""
+LISTED = 4
+"""Number of keys that a description lists."""
+SMALLEST = 16
+"""Least size of chunks that places of keys tell."""
+CLOSEST = 8
+"""Least distance from a query to two keys and their neutral keys."""
+
+
+@dataclass(frozen=True)
+class KeyPlaces(Situations):
+    """A group of layers, whose keys are checked at many places."""
+
+    def _late_texts(self, distances: Sequence[int]) -> list[Prompt]:
+        """Return texts whose keys are around the places where code changes, and at the end.
+
+        Layers of the group take turns, and so do distances. Encoders, tables and T5 are checked by
+        other texts.
+        """
+        probe = self.engine.probe
+        if self._encoder or not (self.group.turns or isinstance(probe.plan, Biased)):
+            return []
+        steps = min(FEW, self._middle.steps)
+        layers, found = cycle(self.group.layers), list[Prompt]()
+        order = cycle([self._middle.distances[0], *distances])
+        for place in (*(place - 1 for place in PLACES), self.length):
+            texts = (self._prompt(next(order), steps=steps) for _ in distances)
+            late = (text.moved(min(place - text.key, self.length - text.length)) for text in texts)
+            fitting = filter(self._fits, filter(lambda text: text.key > LEAST_BEFORE, late))
+            found += [replace(text, layer=next(layers)) for text in islice(fitting, 1)]
+        return list(dict.fromkeys(map(self._with_gain, found)))
+
+    def _sum_on_both_sides(self, text: Prompt) -> Measured | None:
+        """Measure a text with a second key just after its key; None if their sum is not known."""
+        both = self._with_gain(replace(text, also=(text.layer,)))
+        known = can_add_up(self.engine.probe) and self.group.attention != "chunked"
+        if not known or both.first - both.key < CLOSEST:
+            return None
+        return self._measure(self._new(both))
+
+    def _is_right_sum(self, measured: Measured) -> bool:
+        count = self._count(measured)
+        return self._ratio_of_sum(measured) <= 1 and (count is None or count.ratio <= 1)
+
+    def _of_sums(self, sums: Sequence[Measured]) -> Outcome:
+        """Return the outcome of sums; raise Wrong if one is wrong, and none of its layers alone.
+
+        Raises Blocked if the usual text is wrong, which other checks report.
+        """
+        ratios = [self._ratio_of_sum(measured) for measured in sums]
+        worst = max(ratios, default=0.0)
+        if worst <= 1:
+            return Outcome(worst=worst)
+        if not self._is_right(self._measure(self._new(self._middle))):
+            raise Blocked("scores of the usual text are wrong")
+        prompt = sums[ratios.index(worst)].prompt
+        layers = sorted({prompt.layer, *prompt.also})
+        text = [
+            f"layers {', '.join(map(str, layers))} are wrong together, and right one by one",
+            f"check      {self.group.id} of {self.engine.model.title}",
+            f"where      queries from {prompt.positions[0]:,} on, keys from {prompt.key:,} on",
+            f"error      {worst:.3g} times the bound of the sum of their readings",
+        ]
+        raise Wrong("\n".join(text), Outcome(worst=worst))
+
+    def _ratio_of_sum(self, measured: Measured) -> float:
+        """Compute the largest error of a sum in units of its bound; infinite if a word was lost."""
+        right = self._sum(measured.prompt).scores(visible(self.group, measured.prompt))
+        return np.inf if measured.lost else float(measured.ratio(right).max())
+
+    def _sum(self, prompt: Prompt) -> LayerSum:
+        return LayerSum(self.engine.probe, self.group, prompt, self.dtype)
+
+    def _with_gain(self, prompt: Prompt) -> Prompt:
+        probe = self.engine.probe
+        return prompt if isinstance(probe.plan, Biased) else with_gain(probe, self.group, prompt)
+
+    def _late_keys(self, texts: Sequence[Prompt]) -> Outcome:
+        """Check keys at places beyond those of other texts.
+
+        Raises Wrong; with the places to which the keys were rotated if no known mistake explains
+        all scores.
+        """
+        sums, found = list[Measured](), list[Measured]()
+        for text in texts:
+            both = self._sum_on_both_sides(text)
+            sums += [both] if both else []
+            if both is None or not self._is_right_sum(both):
+                is_close = text.first - text.key < CLOSEST
+                after = text.moved(1) if is_close else replace(text, key=text.key + 1)
+                fitting = filter(self._fits, (text, self._with_gain(after)))
+                found += [self._measure(self._new(each)) for each in fitting]
+        wrong = [each for each in found if not self._is_right(each)]
+        if not wrong:
+            for both in sums:
+                self._require_count(both, "")
+            of_sums = self._of_sums(sums)
+            return self._together(found) if found else of_sums
+        self._require_count_if_scored(wrong[0], "")
+        near = replace(self._middle, layer=wrong[0].prompt.layer)
+        known = self._explanations(found, wrong[0])
+        if not known and self._is_right(self._measure(self._new(near))):
+            known = self._explanations_of_places(wrong, "", f"that at {near.key:,} is right")
+        raise self._failure(wrong[0], known, "")
+
+    def _explanations_of_places(
+        self, wrong: Sequence[Measured], which: str, beside: str
+    ) -> Explanations:
+        """Say which keys are wrong, and to which positions they were rotated if that is known.
+
+        ``which`` describes the keys, and ``beside`` says which others are right.
+        """
+        places = {measured.prompt.key: self._place_of_key(measured) for measured in wrong}
+        derived = {key: place for key, place in places.items() if place is not None}
+        id, words = "keys-misplaced", f"keys at {_listed([*places])}{which} are wrong"
+        if derived == places:
+            words = f"keys at {_listed([*derived])}{which} have positions {_listed(_once(derived))}"
+            if size := _size_of_chunks(derived):
+                id, words = "chunks-restart", f"{words}, which start anew every {size:,} tokens"
+        return ((id, f"{words}, and {beside}"),)
+
+    def _place_of_key(self, measured: Measured) -> int | None:
+        """Return the position of a key, from all queries or from those that are generated."""
+        prompt, readings = measured.prompt, [measured]
+        if 0 < prompt.given < prompt.steps:
+            later = replace(prompt, given=prompt.given + 1)
+            readings.append(Measured(later, measured.values[1:]))
+        places = map(self._place_by, readings)
+        return next((place for place in places if place is not None), None)
+
+    def _place_by(self, measured: Measured) -> int | None:
+        probe, group = self.engine.probe, self.group
+        if isinstance(probe.plan, Biased):
+            return alibi_mistakes.place_of_key(probe, group, measured, self.dtype)
+        return place_of_key(probe, group, measured, self._expected(measured.prompt))
+
+    @cached_property
+    def _written(self) -> list[Prompt]:
+        """Texts whose key the engine generates: all pairs, each layer, and the end of the context.
+
+        The first query is just after its key. The first key ends a page of a cache, and those of
+        the layers follow it.
+        """
+        most = self._prompt(1).steps
+        reach = most if self.group.reach is None else self.group.reach
+        whole, short = (self._with_written_key(min(count, most, reach)) for count in (most, FEW))
+        end_of_page = max(0, PAGE - 1 - short.key)
+        texts = [whole.moved(end_of_page)]
+        for number, layer in enumerate(self.group.layers, 1):
+            texts.append(replace(short.moved(end_of_page + number), layer=layer))
+        late = short.moved(self.length - short.length)
+        return [self._with_gain(text) for text in (*texts, late) if self._fits(text)]
+
+    def _written_keys(self) -> Outcome:
+        """Check keys that the engine generates.
+
+        Raises Wrong, with an id of its own if the same text is right when the key is given. Raises
+        NotClaimed for a probe that cannot make an engine generate a key.
+        """
+        if not self.engine.probe.plan.writes:
+            raise NotClaimed("with tied embeddings, a probe has no token that a key follows")
+        found = [self._measure(self._new(text)) for text in self._written]
+        wrong = [each for each in found if not self._is_right(each)]
+        when = ", a key that the engine generated"
+        if wrong:
+            self._require_count_if_scored(wrong[0], when)
+        if wrong and self._is_right(self._measure(self._new(replace(wrong[0].prompt, given=1)))):
+            known = self._explanations_of_places(wrong, WRITTEN, "given ones are right")
+            layers = {each.prompt.layer for each in wrong}
+            if layers < {*self.group.layers}:
+                known = self._in_layers(known, sorted(layers))
+            raise self._failure(wrong[0], known, when)
+        return self._together(found, when)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - LISTED} more" if len(numbers) > LISTED else ""
+    return ", ".join(f"{number:,}" for number in numbers[:LISTED]) + more
+
+
+def _once(places: Mapping[int, int]) -> list[int]:
+    """Return the places of all keys, or the only one."""
+    return [*places.values()] if len({*places.values()}) > 1 else [*places.values()][:1]
+
+
+def _size_of_chunks(places: Mapping[int, int]) -> int:
+    """Return the size of chunks in each of which keys begin at 0; 0 if there is none.
+
+    Keys of two chunks are needed to tell it.
+    """
+    moved = {key - place for key, place in places.items()}
+    size = math.gcd(*moved)
+    restarts = size >= SMALLEST and all(place == key % size for key, place in places.items())
+    return size if len(moved - {0}) > 1 and restarts else 0

@@ -1,0 +1,231 @@
+"""A group of layers of a deployed engine: its prompts, and what is measured with them."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from posenc_conformance.checks.model_adapter import page_of
+from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.expected_scores import Scores
+from posenc_conformance.deployed.http.endpoint import Gone
+from posenc_conformance.deployed.instrument import Biased, Bucketed
+from posenc_conformance.deployed.keys_counted import Count, can_count, counted
+from posenc_conformance.deployed.layer_questions import is_whole, prompt_for, scores_of
+from posenc_conformance.deployed.measure import Measured, NothingRead, measure
+from posenc_conformance.deployed.probe_checkpoint import SINKS
+from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
+from posenc_conformance.models.meaning import Group
+
+MIDDLE = 200
+"""Distance between query and key at which every layer and every request pattern is checked."""
+MIDDLE_OF_BIASES = 24
+"""The same for biases, which hide no key from any head at this distance."""
+LONGER_BY = (37, 5, 1)
+"""Numbers of tokens by which a text is made longer than another one, if there is room."""
+BEYOND = 4
+"""Distance of a key that a window must hide, in multiples of the window's reach."""
+FEW = 8
+"""Number of pairs of channels with which every layer is checked."""
+NO_VALUES = (
+    "values-missing",
+    "the heads that are read have no values, as if those of other heads were taken",
+)
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """A group of an engine's layers, and the limits on the texts sent to it."""
+
+    engine: Deployed
+    group: Group
+    dtype: str
+    length: int
+    """Maximum number of tokens in a text."""
+    allowed: int
+    """The same for texts beyond the original context, whose frequencies may change."""
+    right: dict[Prompt, Scores] = field(default_factory=dict)
+    """Cached expected scores, which depend neither on a prompt's layer nor on its serial number."""
+
+    @property
+    def _encoder(self) -> bool:
+        """Whether the engine reads whole texts and generates no tokens."""
+        return is_whole(self.engine.probe, self.group)
+
+    def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
+        return prompt_for(self.engine.probe, self.group, distance, layer, steps)
+
+    def _new(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with a new serial number: it shares no prefix with earlier texts."""
+        return replace(prompt, serial=next(self.engine.serials))
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Return whether a text is short enough, and all its queries see the key."""
+        reach, window = self.group.reach, self.group.window
+        if prompt.length > self.length or (reach is not None and prompt.farthest > reach):
+            return False
+        if self.group.attention != "chunked" or window is None:
+            return True
+        return prompt.key // window == prompt.positions[-1] // window
+
+    @cached_property
+    def _middle(self) -> Prompt:
+        """Return the prompt at the usual distance of request patterns, or another that fits."""
+        distances = [MIDDLE, LONGEST_NEAR, 1]
+        if isinstance(self.engine.probe.plan, Biased):
+            distances.insert(0, MIDDLE_OF_BIASES)
+        if isinstance(self.engine.probe.plan, Bucketed):
+            distances.reverse()  # far keys all share one bucket
+        return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
+
+    def _measure(self, prompt: Prompt) -> Measured:
+        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone."""
+        if self.engine.gone:
+            raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
+        try:
+            measured = measure(self.engine.probe, self.engine, prompt)
+        except Misbehaviour as problem:
+            if isinstance(problem, Gone):
+                self.engine.gone.append(str(problem))
+            raise self._unreadable(prompt, problem) from None
+        self.engine.answered.append(measured)
+        return measured
+
+    def _unreadable(self, prompt: Prompt, problem: Misbehaviour) -> Wrong:
+        """Make the failure for an answer that cannot be read.
+
+        A window may also hide both keys.
+        """
+        if not isinstance(problem, NothingRead) or self.group.window is not None:
+            return Wrong(f"{self._place(prompt)}: {problem}")
+        text = f"{NO_VALUES[1]} [{NO_VALUES[0]}]\ncheck      {self._place(prompt)}: {problem}"
+        return Wrong(text, Outcome(explanations=(NO_VALUES,)))
+
+    def _expected(self, prompt: Prompt) -> Scores:
+        alike = replace(prompt, layer=self._prompt(1).layer, serial=0)
+        if alike not in self.right:
+            self.right[alike] = scores_of(self.engine.probe, self.group, alike, self.dtype)
+        return self.right[alike]
+
+    def _require_count(self, measured: Measured, when: str) -> None:
+        """Raise Wrong if queries see another number of keys than there are."""
+        count = self._count(measured)
+        if count is None or count.ratio <= 1:
+            return
+        prompt = measured.prompt
+        row, head = count.worst
+        expected, got = float(count.expected[row, head]), float(count.got[row, head])
+        id, words = self._sinks_off(prompt, count) or self._miscount(prompt, expected, got)
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(prompt)}{when}",
+            f"where      query at {prompt.positions[row]:,}, key at {prompt.key:,}",
+            f"error      {count.ratio:.3g} times the bound of {float(count.bound[row, head]):.2g}",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(worst=count.ratio, explanations=((id, words),)))
+
+    def _require_count_if_scored(self, measured: Measured, when: str) -> None:
+        """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
+        if not measured.lost and measured.agrees_with(self._expected(measured.prompt)):
+            self._require_count(measured, when)
+
+    def _sinks_off(self, prompt: Prompt, count: Count) -> tuple[str, str] | None:
+        """Say what sinks count as, if another text, within any window, says the same.
+
+        Raises as ``_measure`` does.
+        """
+        if not self.engine.probe.family.sinks:
+            return None
+        first = (self.group.window or prompt.first) // 2
+        if first < DIGITS + 2:
+            return None
+        other = self._within(first, prompt.layer)
+        again = self._count(self._measure(self._new(other)))
+        if again is None:
+            return None
+        shown, sinks = (np.exp(SINKS) + (each.got - each.expected)[-1] for each in (count, again))
+        if (np.abs(shown - sinks) > count.bound[-1] + again.bound[-1]).any():
+            return None
+        listed, asked = (
+            " and ".join(_number(float(sink)) for sink in row) for row in (shown, np.exp(SINKS))
+        )
+        return "sinks-wrong", f"sinks of two heads count as {listed} keys, and they weigh {asked}"
+
+    def _miscount(self, prompt: Prompt, expected: float, got: float) -> tuple[str, str]:
+        """Name a wrong number of keys, by the window if texts within the window have the right one.
+
+        Raises as ``_measure`` does.
+        """
+        words = f"a query sees {_number(got)} other keys, and there are {_number(expected)}"
+        window, place = self.group.window, prompt.positions[0]
+        others = {group.window for group in self.engine.model.meaning.groups if group.window}
+        if window is None and any(abs(got - other) < 1.5 for other in others):
+            return "window-everywhere", f"{words}, as with the window of other layers"
+        first = int(min(got, window or got)) // 2
+        if first < DIGITS + 2 or prompt.length <= (window or first):
+            return "keys-miscounted", words
+        within = self._within(first, prompt.layer)
+        count = self._count(self._measure(self._new(within)))
+        if count is None or count.ratio > 1:
+            return "keys-miscounted", words
+        if window is None:
+            return self._miscount_of_all(prompt, words, got)
+        most = FEW if self.group.attention == "chunked" else place - window - 1
+        id = "window-ignored" if got > expected + most else "window-off"
+        return id, f"{words}, as with another window"
+
+    def _within(self, first: int, layer: int) -> Prompt:
+        """Return a text with one query at ``first``, just after its key."""
+        return replace(self._prompt(1, steps=1), first=first, key=first - 1, layer=layer)
+
+    def _miscount_of_all(self, prompt: Prompt, words: str, got: float) -> tuple[str, str]:
+        """Name a wrong number of keys where all are seen: by a window if it stays in another text.
+
+        Raises as ``_measure`` does.
+        """
+        other = replace(prompt, steps=1, given=min(prompt.given, 1)).moved(-LONGER_BY[0])
+        count = None
+        if other.neutral >= DIGITS:
+            count = self._count(self._measure(self._new(other)))
+        if count is None or abs(float(count.got[0].mean()) - got) > 1:
+            return "keys-miscounted", words
+        return "window-everywhere", f"{words}, as with a window"
+
+    def _count(self, measured: Measured) -> Count | None:
+        """Count the keys that queries see; None where their number cannot be known.
+
+        A server of texts may add tokens of its own.
+        """
+        probe, prompt = self.engine.probe, measured.prompt
+        if measured.logits is None or self.engine.in_words or not can_count(probe):
+            return None
+        logits = measured.logits.reshape(-1, 2, 2).transpose(0, 2, 1)
+        return counted(probe, self.group, prompt, logits, self.dtype)
+
+    def _sees(self, prompt: Prompt) -> bool:
+        """Return whether all queries of a text see the key."""
+        return bool(self._measure(self._new(prompt)).seen.all())
+
+    def _far_beyond(self, reach: int) -> Prompt:
+        """Return a text with one query, and a key far outside its window if there is room."""
+        prompt = self._prompt(1, steps=1)
+        first = min(BEYOND * reach, self.length - BEHIND - 1)
+        return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
+
+    def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
+        """Return whether scores are right; with ``written``, only those of generated queries."""
+        right, count = self._expected(measured.prompt), self._count(measured)
+        if measured.lost or not (measured.ratio(right)[int(written) :] <= 1).all():
+            return False
+        return count is None or count.ratio <= 1
+
+    def _place(self, prompt: Prompt) -> str:
+        return f"layer {prompt.layer} ({self.group.id}) of {self.engine.model.title}"
+
+
+def _number(keys: float) -> str:
+    """Return a number of keys, whole if it nearly is."""
+    return f"{round(keys):,}" if abs(keys - round(keys)) < 0.1 else f"{keys:,.1f}"

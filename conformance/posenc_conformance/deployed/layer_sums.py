@@ -1,0 +1,103 @@
+"""Texts with keys for several layers, whose readings add up in the hidden state.
+
+The key of each layer has the same score in all of them, but only its own layer has a value for it.
+So what is read of a right engine is the mean of the exponentials of all scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from posenc_conformance.deployed.expected_scores import (
+    LOG_PROBABILITY,
+    Scores,
+    before_reading,
+    roundings_of_reading,
+)
+from posenc_conformance.deployed.instrument import READ_WEIGHT
+from posenc_conformance.deployed.keys_counted import OF_A_NORM
+from posenc_conformance.deployed.probe_checkpoint import Probe
+from posenc_conformance.deployed.prompts import Prompt, keys_seen
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags
+from posenc_conformance.models.meaning import Group
+
+SEVERAL = (16, 8, 4, 2)
+"""Numbers of layers that one text may check."""
+
+
+def can_add_up(probe: Probe) -> bool:
+    """Return whether the readings of layers add up.
+
+    A norm after attention makes the readings of every layer as large as the logits may be, and a
+    cap of scores cannot be inverted for a sum.
+    """
+    return probe.turns and not (probe.plan.encoder or probe.normed_behind or probe.score_cap)
+
+
+def across(prompt: Prompt, layers: Sequence[int]) -> Prompt:
+    """Return a text with the keys of several layers, and that of the first one again at the end.
+
+    The last key stays visible when those before it leave a window.
+    """
+    return replace(prompt, layer=layers[0], also=(*layers[1:], layers[0]))
+
+
+def visible(group: Group, prompt: Prompt) -> Flags:
+    """Return which queries see which key, [keys, queries]."""
+    keys = prompt.key + np.arange(1 + len(prompt.also))
+    distances = np.array(prompt.positions) - keys[:, np.newaxis]
+    reach = np.inf if group.reach is None else group.reach
+    return np.asarray((distances >= 0) & (distances <= reach))
+
+
+@dataclass(frozen=True)
+class LayerSum:
+    """The scores of a text's keys, and the errors of each before any reading."""
+
+    probe: Probe
+    group: Group
+    prompt: Prompt
+    dtype: str
+
+    @cached_property
+    def _keys(self) -> list[Scores]:
+        alone = replace(self.prompt, also=())
+        places = range(self.prompt.key, self.prompt.key + 1 + len(self.prompt.also))
+        return [
+            before_reading(self.probe, self.group, replace(alone, key=place), self.dtype)
+            for place in places
+        ]
+
+    def scores(self, seen: Flags) -> Scores:
+        """Compute the logarithm of the mean of the keys' exponentials, in units of a largest score.
+
+        ``seen``, [keys, queries], says which queries see which key. An error in every score changes
+        the logarithm by no more than the largest of them.
+        """
+        probe, gain, count = self.probe, self.prompt.gain, len(self._keys)
+        amplitude, sees = probe.largest_score(gain), seen[..., np.newaxis]
+        raised = np.exp(amplitude * np.stack([scores.values for scores in self._keys]))
+        total = (sees * raised).sum(axis=0)
+        weights = total + keys_seen(self.group, self.prompt)[:, np.newaxis]
+        shares = np.stack([total, np.full_like(total, count)], axis=-1) / weights[..., np.newaxis]
+        with np.errstate(divide="ignore"):
+            values = np.log(total / count) / amplitude
+            of_reading = (LOG_PROBABILITY / probe.logits(gain, shares)).sum(axis=-1)
+        # Each layer adds to the hidden state, which is rounded every time, for both keys.
+        roundings = roundings_of_reading(probe, self.prompt) + 2 * len(self.prompt.also)
+        of_reading += roundings * UNIT_ROUNDOFF[self.dtype] + self._changed
+        bounds = [scores.bound + self._changed * np.abs(scores.values) for scores in self._keys]
+        off = (sees * np.stack(bounds)).max(axis=0)
+        return Scores(values, off + of_reading / amplitude)
+
+    @property
+    def _changed(self) -> float:
+        """The largest relative change of a norm by the readings that earlier layers have added.
+
+        A key near the beginning of a text sees few tokens, and gives itself a large share of each.
+        """
+        share = np.array(1 / (self.prompt.key + 1))
+        reading = float(self.probe.logits(self.prompt.gain, share)) * len(self._keys) / READ_WEIGHT
+        return OF_A_NORM + reading**2 / self.probe.plan.hidden
