@@ -288,7 +288,7 @@ class ShortKeys(Older):
         return np.asarray(np.arange(count).astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
-@wrong("bloom", "bias-missing-later")
+@wrong("bloom", "bias-missing-later written-otherwise")
 class NoBiasLater(Older):
     """Omits the bias while decoding."""
 
