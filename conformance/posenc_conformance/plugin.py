@@ -83,6 +83,29 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "its dtype: int8, int4, float8_e4m3 or float8_e5m2",
     )
     group.addoption(
+        "--posenc-device",
+        metavar="NAME",
+        default="",
+        help="for --impl=FOLDER: PyTorch's device, such as cuda, mps or xpu (default: cpu)",
+    )
+    group.addoption(
+        "--posenc-attention",
+        metavar="NAME",
+        default="",
+        help="for --impl=FOLDER: the attention of transformers: eager, sdpa, flex_attention, "
+        "flash_attention_2 (default: that of transformers)",
+    )
+    group.addoption(
+        "--posenc-compile",
+        action="store_true",
+        help="for --impl=FOLDER: compile the model with torch.compile",
+    )
+    group.addoption(
+        "--posenc-static-cache",
+        action="store_true",
+        help="for --impl=FOLDER: keep keys in a cache of fixed length",
+    )
+    group.addoption(
         "--posenc-shift",
         metavar="N",
         type=int,

@@ -26,7 +26,7 @@ from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.request_patterns import Situations
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.architectures.decoders import FAMILIES
-from posenc_conformance.deployed.callables import Kind, load_folder
+from posenc_conformance.deployed.callables import Kind, Running, load_folder
 from posenc_conformance.deployed.checkpoint import gguf_file
 from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of
 from posenc_conformance.deployed.checkpoint.probe_weights import tensors
@@ -1054,7 +1054,7 @@ def test_a_folder_that_names_code_is_refused(
     folder = probe_with(more, tmp_path)
     loads = loading(monkeypatch)
     with pytest.raises(UserError, match="names code to be run"):
-        load_folder(str(folder), "float32", Kind.WRITES)
+        load_folder(str(folder), "float32", Kind.WRITES, Running())
     assert not loads
 
 
@@ -1062,7 +1062,7 @@ def test_transformers_is_called_without_remote_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = loading(monkeypatch)
-    load_folder(str(probe_with({}, tmp_path)), "float32", Kind.WRITES)
+    load_folder(str(probe_with({}, tmp_path)), "float32", Kind.WRITES, Running())
     assert loads == [
         {
             "dtype": "float32",

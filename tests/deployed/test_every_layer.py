@@ -1,8 +1,10 @@
 """Every layer is checked for its window and its farthest distance, and every query for its keys."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -171,3 +173,17 @@ def test_where_no_key_can_be_generated_is_reported() -> None:
     for result in run(deployed(Served, "gemma2"), "written-keys"):
         assert result.verdict is Verdict.NOT_CLAIMED
     assert not any(probe_for(model_of(name)).plan.writes for name in ("t5", "gpt2", "modernbert"))
+
+
+class RoundsLogProbabilities(Served):
+    """Returns log-probabilities in bfloat16, as mlx-lm does with a model in bfloat16."""
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
+        for answer in super().complete(prompt, steps):
+            yield {word: float(ml_dtypes.bfloat16(value)) for word, value in answer.items()}
+
+
+def test_rounded_log_probabilities_are_no_mistake_of_positions() -> None:
+    (result,) = run(deployed(RoundsLogProbabilities, "llama"), "distance-64")
+    assert result.outcome.explanations == ()
+    assert "all log-probabilities are rounded to bfloat16" in result.text

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
-from posenc_conformance.checks.each_layer import EachLayer
-from posenc_conformance.checks.model_adapter import page_of, turned_groups
+from posenc_conformance.checks.each_layer import EachLayer, no_farther
+from posenc_conformance.checks.model_adapter import turned_groups
 from posenc_conformance.checks.probe_explanations import CAUSAL, ROUNDED_LIKE
 from posenc_conformance.checks.probe_measurements import FEW
 from posenc_conformance.checks.request_patterns import BY_LENGTH
 from posenc_conformance.deployed.engine import PRODUCTS, Deployed
 from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
+from posenc_conformance.deployed.layer_sums import can_add_up
 from posenc_conformance.deployed.prompts import (
     BEHIND,
     DIGITS,
@@ -25,7 +26,7 @@ from posenc_conformance.deployed.prompts import (
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.claim_scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome
 from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 LEVEL = "deployed"
@@ -152,9 +153,13 @@ class _Questions(EachLayer):
         if self._encoder and not self._tabled:
             for distance in self._distances:
                 yield f"ahead-{distance}", partial(self._distance, self._prompt(-distance))
+        if rows := self._late_rows():
+            yield "late-rows", partial(self._read_rows, rows)
         if late := self._late_texts(self._distances):
             yield "late-keys", partial(self._late_keys, late)
             yield "written-keys", self._written_keys
+        if self.group.turns and can_add_up(self.engine.probe) and self.group.attention != "chunked":
+            yield "every-key", self._every_key
         if len(self.group.layers) > 1:
             yield "layers", self._layers
             yield from self._of_each_layer()
@@ -174,11 +179,17 @@ class _Questions(EachLayer):
         if self._grows_from is not None:
             yield "beyond", partial(self._beyond, self._grows_from)
             yield "beyond-written", partial(self._beyond_written, self._grows_from)
+            yield "beyond-batch", partial(self._beyond_in_batch, self._grows_from)
             yield "after-longer", partial(self._after_longer, self._grows_from)
 
     def _of_each_layer(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
-        """Yield the check of the farthest distance, or of the window, in each layer."""
-        if not self.group.turns or self._encoder or self.group.attention == "chunked":
+        """Yield the checks of each layer: reused keys, and the farthest distance or the window."""
+        if self._encoder or not self.group.turns:
+            if self.group.attention == "two-sided" and self.group.reach is not None:
+                yield "window-layers", partial(self._two_sided_layers, self.group.reach)
+            return
+        yield "reused-layers", self._reused_layers
+        if self.group.attention == "chunked":
             return
         if self.group.reach is None:
             yield "far-layers", partial(self._far_layers, self._distances[-1])
@@ -230,6 +241,10 @@ class _Questions(EachLayer):
         """Check the scores of all queries in a prompt."""
         return self._together([self._measure(self._new(prompt))])
 
+    def _read_rows(self, prompts: Sequence[Prompt]) -> Outcome:
+        """Check the rows that queries read in some texts."""
+        return self._together([self._measure(self._new(prompt)) for prompt in prompts])
+
     def _layers(self) -> Outcome:
         """Check each layer with a few pairs.
 
@@ -260,8 +275,7 @@ class _Questions(EachLayer):
         if mistaken:
             listed = ", ".join(f"{layer} as {name}" for layer, name in mistaken.items())
             words = f"layers treated like those of another group: {listed}"
-            text = f"{words} [layers-mistaken]\nsee        {page_of(self.engine.model)}"
-            raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
+            raise self._named(("layers-mistaken", words))
         return self._together(measurements)
 
     def _at_window(self, reach: int) -> Prompt:
@@ -294,15 +308,13 @@ class _Questions(EachLayer):
             f"it should see {reach + 1:,}"
         )
         id = "window-ignored" if beyond else "window-off"
-        text = [
-            f"{words} [{id}]",
+        raise self._named(
+            (id, words),
             f"check      {self._place(prompt)}",
             f"where      keys at distances of {prompt.distances[0]:,} to {prompt.distances[-1]:,}",
             f"expected   the farthest key that is seen at {reach:,}",
             f"got        at {farthest:,}" if seen else "got        none is seen",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+        )
 
     def _window_of_prompt(self, reach: int) -> Outcome:
         """Check the window of a query that is given in the prompt, the second one of a chain.
@@ -324,56 +336,34 @@ class _Questions(EachLayer):
         if not seen[reach]:
             words = f"a query in the prompt does not see a key at a distance of {reach:,}"
         id = "window-ignored" if far == reach + FEW else "window-off"
-        text = [
-            f"{words} [{id}]",
-            f"check      {self._place(prompt)}, its queries given in the prompt",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+        raise self._named(
+            (id, words), f"check      {self._place(prompt)}, its queries given in the prompt"
+        )
 
     def _two_sided_window(self, reach: int) -> Outcome:
         """Check queries on both sides of a key, from just inside the window to just outside.
 
         Raises Wrong if, on either side, the farthest query that sees the key is not the right one.
         """
-        count = 2 * FEW
-        behind = self._prompt(1, steps=count)
-        behind = replace(behind, key=behind.first - (reach - FEW + 1))
-        ahead = replace(behind, key=behind.positions[-1] + reach - FEW + 1)
-        ahead = replace(ahead, total=max(ahead.total, ahead.key + BEHIND))
-        if max(behind.length, ahead.length) > self.length or behind.key < DIGITS:
-            raise NotClaimed(
-                f"texts of {self.length:,} tokens are too short for a window of {reach:,} on each "
-                f"side; --posenc-context={ahead.length} would do"
-            )
-        seen = []
-        for prompt in (behind, ahead):
-            measured = self._measure(self._new(prompt))
-            far = [
-                abs(distance)
-                for distance, sight in zip(prompt.distances, measured.seen, strict=True)
-                if sight
-            ]
-            seen.append(max(far, default=0))
-        if seen == [reach, reach]:
+        behind, _ = self._on_both_sides(reach)
+        seen = self._reach_on_both_sides(reach, behind.layer)
+        if seen == (reach, reach):
             return Outcome()
         largest = reach + FEW
         id = "window-off"
         if max(seen) == largest and self._sees(self._far_beyond(reach)):
             id = "window-ignored"
         words = "a query sees the key " + " and ".join(
-            f"{_no_farther(far, reach, largest)} {side}"
+            f"{no_farther(far, reach, largest)} {side}"
             for far, side in zip(seen, ("before it", "after it"), strict=True)
         )
         if seen[0] == reach and not seen[1] and not self._sees_ahead():
             id, words = CAUSAL
-        text = [
-            f"{words} [{id}]",
+        raise self._named(
+            (id, words),
             f"check      {self._place(behind)}",
             f"expected   the farthest key that is seen at {reach:,} on both sides",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+        )
 
     def _chunk(self, border: int) -> Outcome:
         """Check which keys on both sides of a chunk border are seen by a query after it.
@@ -397,18 +387,4 @@ class _Questions(EachLayer):
         if seen[border]:
             words = f"a query at {query:,} sees {border - 1:,}, which is of the chunk before"
         id = "window-ignored" if seen[border - FEW] else "window-off"
-        text = [
-            f"{words} [{id}]",
-            f"check      {self._place(prompt)}",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
-
-
-def _no_farther(far: int, right: int, largest: int) -> str:
-    """Say how far away keys are seen on one side."""
-    if far == largest:
-        return f"at {far:,} or more"
-    if far < right - FEW + 1:
-        return f"not at {right - FEW + 1:,} or more"
-    return f"at {far:,}"
+        raise self._named((id, words), f"check      {self._place(prompt)}")

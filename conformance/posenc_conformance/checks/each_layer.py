@@ -7,20 +7,17 @@ has a text of its own.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from posenc_conformance.checks.key_places import KeyPlaces
-from posenc_conformance.checks.model_adapter import page_of
+from posenc_conformance.checks.key_places import KeyPlaces, MeasuredSum
 from posenc_conformance.checks.probe_explanations import Explanations
 from posenc_conformance.checks.probe_measurements import FEW
+from posenc_conformance.checks.request_patterns import CHANGED
 from posenc_conformance.deployed.layer_sums import (
     SEVERAL,
     across,
     can_add_up,
-    visible,
 )
 from posenc_conformance.deployed.measure import Measured
-from posenc_conformance.deployed.prompts import DIGITS, Prompt, with_gain
+from posenc_conformance.deployed.prompts import BEHIND, DIGITS, Prompt, with_gain
 from posenc_conformance.judge.arrays import Flags
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
@@ -28,6 +25,8 @@ Layers = Sequence[int]
 EARLIEST = 64
 """Position of the first key in a text of several layers, if there is room: keys that see few tokens
 change the norms of later layers."""
+
+AGAIN = ", after a text that begins alike"
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,37 @@ class EachLayer(KeyPlaces):
             raise self._failure(wrong[0], self._in_layers(known, layers), "")
         return self._of_sums(sums)
 
+    def _reused_layers(self) -> Outcome:
+        """Check each layer after a text with the same beginning, in which the keys are.
+
+        Raises Wrong for layers that are right in a new text.
+        """
+        alone = replace(self._middle, steps=min(FEW, self._middle.steps))
+
+        def text(layers: Layers) -> Prompt:
+            return self._enlarged(alone, layers)
+
+        def measure(prompt: Prompt) -> MeasuredSum:
+            return self._measure_sum(self._begun(prompt))
+
+        suspects, sums = self._suspects(text, _unseen, measure)
+        # Each at a place of its own: an engine may still have the keys of earlier texts.
+        texts = (
+            replace(alone, layer=layer).moved(number) for number, layer in enumerate(suspects, 1)
+        )
+        found = [self._measure(self._begun(self._new(text))) for text in filter(self._fits, texts)]
+        wrong = [reading for reading in found if not self._is_right(reading)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            layers = [reading.prompt.layer for reading in wrong]
+            raise self._failure(wrong[0], self._in_layers((CHANGED,), layers), AGAIN)
+        of_sums = self._of_sums(sums)
+        return self._together(found, AGAIN) if found else of_sums
+
+    def _begun(self, prompt: Prompt) -> Prompt:
+        """Let the engine read a text; return one that begins alike, and is longer by a token."""
+        self._send(prompt, 1)
+        return replace(prompt, first=prompt.first + 1)
+
     def _window_layers(self, reach: int) -> Outcome:
         """Check at which distance keys leave the window of each layer.
 
@@ -82,6 +112,60 @@ class EachLayer(KeyPlaces):
         if wrong:
             raise self._windows_differ(wrong, reach)
         return self._of_sums(sums)
+
+    def _two_sided_layers(self, reach: int) -> Outcome:
+        """Check at which distance keys leave the window of each layer, on both sides.
+
+        Raises Wrong for layers whose windows differ from that of the others, and Blocked if all are
+        wrong, which another check reports.
+        """
+        seen = {layer: self._reach_on_both_sides(reach, layer) for layer in self.group.layers}
+        wrong = {layer: far for layer, far in seen.items() if far != (reach, reach)}
+        if len(wrong) == len(seen):
+            raise Blocked("all layers of the group are wrong")
+        if not wrong:
+            return Outcome()
+        listed = "; ".join(
+            f"layer {layer} sees keys {_on_both_sides(far, reach)}" for layer, far in wrong.items()
+        )
+        widest = all(max(far) == reach + FEW for far in wrong.values())
+        raise self._named(
+            (
+                "window-ignored" if widest else "window-off",
+                f"layers have another window than their group: {listed}",
+            ),
+            f"check      {self.group.id} of {self.engine.model.title}",
+            f"expected   keys at up to {reach:,} on both sides",
+        )
+
+    def _on_both_sides(self, reach: int) -> tuple[Prompt, Prompt]:
+        """Return texts whose queries see a key before them or after them, or just do not.
+
+        Raises NotClaimed if a text is too long.
+        """
+        behind = self._prompt(1, steps=2 * FEW)
+        behind = replace(behind, key=behind.first - (reach - FEW + 1))
+        ahead = replace(behind, key=behind.positions[-1] + reach - FEW + 1)
+        ahead = replace(ahead, total=max(ahead.total, ahead.key + BEHIND))
+        if max(behind.length, ahead.length) > self.length or behind.key < DIGITS:
+            raise NotClaimed(
+                f"texts of {self.length:,} tokens are too short for a window of {reach:,} on each "
+                f"side; --posenc-context={ahead.length} would do"
+            )
+        return behind, ahead
+
+    def _reach_on_both_sides(self, reach: int, layer: int) -> tuple[int, int]:
+        """Return the distances of the farthest keys that a layer sees before and after a query."""
+        before, after = (
+            self._farthest(self._measure(self._new(replace(text, layer=layer))))
+            for text in self._on_both_sides(reach)
+        )
+        return before, after
+
+    @staticmethod
+    def _farthest(measured: Measured) -> int:
+        distances = zip(measured.prompt.distances, measured.seen, strict=True)
+        return max((abs(distance) for distance, sight in distances if sight), default=0)
 
     def _at_edge(self, reach: int, steps: int) -> Prompt:
         """Return a text whose key is just visible to the first query.
@@ -108,15 +192,21 @@ class EachLayer(KeyPlaces):
         return with_gain(self.engine.probe, self.group, across(alone, layers))
 
     def _suspects(
-        self, text: Callable[[Layers], Prompt], changes: Callable[[Flags], Iterator[Flags]]
-    ) -> tuple[Layers, list[Measured]]:
-        """Return the layers that must be checked one by one, and the sums that were measured."""
-        layers, sums, suspects = self.group.layers, list[Measured](), list[int]()
+        self,
+        text: Callable[[Layers], Prompt],
+        changes: Callable[[Flags], Iterator[Flags]],
+        measure: Callable[[Prompt], MeasuredSum] | None = None,
+    ) -> tuple[Layers, list[MeasuredSum]]:
+        """Return the layers that must be checked one by one, and the sums that were measured.
+
+        ``measure`` replaces the usual measurement of a text with a new number.
+        """
+        layers, sums, suspects = self.group.layers, list[MeasuredSum](), list[int]()
         count = self._together_in(text, changes)
         for start in range(0, len(layers), count) if count > 1 else ():
             some = layers[start : start + count]
-            sums.append(self._measure(self._new(text(some))))
-            if not self._ratio_of_sum(sums[-1]) <= 1:
+            sums.append((measure or self._measure_sum)(self._new(text(some))))
+            if not sums[-1].ratio <= 1:
                 suspects += some
         return suspects if sums else layers, sums
 
@@ -132,19 +222,9 @@ class EachLayer(KeyPlaces):
         for count in sorted({min(count, most) for count in SEVERAL}, reverse=True):
             prompt = text(layers[:count])
             fits = can_add_up(probe) and prompt.length <= self.length
-            if fits and self._tells_layers(prompt, changes):
+            if fits and self._tells(prompt, changes):
                 return count
         return 0
-
-    def _tells_layers(self, prompt: Prompt, changes: Callable[[Flags], Iterator[Flags]]) -> bool:
-        """Return whether each change exceeds the bounds of the right and of the wrong sum."""
-        summed, seen = self._sum(prompt), visible(self.group, prompt)
-        right = summed.scores(seen)
-        with np.errstate(invalid="ignore"):
-            return all(
-                (np.abs(summed.scores(changed).values - right.values) > 2 * right.bound).any()
-                for changed in changes(seen)
-            )
 
     def _explanations_of_layer(self, wrong: Measured) -> Explanations:
         """Return the mistakes that explain a layer's scores, here and in the usual text."""
@@ -163,14 +243,26 @@ class EachLayer(KeyPlaces):
             for layer, far in wrong.items()
         )
         id = "window-ignored" if set(wrong.values()) == {widest} else "window-off"
-        words = f"layers have another window than their group: {listed}"
-        text = [
-            f"{words} [{id}]",
+        return self._named(
+            (id, f"layers have another window than their group: {listed}"),
             f"check      {self.group.id} of {self.engine.model.title}",
             f"expected   {reach + 1:,} positions, a query's own among them",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        return Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+        )
+
+
+def _on_both_sides(far: tuple[int, int], reach: int) -> str:
+    """Say how far away keys are seen before and after a query."""
+    before, after = (no_farther(distance, reach, reach + FEW) for distance in far)
+    return f"{before} before a query and {after} after it"
+
+
+def no_farther(far: int, right: int, largest: int) -> str:
+    """Say how far away keys are seen on one side."""
+    if far == largest:
+        return f"at {far:,} or more"
+    if far < right - FEW + 1:
+        return f"not at {right - FEW + 1:,} or more"
+    return f"at {far:,}"
 
 
 def _unseen(seen: Flags) -> Iterator[Flags]:

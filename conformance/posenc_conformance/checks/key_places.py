@@ -1,7 +1,7 @@
 """Keys at places where code changes, and keys that the engine generates itself."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -11,25 +11,41 @@ import numpy as np
 from posenc_conformance.checks.probe_explanations import Explanations
 from posenc_conformance.checks.probe_measurements import FEW
 from posenc_conformance.checks.request_patterns import Situations
-from posenc_conformance.deployed.instrument import Biased
+from posenc_conformance.deployed.expected_scores import expected
+from posenc_conformance.deployed.instrument import Biased, Tabled
 from posenc_conformance.deployed.instruments import alibi_mistakes
 from posenc_conformance.deployed.key_places import place_of_key
 from posenc_conformance.deployed.layer_sums import LayerSum, can_add_up, visible
 from posenc_conformance.deployed.measure import Measured
-from posenc_conformance.deployed.prompts import LEAST_BEFORE, Prompt, with_gain
+from posenc_conformance.deployed.prompts import DIGITS, LEAST_BEFORE, Prompt, with_gain
+from posenc_conformance.judge.arrays import DTYPES, Flags
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
 PLACES = tuple(2**power for power in range(9, 21))
 """Places after which code often takes another way: chunks of prompts, tables, windows, pages."""
+EARLY = (128, 256)
+"""Further such places for rows of tables, which short texts read too."""
 WRITTEN = ", which the engine writes,"
 PAGE = 256
 """Multiple of the usual numbers of tokens in a page of a cache."""
 LISTED = 4
 """Number of keys that a description lists."""
+LARGEST_FULL = 1024
+"""Largest number of keys in one text."""
+SMALLER_FULL = (512, 256, 128)
+"""Further such numbers, which roundings may allow."""
 SMALLEST = 16
 """Least size of chunks that places of keys tell."""
 CLOSEST = 8
 """Least distance from a query to two keys and their neutral keys."""
+
+
+@dataclass(frozen=True)
+class MeasuredSum:
+    """The readings of a text with several keys, and their largest error in units of its bound."""
+
+    measured: Measured
+    ratio: float
 
 
 @dataclass(frozen=True)
@@ -55,30 +71,37 @@ class KeyPlaces(Situations):
             found += [replace(text, layer=next(layers)) for text in islice(fitting, 1)]
         return list(dict.fromkeys(map(self._with_gain, found)))
 
-    def _sum_on_both_sides(self, text: Prompt) -> Measured | None:
+    def _late_rows(self) -> list[Prompt]:
+        """Return texts whose queries read the rows of a table on both sides of many places."""
+        if not isinstance(self.engine.probe.plan, Tabled):
+            return []
+        steps = min(FEW, self._middle.steps)
+        texts = (self._prompt(place + steps // 2, steps=steps) for place in (*EARLY, *PLACES))
+        return [text for text in texts if self._fits(text)]
+
+    def _sum_on_both_sides(self, text: Prompt) -> MeasuredSum | None:
         """Measure a text with a second key just after its key; None if their sum is not known."""
         both = self._with_gain(replace(text, also=(text.layer,)))
         known = can_add_up(self.engine.probe) and self.group.attention != "chunked"
         if not known or both.first - both.key < CLOSEST:
             return None
-        return self._measure(self._new(both))
+        return self._measure_sum(self._new(both))
 
-    def _is_right_sum(self, measured: Measured) -> bool:
-        count = self._count(measured)
-        return self._ratio_of_sum(measured) <= 1 and (count is None or count.ratio <= 1)
+    def _is_right_sum(self, total: MeasuredSum) -> bool:
+        count = self._count(total.measured)
+        return total.ratio <= 1 and (count is None or count.ratio <= 1)
 
-    def _of_sums(self, sums: Sequence[Measured]) -> Outcome:
+    def _of_sums(self, sums: Sequence[MeasuredSum]) -> Outcome:
         """Return the outcome of sums; raise Wrong if one is wrong, and none of its layers alone.
 
         Raises Blocked if the usual text is wrong, which other checks report.
         """
-        ratios = [self._ratio_of_sum(measured) for measured in sums]
-        worst = max(ratios, default=0.0)
+        worst = max((total.ratio for total in sums), default=0.0)
         if worst <= 1:
             return Outcome(worst=worst)
         if not self._is_right(self._measure(self._new(self._middle))):
             raise Blocked("scores of the usual text are wrong")
-        prompt = sums[ratios.index(worst)].prompt
+        prompt = next(total.measured.prompt for total in sums if total.ratio == worst)
         layers = sorted({prompt.layer, *prompt.also})
         text = [
             f"layers {', '.join(map(str, layers))} are wrong together, and right one by one",
@@ -88,10 +111,26 @@ class KeyPlaces(Situations):
         ]
         raise Wrong("\n".join(text), Outcome(worst=worst))
 
-    def _ratio_of_sum(self, measured: Measured) -> float:
-        """Compute the largest error of a sum in units of its bound; infinite if a word was lost."""
+    def _tells(self, prompt: Prompt, changes: Callable[[Flags], Iterator[Flags]]) -> bool:
+        """Return whether each change exceeds the bounds of the right and of the wrong sum.
+
+        ``changes`` yields what queries see after each.
+        """
+        summed, seen = self._sum(prompt), visible(self.group, prompt)
+        right = summed.scores(seen)
+        with np.errstate(invalid="ignore"):
+            return all(
+                (np.abs(summed.scores(changed).values - right.values) > 2 * right.bound).any()
+                for changed in changes(seen)
+            )
+
+    def _measure_sum(self, prompt: Prompt) -> MeasuredSum:
+        """Measure the sum of a text's keys; its ratio is infinite if a word was lost."""
+        measured = self._measure(prompt)
         right = self._sum(measured.prompt).scores(visible(self.group, measured.prompt))
-        return np.inf if measured.lost else float(measured.ratio(right).max())
+        return MeasuredSum(
+            measured, np.inf if measured.lost else float(measured.ratio(right).max())
+        )
 
     def _sum(self, prompt: Prompt) -> LayerSum:
         return LayerSum(self.engine.probe, self.group, prompt, self.dtype)
@@ -106,7 +145,7 @@ class KeyPlaces(Situations):
         Raises Wrong; with the places to which the keys were rotated if no known mistake explains
         all scores.
         """
-        sums, found = list[Measured](), list[Measured]()
+        sums, found = list[MeasuredSum](), list[Measured]()
         for text in texts:
             both = self._sum_on_both_sides(text)
             sums += [both] if both else []
@@ -118,15 +157,72 @@ class KeyPlaces(Situations):
         wrong = [each for each in found if not self._is_right(each)]
         if not wrong:
             for both in sums:
-                self._require_count(both, "")
+                self._require_count(both.measured, "")
             of_sums = self._of_sums(sums)
             return self._together(found) if found else of_sums
         self._require_count_if_scored(wrong[0], "")
-        near = replace(self._middle, layer=wrong[0].prompt.layer)
-        known = self._explanations(found, wrong[0])
-        if not known and self._is_right(self._measure(self._new(near))):
-            known = self._explanations_of_places(wrong, "", f"that at {near.key:,} is right")
-        raise self._failure(wrong[0], known, "")
+        raise self._misplaced(found, wrong, "", "")
+
+    def _full_text(self) -> Prompt | None:
+        """Return a text whose first half has nothing but keys, and the other half neutral ones.
+
+        None if the loss of one of them would not show: rounding may hide it.
+        """
+        steps = min(FEW, self._middle.steps)
+        most = self.length if self.group.reach is None else min(self.length, self.group.reach)
+        start = self._prompt(1, steps=steps)
+        for count in (min(LARGEST_FULL, (most - DIGITS - steps - 1) // 2), *SMALLER_FULL):
+            also = (start.layer,) * (count - 1)
+            text = replace(start, key=DIGITS, first=DIGITS + 2 * count, also=also)
+            if SMALLER_FULL[-1] <= count and text.length <= most:
+                text = self._with_gain(text)
+                if self._tells(text, _each_unseen):
+                    return text
+        return None
+
+    def _every_key(self) -> Outcome:
+        """Check all keys of a text together, and if they are wrong, ever fewer of them.
+
+        Raises Wrong; with the places of wrong keys. Raises NotClaimed if rounding may hide one key,
+        and Blocked if the usual text is wrong, which other checks report.
+        """
+        text = self._full_text()
+        if text is None:
+            raise NotClaimed("one wrong key among many would not show beside the roundings")
+        whole = self._measure_sum(self._new(text))
+        if whole.ratio <= 1:
+            return Outcome(worst=whole.ratio)
+        if not self._is_right(self._measure(self._new(self._middle))):
+            raise Blocked("scores of the usual text are wrong")
+        keys = range(text.key, text.key + 1 + len(text.also))
+        wrong = [*islice(self._wrong_keys(text, keys), LISTED)]
+        if not wrong:
+            words = f"{len(keys):,} keys are wrong together, and right in smaller texts"
+            raise Wrong(f"{words}\ncheck      {self._place(text)}", Outcome(worst=whole.ratio))
+        known = self._explanations_of_places(wrong, "", f"that at {self._middle.key:,} is right")
+        raise self._failure(wrong[0], known, ", all of whose tokens are keys")
+
+    def _wrong_keys(self, text: Prompt, keys: range) -> Iterator[Measured]:
+        """Yield the measurements of wrong keys, found by halves."""
+        some = replace(text, key=keys[0], also=(text.layer,) * (len(keys) - 1))
+        if len(keys) == 1:
+            measured = self._measure(self._new(self._with_gain(some)))
+            yield from [] if self._is_right(measured) else [measured]
+        elif not self._measure_sum(self._new(self._with_gain(some))).ratio <= 1:
+            half = len(keys) // 2
+            yield from self._wrong_keys(text, keys[:half])
+            yield from self._wrong_keys(text, keys[half:])
+
+    def _misplaced(
+        self, found: Sequence[Measured], wrong: Sequence[Measured], which: str, when: str
+    ) -> Wrong:
+        """Make the failure for wrong keys: a known mistake, their places, or a symptom."""
+        evidence = self._evidence(found, wrong[0])
+        known = self._known(evidence)
+        if not known and self._is_right(evidence.usual):
+            beside = f"that at {evidence.usual.prompt.key:,} is right"
+            known = self._explanations_of_places(wrong, which, beside)
+        return self._failure(wrong[0], known or self._symptoms(evidence), when)
 
     def _explanations_of_places(
         self, wrong: Sequence[Measured], which: str, beside: str
@@ -138,11 +234,30 @@ class KeyPlaces(Situations):
         places = {measured.prompt.key: self._place_of_key(measured) for measured in wrong}
         derived = {key: place for key, place in places.items() if place is not None}
         id, words = "keys-misplaced", f"keys at {_listed([*places])}{which} are wrong"
+        if all(self._is_at_the_key(measured) for measured in wrong):
+            id = "positions-clamped"
+            words = f"queries after keys at {_listed([*places])}{which} have the key's position"
+        if all(self._is_lost(measured) for measured in wrong):
+            id, words = "keys-lost", f"keys at {_listed([*places])}{which} have scores of 0"
         if derived == places:
             words = f"keys at {_listed([*derived])}{which} have positions {_listed(_once(derived))}"
             if size := _size_of_chunks(derived):
                 id, words = "chunks-restart", f"{words}, which start anew every {size:,} tokens"
+            elif dtype := _rounded_in(derived):
+                id, words = f"positions-in-{dtype}", f"{words}, which is rounding to {dtype}"
         return ((id, f"{words}, and {beside}"),)
+
+    def _is_at_the_key(self, measured: Measured) -> bool:
+        """Return whether all queries have the position of the key, as at the end of a table."""
+        probe, prompt = self.engine.probe, measured.prompt
+        if isinstance(probe.plan, Biased):
+            return False
+        where = [prompt.key] * len(prompt.positions)
+        return measured.agrees_with(expected(probe, self.group, prompt, self.dtype, where))
+
+    def _is_lost(self, measured: Measured) -> bool:
+        """Return whether all scores of a key are 0, as if its row was never written."""
+        return bool((np.abs(measured.values) <= self._expected(measured.prompt).bound).all())
 
     def _place_of_key(self, measured: Measured) -> int | None:
         """Return the position of a key, from all queries or from those that are generated."""
@@ -195,7 +310,17 @@ class KeyPlaces(Situations):
             if layers < {*self.group.layers}:
                 known = self._in_layers(known, sorted(layers))
             raise self._failure(wrong[0], known, when)
+        if wrong:
+            raise self._misplaced(found, wrong, WRITTEN, when)
         return self._together(found, when)
+
+
+def _each_unseen(seen: Flags) -> Iterator[Flags]:
+    """Yield what queries see if one key is lost."""
+    for key in range(len(seen)):
+        changed = seen.copy()
+        changed[key] = False
+        yield changed
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -206,6 +331,15 @@ def _listed(numbers: Sequence[int]) -> str:
 def _once(places: Mapping[int, int]) -> list[int]:
     """Return the places of all keys, or the only one."""
     return [*places.values()] if len({*places.values()}) > 1 else [*places.values()][:1]
+
+
+def _rounded_in(places: Mapping[int, int]) -> str:
+    """Return the dtype to which the positions of keys were rounded; empty if none explains them."""
+    keys, moved = np.array([*places]), np.array([*places.values()])
+    for dtype in ("float16", "bfloat16"):
+        if (keys != moved).all() and (keys.astype(DTYPES[dtype]) == moved).all():
+            return dtype
+    return ""
 
 
 def _size_of_chunks(places: Mapping[int, int]) -> int:

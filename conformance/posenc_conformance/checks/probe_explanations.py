@@ -25,6 +25,8 @@ from posenc_conformance.models.cost import multiplier
 
 TEXTS = 3
 """Number of texts in one request, enough to show that each gets its own answer."""
+ROWS_LISTED = 4
+"""Number of rows that a description lists."""
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
 WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
@@ -48,6 +50,22 @@ SHARPER = 4.0
 CAUSAL = ("causal", "a query does not see keys that come after it: the mask is causal")
 Explanations = tuple[tuple[str, str], ...]
 """Ids of mistakes, and words for them."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The measurements by which a mistake is named."""
+
+    readings: Sequence[Measured]
+    worst: Measured
+    usual: Measured
+    """That of the usual text, in the layer of the worst one."""
+
+    @property
+    def of_layer(self) -> list[Measured]:
+        """The measurements of the layer of the worst one."""
+        layer = self.worst.prompt.layer
+        return [reading for reading in self.readings if reading.prompt.layer == layer]
 
 
 @dataclass(frozen=True)
@@ -80,36 +98,45 @@ class Asked(Measuring):
 
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
         """Return the mistakes that explain all measurements, the most special first."""
-        engine = self.engine
+        evidence = self._evidence(found, worst)
+        return self._known(evidence) or self._symptoms(evidence)
+
+    def _evidence(self, found: Sequence[Measured], worst: Measured) -> Evidence:
+        """Add texts that tell mistakes apart: one text by itself may match several."""
+        layer = worst.prompt.layer
+        telling = [replace(text, layer=layer) for text in self._telling()]
+        more = [self._measure(self._new(text)) for text in telling]
+        return Evidence((*found, *more), worst, more[0])
+
+    def _known(self, evidence: Evidence) -> Explanations:
+        """Return the known mistakes, or the roundings, that explain all measurements."""
+        engine, worst = self.engine, evidence.worst
         if worst.lost and self._is_right(replace(worst, lost="")):
             return (("written-otherwise", WRITTEN_OTHERWISE),)
-        # One text by itself may match several mistakes.
-        layer = worst.prompt.layer
-        more = [replace(text, layer=layer) for text in self._telling()]
-        evidence = [*found, *(self._measure(self._new(text)) for text in more)]
-        of_layer = [each for each in evidence if each.prompt.layer == layer]
-        usual = evidence[len(found)]
-        fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
-        rounding = self._roundings(evidence, fits)
-        if rounding:
-            return rounding
-        if not fits and len(of_layer) < len(evidence):
-            fits = explain(engine.probe, engine.model, self.group, self.dtype, of_layer)
-            if fits:
-                return self._in_layers(_named(fits), [layer])
-        if not fits and not worst.seen.all():
+        readings, of_layer = evidence.readings, evidence.of_layer
+        fits = explain(engine.probe, engine.model, self.group, self.dtype, readings)
+        rounding = self._roundings(readings, fits)
+        if rounding or fits or len(of_layer) == len(readings):
+            return rounding or _named(fits)
+        fits = explain(engine.probe, engine.model, self.group, self.dtype, of_layer)
+        return self._in_layers(_named(fits), [worst.prompt.layer])
+
+    def _symptoms(self, evidence: Evidence) -> Explanations:
+        """Say what is right beside wrong scores that no known mistake explains."""
+        worst, usual = evidence.worst, evidence.usual
+        if not worst.seen.all():
             return (self._sight(worst),)
-        part = None if fits else self._wrong_head(of_layer) or self._wrong_pairs(usual)
+        part = self._wrong_part(evidence)
         if part:
             return (part,)
         one_given = worst.prompt.given == 1 and not self._encoder
-        if not fits and one_given and self._is_right(worst, written=True):
+        if one_given and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
-        if not fits and any(map(self._is_of_another, of_layer)):
+        if any(map(self._is_of_another, evidence.of_layer)):
             return (("earlier-answer", "gives the answer to an earlier text"),)
-        if not fits and self._is_right_when_given(usual):
+        if self._is_right_when_given(usual):
             return (("written-otherwise", WRITTEN_OTHERWISE),)
-        return _named(fits)
+        return ()
 
     def _in_layers(self, known: Explanations, layers: Sequence[int]) -> Explanations:
         """Return explanations that say in which layers they apply, and in which heads of one."""
@@ -120,6 +147,30 @@ class Asked(Measuring):
             if plan.heads > HEADS and self.group.turns:
                 where += " (heads {} and {})".format(*plan.heads_of(layers[0]))
         return tuple((id, f"{where}: {words}") for id, words in known)
+
+    def _wrong_part(self, evidence: Evidence) -> tuple[str, str] | None:
+        """Say which head, pairs or rows are wrong if the others are right."""
+        if isinstance(self.engine.probe.plan, Tabled):
+            return self._wrong_rows(evidence.of_layer)
+        return self._wrong_head(evidence.of_layer) or self._wrong_pairs(evidence.usual)
+
+    def _wrong_rows(self, readings: Sequence[Measured]) -> tuple[str, str] | None:
+        """Say at which positions other rows are read if most are right."""
+        rows = {
+            place: (int(got), bool(off <= 1))
+            for reading in readings
+            for place, got, off in zip(
+                reading.prompt.positions,
+                reading.values[:, 0],
+                reading.ratio(self._expected(reading.prompt))[:, 0],
+                strict=True,
+            )
+        }
+        wrong = {place: row for place, (row, is_right) in rows.items() if not is_right}
+        if not 0 < 2 * len(wrong) <= len(rows):
+            return None
+        listed = ", ".join(f"{row:,} at {place:,}" for place, row in [*wrong.items()][:ROWS_LISTED])
+        return "rows-wrong", f"reads row {listed}, and at most other positions the right rows"
 
     def _wrong_head(self, readings: Sequence[Measured]) -> tuple[str, str] | None:
         """Say which of a layer's two heads is wrong if the other one is right in all texts."""

@@ -1,5 +1,7 @@
 """A group of layers of a deployed engine: its prompts, and what is measured with them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,7 +14,7 @@ from posenc_conformance.deployed.http.endpoint import Gone
 from posenc_conformance.deployed.instrument import Biased, Bucketed
 from posenc_conformance.deployed.keys_counted import Count, can_count, counted
 from posenc_conformance.deployed.layer_questions import is_whole, prompt_for, scores_of
-from posenc_conformance.deployed.measure import Measured, NothingRead, measure
+from posenc_conformance.deployed.measure import Measured, NothingRead, answers_to, measure
 from posenc_conformance.deployed.probe_checkpoint import SINKS
 from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -82,16 +84,26 @@ class Measuring:
 
     def _measure(self, prompt: Prompt) -> Measured:
         """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone."""
+        with self._answered(prompt):
+            measured = measure(self.engine.probe, self.engine, prompt)
+        self.engine.answered.append(measured)
+        return measured
+
+    def _send(self, prompt: Prompt, count: int) -> None:
+        """Let the engine generate ``count`` tokens after a prompt; raise as ``_measure`` does."""
+        with self._answered(prompt):
+            answers_to(self.engine.probe, self.engine, prompt, count)
+
+    @contextmanager
+    def _answered(self, prompt: Prompt) -> Iterator[None]:
         if self.engine.gone:
             raise Blocked(f"the engine does not answer any more: {self.engine.gone[0]}")
         try:
-            measured = measure(self.engine.probe, self.engine, prompt)
+            yield
         except Misbehaviour as problem:
             if isinstance(problem, Gone):
                 self.engine.gone.append(str(problem))
             raise self._unreadable(prompt, problem) from None
-        self.engine.answered.append(measured)
-        return measured
 
     def _unreadable(self, prompt: Prompt, problem: Misbehaviour) -> Wrong:
         """Make the failure for an answer that cannot be read.
@@ -118,14 +130,19 @@ class Measuring:
         row, head = count.worst
         expected, got = float(count.expected[row, head]), float(count.got[row, head])
         id, words = self._sinks_off(prompt, count) or self._miscount(prompt, expected, got)
-        text = [
-            f"{words} [{id}]",
+        raise self._named(
+            (id, words),
             f"check      {self._place(prompt)}{when}",
             f"where      query at {prompt.positions[row]:,}, key at {prompt.key:,}",
             f"error      {count.ratio:.3g} times the bound of {float(count.bound[row, head]):.2g}",
-            f"see        {page_of(self.engine.model)}",
-        ]
-        raise Wrong("\n".join(text), Outcome(worst=count.ratio, explanations=((id, words),)))
+            worst=count.ratio,
+        )
+
+    def _named(self, why: tuple[str, str], *lines: str, worst: float | None = None) -> Wrong:
+        """Make the failure for a mistake: its id and words, and further lines of the report."""
+        id, words = why
+        text = [f"{words} [{id}]", *lines, f"see        {page_of(self.engine.model)}"]
+        return Wrong("\n".join(text), Outcome(worst=worst, explanations=(why,)))
 
     def _require_count_if_scored(self, measured: Measured, when: str) -> None:
         """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
@@ -142,7 +159,9 @@ class Measuring:
         first = (self.group.window or prompt.first) // 2
         if first < DIGITS + 2:
             return None
-        other = self._within(first, prompt.layer)
+        # Its last query too is written, if that of the text is: sinks may be missing there alone.
+        steps = 1 + (prompt.steps > prompt.given)
+        other = replace(self._within(first, prompt.layer), steps=steps)
         again = self._count(self._measure(self._new(other)))
         if again is None:
             return None

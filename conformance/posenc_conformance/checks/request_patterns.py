@@ -35,6 +35,10 @@ from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
 BY_LENGTH = ("dynamic-ntk", "longrope")
 """Schemes whose frequencies change with a text's length beyond the original context."""
 
+CHANGED = (
+    "changes-when-repeated",
+    "a text is right when it is new, and wrong after another that begins alike",
+)
 WRONG_IN_BATCH = (
     "wrong-in-batch",
     "a text is right alone, and wrong in one request with others",
@@ -43,6 +47,9 @@ EXCHANGED = (
     "wrong-in-batch",
     "the answers to texts in one request come in another order than the texts",
 )
+GENERATED = (1, 2)
+"""Numbers of tokens that an engine generates before a conversation goes on: a key that it has not
+computed anything for yet, or the last token for which it has."""
 BROKEN_BY_BATCH = ("breaks-in-batch", "breaks when it is given several texts in one request")
 
 
@@ -85,10 +92,18 @@ class Situations(Asked):
         results = [self._measure(prompt) for prompt in (whole, *self._alike(whole))]
         self._require_unchanged(results, when)
         if self.engine.probe.plan.writes:
-            written = self._new(self._with_written_key(min(FEW, whole.steps)))
-            texts = (written, replace(written, given=written.steps))
-            self._require_unchanged([self._measure(text) for text in texts], when)
+            continued = [results[0], *map(self._continued, GENERATED)]
+            self._require_unchanged(continued, ", continuing what the engine generated")
         return self._together(results, when)
+
+    def _continued(self, generated: int) -> Measured:
+        """Measure queries that follow a key which the engine generated in an earlier request.
+
+        ``generated`` is the number of tokens that it generated then, the key first.
+        """
+        text = self._new(self._with_written_key(min(FEW, self._middle.steps)))
+        self._send(text, generated)
+        return self._measure(replace(text, given=1))
 
     def _require_unchanged(self, results: Sequence[Measured], when: str) -> None:
         """Raise Wrong if the first text is right, and one that begins alike is wrong.
@@ -99,20 +114,22 @@ class Situations(Asked):
         if not wrong or not self._is_right(results[0]):
             return
         if self._is_right(self._measure(self._new(wrong[0].prompt))):
-            words = "a text is right when it is new, and wrong after another that begins alike"
-            raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
+            raise self._failure(wrong[0], (CHANGED,), when)
         self._together(wrong, when)
 
     def _alike(self, whole: Prompt) -> Iterator[Prompt]:
-        """Yield texts that begin like ``whole``, and ``whole`` again after the first one."""
+        """Yield texts that begin like ``whole``, and ``whole`` again among them."""
         others = [replace(whole, key=whole.key + by) for by in (-1, 1)]
         if isinstance(self.engine.probe.plan, Tabled):
             others = [replace(whole, first=whole.first - 1)]
+        later = []
+        if whole.key < whole.first and not self._encoder:
+            later = [replace(whole, first=whole.first + 1), replace(whole, given=whole.steps)]
+        # At once after the first text, whose keys no reused prefix has changed yet.
+        yield from filter(self._is_asked, later[:1])
         yield from islice(filter(self._is_asked, others), 1)
         yield whole
-        if whole.key < whole.first and not self._encoder:
-            later = replace(whole, first=whole.first + 1)
-            yield from filter(self._is_asked, [later, replace(whole, given=whole.steps)])
+        yield from filter(self._is_asked, later[1:])
 
     def _with_written_key(self, steps: int) -> Prompt:
         """Return a text whose key the engine generates, just before the first query.
@@ -132,8 +149,14 @@ class Situations(Asked):
     def _two_at_once(self) -> Outcome:
         """Check two texts of different lengths in concurrent requests.
 
-        Raises Wrong, with an id of its own if the wrong text is right by itself.
+        Raises Wrong, with an id of its own if the wrong text is right by itself. Raises NotClaimed
+        for a function or a compiled model that need not allow several threads.
         """
+        if not self.engine.concurrent:
+            raise NotClaimed(
+                "it is called from one thread; a function that allows several has an attribute "
+                "that says so, logits.concurrent = True"
+            )
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
         results = at_once([partial(self._measure, each) for each in prompts])
         when = ", with another text at the same time"
@@ -262,13 +285,11 @@ class Situations(Asked):
         """Make the failure for an engine whose answers to several texts cannot be read."""
         if isinstance(problem, Gone):
             self.engine.gone.append(str(problem))
-        id, words = why
-        text = [
-            f"{words} [{id}]",
+        return self._named(
+            why,
             f"check      {self._place(prompts[0])}, in one request with other texts",
             f"got        {problem}",
-        ]
-        return Wrong("\n".join(text), Outcome(explanations=(why,)))
+        )
 
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
@@ -337,6 +358,21 @@ class Situations(Asked):
         )
         when = ", grown beyond the original context while it was written"
         raise self._failure(measured, explanations, when, right)
+
+    def _beyond_in_batch(self, original: int) -> Outcome:
+        """Check texts within and beyond the original context in one request.
+
+        Raises as ``_one_batch`` does.
+        """
+        beyond = self._text_beyond(original + FEW)
+        counts = dict.fromkeys((1, (beyond.steps + 1) // 2, beyond.steps))
+        texts = [
+            self._new(replace(text, steps=count, given=count))
+            for count in counts
+            for text in (self._middle, beyond)
+        ]
+        when = ", in one request with a text beyond the original context"
+        return self._together(self._batch(texts, when), when)
 
     def _shifted(self, size: int) -> Outcome:
         """Check a text that outgrows the engine's context while it is generated.

@@ -3,11 +3,11 @@
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -39,6 +39,35 @@ class Kind(Enum):
     TWO_TEXTS = "it reads a text as a whole, and writes another one"
 
 
+@runtime_checkable
+class Concurrent(Protocol):
+    """A function that says whether it may be called from several threads at the same time."""
+
+    concurrent: bool
+
+
+@dataclass(frozen=True)
+class Running:
+    """How transformers runs a probe in a folder."""
+
+    device: str = ""
+    """A device of PyTorch; the CPU if empty."""
+    attention: str = ""
+    """An attention of transformers; its default if empty."""
+    compiled: bool = False
+    """Whether ``torch.compile`` compiles the model."""
+    static: bool = False
+    """Whether the KV cache has a fixed length."""
+
+    def __str__(self) -> str:
+        """Return the settings that are not defaults, for people."""
+        settings = (self.device, self.attention, "compiled" * self.compiled)
+        return ", ".join(filter(None, (*settings, "static cache" * self.static)))
+
+
+AS_USUAL = Running()
+
+
 @dataclass(frozen=True)
 class Function:
     """A function that returns the logits after some tokens."""
@@ -48,6 +77,11 @@ class Function:
     """The words of the probe, by token."""
     name: str
     context: int | None = None
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether the function says that it may be called from several threads."""
+        return isinstance(self.logits, Concurrent) and bool(self.logits.concurrent)
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Call the function with a prompt, and again with each likeliest token appended.
@@ -147,6 +181,12 @@ class Transformers:
     """The words of the probe, by token."""
     name: str
     context: int | None = None
+    running: Running = AS_USUAL
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether texts may be run in several threads: not by a compiled model."""
+        return not self.running.compiled
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Generate greedily, with the model's KV cache."""
@@ -177,24 +217,30 @@ class Transformers:
     def _read_together(
         self, prompts: Sequence[Sequence[int] | str], steps: int
     ) -> Iterator[list[Reading]]:
-        import torch
-
-        tokens, mask = (torch.tensor(rows) for rows in padded(prompts, left=True))
+        tokens, mask = map(self._tensor, padded(prompts, left=True))
         yield from self._generated(steps, input_ids=tokens, attention_mask=mask)
 
     def _generated(self, steps: int, **given: Any) -> Iterator[list[Reading]]:
         """Generate tokens, and yield the log-probabilities at each step, one mapping per text."""
-        written = self.model.generate(
-            **given,
-            max_new_tokens=steps,
-            min_new_tokens=steps,
-            do_sample=False,
-            output_logits=True,
-            return_dict_in_generate=True,
-        )
+        if self.running.static:
+            given["cache_implementation"] = "static"
+        with _raising_misbehaviour():
+            written = self.model.generate(
+                **given,
+                max_new_tokens=steps,
+                min_new_tokens=steps,
+                do_sample=False,
+                output_logits=True,
+                return_dict_in_generate=True,
+            )
         for logits in written.logits:
-            of_step = logits.float().numpy().astype(np.float64)
+            of_step = logits.float().cpu().numpy().astype(np.float64)
             yield [log_probabilities(row, self.words) for row in of_step]
+
+    def _tensor(self, rows: list[list[int]]) -> Any:
+        import torch
+
+        return torch.tensor(rows, device=self.model.device)
 
 
 @dataclass(frozen=True)
@@ -208,9 +254,9 @@ class Encoder(Transformers):
         import torch
 
         padding = int(self.model.config.pad_token_id)
-        tokens, mask = (torch.tensor(rows) for rows in padded(texts, padding))
-        with torch.no_grad():
-            out = self.model(tokens, attention_mask=mask).logits.float().numpy()
+        tokens, mask = map(self._tensor, padded(texts, padding))
+        with torch.no_grad(), _raising_misbehaviour():
+            out = self.model(tokens, attention_mask=mask).logits.float().cpu().numpy()
         return [
             [log_probabilities(logits[place].astype(np.float64), self.words) for place in chosen]
             for logits, chosen in zip(out, places, strict=True)
@@ -228,13 +274,20 @@ class TwoTexts(Transformers):
         steps: int,
     ) -> list[list[Reading]]:
         """Generate after ``begun``, padded left, for one batch of texts, padded right."""
-        import torch
-
-        text, mask = (torch.tensor(rows) for rows in padded(texts))
-        start, seen = (torch.tensor(rows) for rows in padded(begun, left=True))
+        text, mask = map(self._tensor, padded(texts))
+        start, seen = map(self._tensor, padded(begun, left=True))
         inputs = {"input_ids": text, "attention_mask": mask, "decoder_input_ids": start}
         inputs["decoder_attention_mask"] = seen
         return [[*of_text] for of_text in zip(*self._generated(steps, **inputs), strict=True)]
+
+
+@contextmanager
+def _raising_misbehaviour() -> Iterator[None]:
+    """Turn exceptions of a model into Misbehaviour."""
+    try:
+        yield
+    except Exception as error:
+        raise Misbehaviour(f"transformers raised {describe_exception(error)}") from error
 
 
 def padded(
@@ -268,7 +321,7 @@ def is_folder(name: str) -> bool:
     return os.path.isfile(os.path.join(name, "config.json"))  # False if it is not a path
 
 
-def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
+def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transformers:
     """Load a probe with transformers.
 
     Raises UserError if transformers is missing, or cannot load it.
@@ -297,22 +350,32 @@ def load_folder(name: str, dtype: str, kind: Kind) -> Transformers:
         torch.set_num_threads(1)  # more threads wait for each other in so small a model
     try:
         # Data of a folder never run code: neither files in the folder, nor pickled weights.
-        model = loaded[kind].from_pretrained(
-            name,
-            dtype=getattr(torch, dtype),
-            trust_remote_code=False,
-            use_safetensors=True,
-            local_files_only=True,
+        model = (
+            loaded[kind]
+            .from_pretrained(
+                name,
+                dtype=getattr(torch, dtype),
+                trust_remote_code=False,
+                use_safetensors=True,
+                local_files_only=True,
+                attn_implementation=running.attention or None,
+            )
+            .to(running.device or "cpu")
         )
+        if running.compiled:
+            model.forward = torch.compile(model.forward, dynamic=True)
     except Exception as error:
         raise UserError(
             f"--impl={name} cannot be loaded: {describe_exception(error)}",
-            "the folder must be one that posenc probe has written",
+            f"posenc probe writes such a folder; PyTorch and transformers must support {running}"
+            if str(running)
+            else "the folder must be one that posenc probe has written",
         ) from error
     if kind is not Kind.ENCODER:
         model.generation_config = _greedy(model.generation_config, GenerationConfig)
     made = {Kind.WRITES: Transformers, Kind.ENCODER: Encoder, Kind.TWO_TEXTS: TwoTexts}
-    return made[kind](model.eval(), words, "transformers")
+    title = f"transformers ({running})" if str(running) else "transformers"
+    return made[kind](model.eval(), words, title, running=running)
 
 
 def _greedy(own: Any, kind: Any) -> Any:

@@ -12,8 +12,10 @@ from typing import Protocol
 from posenc_conformance.adapters.find import registered, target
 from posenc_conformance.deployed.architectures.decoders import family_of
 from posenc_conformance.deployed.callables import (
+    AS_USUAL,
     Function,
     Kind,
+    Running,
     is_folder,
     load_folder,
     name_in,
@@ -96,6 +98,8 @@ class Deployed:
     """Size in tokens of the context that the engine shifts when full; None if it shifts none."""
     products: str = ""
     """Format in which products are claimed to be computed, if it has fewer bits than the dtype."""
+    concurrent: bool = True
+    """Whether several texts may be sent at the same time."""
     gone: list[str] = field(default_factory=list)
     """Why the engine no longer answers; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
@@ -181,7 +185,12 @@ def is_deployed(name: str) -> bool:
 
 
 def find_deployed(
-    name: str, seconds: float | None, asked: Sequence[Model], dtype: str, cache: str = ""
+    name: str,
+    seconds: float | None,
+    asked: Sequence[Model],
+    dtype: str,
+    cache: str = "",
+    running: Running = AS_USUAL,
 ) -> Deployed:
     """Find the engine that ``--impl`` names, and the model whose probe it serves.
 
@@ -190,8 +199,15 @@ def find_deployed(
     ``asked`` are the models named on the command line; a probe of a user's own configuration, and
     a function, require one. Raises UserError for an engine that serves no probe or another one,
     and for a model to which ``cache`` does not apply.
+    ``running`` says how transformers runs a folder; nothing else can be told how.
     """
-    engine = _found(name, seconds, asked, PRODUCTS.get(dtype, dtype))
+    if str(running) and not is_folder(name):
+        raise UserError(
+            f"--impl={name} cannot be told how to run ({running})",
+            "leave out --posenc-device, -attention, -compile and -static-cache: they are for "
+            "--impl=FOLDER, which transformers runs",
+        )
+    engine = _found(name, seconds, asked, PRODUCTS.get(dtype, dtype), running)
     if dtype in PRODUCTS:
         engine = replace(engine, products=dtype)
     return with_cache(engine, cache) if cache else engine
@@ -219,7 +235,9 @@ def can_cache(engine: Deployed) -> bool:
     return engine.probe.latent is None and not is_encoder(engine.model)
 
 
-def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
+def _found(
+    name: str, seconds: float | None, asked: Sequence[Model], dtype: str, running: Running
+) -> Deployed:
     """Find the engine that ``--impl`` names."""
     if is_endpoint(name):
         client = Client.of(name, seconds)
@@ -233,7 +251,8 @@ def _found(name: str, seconds: float | None, asked: Sequence[Model], dtype: str)
             kind = Kind.TWO_TEXTS
         elif probe.plan.encoder:
             kind = Kind.ENCODER
-        return Deployed(load_folder(name, dtype, kind), model, probe, title=name)
+        source = load_folder(name, dtype, kind, running)
+        return Deployed(source, model, probe, title=name, concurrent=source.concurrent)
     return _function(name, asked)
 
 
@@ -265,7 +284,8 @@ def _function(name: str, asked: Sequence[Model]) -> Deployed:
             f"--impl={name} is no function", "it must give the logits after a list of tokens"
         )
     probe = probe_for(asked[0])
-    return Deployed(Function(function, probe.plan.words, name), asked[0], probe, title=name)
+    source = Function(function, probe.plan.words, name)
+    return Deployed(source, asked[0], probe, title=name, concurrent=source.concurrent)
 
 
 def _model_served(where: str, word: str, asked: Sequence[Model]) -> Model:

@@ -20,7 +20,7 @@ from posenc_conformance.deployed.instrument import READ_WEIGHT
 from posenc_conformance.deployed.keys_counted import OF_A_NORM
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats
 from posenc_conformance.models.meaning import Group
 
 SEVERAL = (16, 8, 4, 2)
@@ -78,8 +78,7 @@ class LayerSum:
         """
         probe, gain, count = self.probe, self.prompt.gain, len(self._keys)
         amplitude, sees = probe.largest_score(gain), seen[..., np.newaxis]
-        raised = np.exp(amplitude * np.stack([scores.values for scores in self._keys]))
-        total = (sees * raised).sum(axis=0)
+        total = (sees * self._raised).sum(axis=0)
         weights = total + keys_seen(self.group, self.prompt)[:, np.newaxis]
         shares = np.stack([total, np.full_like(total, count)], axis=-1) / weights[..., np.newaxis]
         with np.errstate(divide="ignore"):
@@ -88,16 +87,30 @@ class LayerSum:
         # Each layer adds to the hidden state, which is rounded every time, for both keys.
         roundings = roundings_of_reading(probe, self.prompt) + 2 * len(self.prompt.also)
         of_reading += roundings * UNIT_ROUNDOFF[self.dtype] + self._changed
-        bounds = [scores.bound + self._changed * np.abs(scores.values) for scores in self._keys]
-        off = (sees * np.stack(bounds)).max(axis=0)
+        off = (sees * self._bounds).max(axis=0)
         return Scores(values, off + of_reading / amplitude)
 
-    @property
+    @cached_property
+    def _raised(self) -> Floats:
+        """The exponentials of all scores, [keys, queries, heads]."""
+        amplitude = self.probe.largest_score(self.prompt.gain)
+        return np.asarray(np.exp(amplitude * np.stack([scores.values for scores in self._keys])))
+
+    @cached_property
+    def _bounds(self) -> Floats:
+        """The largest errors of all scores, [keys, queries, heads]."""
+        off = [scores.bound + self._changed * np.abs(scores.values) for scores in self._keys]
+        return np.stack(off)
+
+    @cached_property
     def _changed(self) -> float:
         """The largest relative change of a norm by the readings that earlier layers have added.
 
         A key near the beginning of a text sees few tokens, and gives itself a large share of each.
+        The readings of one layer alone change no norm before it.
         """
+        if {*self.prompt.also} == {self.prompt.layer}:
+            return OF_A_NORM
         share = np.array(1 / (self.prompt.key + 1))
         reading = float(self.probe.logits(self.prompt.gain, share)) * len(self._keys) / READ_WEIGHT
         return OF_A_NORM + reading**2 / self.probe.plan.hidden

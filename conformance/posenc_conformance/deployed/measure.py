@@ -19,7 +19,7 @@ from posenc_conformance.deployed.instrument import (
 )
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt
-from posenc_conformance.judge.arrays import Flags, Floats
+from posenc_conformance.judge.arrays import DTYPES, Flags, Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 UNREADABLE = 0.5
@@ -28,6 +28,9 @@ WORDS_READ = 6
 """Words read from an answer: the next query, four for keys, and zero; with tied embeddings,
 the query itself is likely too."""
 
+LEAST_ROUNDED = 8
+"""Least number of log-probabilities that tell their dtype: even of float16, chance gives as many
+with a probability below 2**-80."""
 LEAST_SHARE = 2.0**-24
 """The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
@@ -97,14 +100,16 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     """
     if probe.plan.encoder:
         (answers,) = reader.read_at([prompt.tokens(probe)], [prompt.positions])
+        _require_digits(answers)
         return read_whole(probe, prompt, answers)
-    answers = _answers(probe, reader, prompt)
+    answers = answers_to(probe, reader, prompt)
     fewest, needed = min(map(len, answers)), words_read(probe.plan)
     if fewest < needed:
         raise Misbehaviour(
             f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
             "more in the engine's options"
         )
+    _require_digits(answers)
     if not prompt.given:
         answers = _after_key(probe, prompt, answers)
     followed = [_likeliest(answer) for answer in answers]
@@ -120,7 +125,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
         strange = f"{lost[0]!r} where {lost[1]!r} must follow"
         prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
-            _answers(probe, reader, replace(prompt, given=count), 1)[0]
+            answers_to(probe, reader, replace(prompt, given=count), 1)[0]
             for count in range(max(prompt.given, 1), prompt.steps + 1)
         ]
     words = probe.plan.words
@@ -138,6 +143,22 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     )
     scores = np.array([_scores(probe, row) for row in logits])
     return Measured(prompt, scores / probe.largest_score(prompt.gain), strange, logits)
+
+
+def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
+    """Raise Misbehaviour if all log-probabilities are numbers of a dtype with few bits.
+
+    Logits may be; their differences from the logarithm of a sum are not, unless they were rounded.
+    """
+    values = np.array([value for answer in answers for value in answer.values()])
+    values = values[np.isfinite(values) & (values != 0)]
+    for dtype in ("bfloat16", "float16"):
+        rounded = values.astype(DTYPES[dtype]).astype(values.dtype)
+        if len(values) >= LEAST_ROUNDED and (values == rounded).all():
+            raise Misbehaviour(
+                f"all log-probabilities are rounded to {dtype}, which leaves too few digits to "
+                "read scores: let the engine compute them in float32, or serve the probe in float32"
+            )
 
 
 def _after_key(
@@ -161,7 +182,7 @@ def _after_key(
     return answers[2:]
 
 
-def _answers(
+def answers_to(
     probe: Probe, reader: Reader, prompt: Prompt, steps: int | None = None
 ) -> Sequence[Mapping[str, float]]:
     """Return the answers to a prompt; ``steps`` replaces the number of tokens to generate."""

@@ -24,10 +24,19 @@ from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result
 
 OPTIONS = ("posenc-schemes", "posenc-model")
-OPTIONS_OF_ENGINES = ("posenc-dtype", "posenc-cache", "posenc-context", "posenc-shift")
+OPTIONS_OF_ENGINES = (
+    *("posenc-dtype", "posenc-cache", "posenc-context", "posenc-shift"),
+    *("posenc-device", "posenc-attention"),
+)
+SWITCHES_OF_ENGINES = ("posenc-compile", "posenc-static-cache")
 """Options on which the id and the inputs of a check depend."""
 NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
 """Exceptions that pytest does not count as failures."""
+
+
+def _field(option: str) -> str:
+    """Return the name under which pytest keeps an option."""
+    return option.replace("-", "_")
 
 
 class SpecFolder(pytest.Directory):
@@ -245,10 +254,13 @@ class CheckNode(pytest.Item):
         is_of_engine = self.check.level == deployed.LEVEL
         arguments = [("impl", self.plan.implementation.name)]
         for option in (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ())):
-            setting = self.config.getoption(option.replace("-", "_"))
+            setting = self.config.getoption(_field(option))
             values = setting if isinstance(setting, list) else filter(None, [setting])
             arguments += [(option, str(item)) for item in values]
-        text = " ".join(f"--{option}={shlex.quote(value)}" for option, value in arguments)
+        settings = [f"--{option}={shlex.quote(value)}" for option, value in arguments]
+        switches = SWITCHES_OF_ENGINES if is_of_engine else ()
+        settings += [f"--{name}" for name in switches if self.config.getoption(_field(name))]
+        text = " ".join(settings)
         return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {text}"
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -8,6 +8,7 @@ import pytest
 from posenc_conformance.adapters import FLOATS
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
+from posenc_conformance.deployed.callables import Running
 from posenc_conformance.deployed.engine import PRODUCTS
 from posenc_conformance.deployed.http.endpoint import is_endpoint
 from posenc_conformance.deployed.kv_cache import CACHES
@@ -129,6 +130,16 @@ def read_cache(config: pytest.Config) -> str:
     if name and name not in CACHES:
         raise UserError(f"--posenc-cache={name} is not known", f"give one of {', '.join(CACHES)}")
     return name
+
+
+def read_running(config: pytest.Config) -> Running:
+    """Read how transformers runs a probe in a folder."""
+    return Running(
+        config.getoption("posenc_device"),
+        config.getoption("posenc_attention"),
+        config.getoption("posenc_compile"),
+        config.getoption("posenc_static_cache"),
+    )
 
 
 def read_shift(config: pytest.Config) -> int | None:

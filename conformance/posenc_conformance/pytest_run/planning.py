@@ -23,6 +23,7 @@ from posenc_conformance.pytest_run.options import (
     read_context,
     read_dtype,
     read_how,
+    read_running,
     read_seconds_of_deployed,
     read_shift,
 )
@@ -107,7 +108,8 @@ def _plan_deployed(config: pytest.Config) -> Plan:
     seconds = read_seconds_of_deployed(config)
     dtype, length, cache = read_dtype(config), read_context(config), read_cache(config)
     models = [read_model(path) for path in paths]
-    deployed = find_deployed(config.getoption("impl"), seconds, models, dtype, cache)
+    name, running = config.getoption("impl"), read_running(config)
+    deployed = find_deployed(name, seconds, models, dtype, cache, running)
     engine = replace(deployed, shifts=read_shift(config))
     path = engine.model.path.resolve()
     if config.args_source is pytest.Config.ArgsSource.ARGS:

@@ -179,7 +179,7 @@ class ChunksAlone(InChunks):
         return np.asarray(found & (late | (keys >= self.now.start)))
 
 
-@wrong("llama-far", MISPLACED, words=CHUNK)
+@wrong("llama-far", f"{MISPLACED} keys-lost", words=CHUNK)
 class LastRowOfChunksLost(InChunks):
     """Writes the last key of each chunk to nowhere."""
 

@@ -216,7 +216,7 @@ at(usual_base, "llama-deep", "second middle last", "base-ignored layers-mistaken
 at(no_rotation, "llama-deep", "middle last", "not-turned layers-mistaken", LAYER)
 at(keys_unturned, "llama-deep", "middle", "keys-not-turned layers-mistaken", LAYER)
 at(keys_one_late, "llama-deep", "middle last", ONE, LAYER)
-at(short_table, "llama-deep", "middle", "original-context layers-mistaken", LAYER)
+at(short_table, "llama-deep", "middle", "original-context positions-clamped layers-mistaken", LAYER)
 at(written_keys_unturned, "llama-deep", "middle last", "written-otherwise layers-mistaken", LAYER)
 at(no_scaling, "qwen3", "second", "scaling-ignored layers-mistaken", LAYER)
 at(layout_swapped, "llama-deep", "last", "layout-swapped layers-mistaken", LAYER)

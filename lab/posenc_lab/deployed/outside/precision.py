@@ -132,7 +132,7 @@ class ProductInTensorFloat(Served):
     report="KellerJordan/modded-nanogpt#39",
     dtype="bfloat16",
     name="tables-in-brain-of-bfloat16",
-    doubt="usual where activations are bfloat16: transformers casts cosines and sines",
+    unseen="usual where activations are bfloat16: transformers casts cosines and sines",
 )
 class TablesInBrain(Served):
     """Rounds cosines and sines to bfloat16."""

@@ -57,7 +57,11 @@ class PagesOfSixtyFour(Pages):
     page = 64
 
 
-@right("llama", report="ggml-org/llama.cpp#12253")
+@right(
+    "llama",
+    report="ggml-org/llama.cpp#12253",
+    doubt="its keys saw what was dropped, as llama.cpp's do",
+)
 class MovesKeys(Moves):
     """Moves keys when a part before them is dropped from a text, and turns them again."""
 

@@ -165,9 +165,15 @@ class Filled(Encoder):
 
 
 for config in ("modernbert", "nomic_bert", "bert"):
-    wrong(config, "wrong-in-batch", words=r"(?i)batch|request", report="npatsakula/svod#122")(
-        Filled
-    )
+    wrong(
+        config,
+        "wrong-in-batch",
+        words=r"(?i)batch|request",
+        report="npatsakula/svod#122",
+        unseen="its probe has rows of a table and no keys to take weight from"
+        if config == "bert"
+        else "",
+    )(Filled)
 
 
 @wrong(
