@@ -88,9 +88,14 @@ def titled(case: Case) -> str:
 @pytest.mark.parametrize("case", RIGHT, ids=titled)
 def test_right_engines_pass(case: Case) -> None:
     results = judge(case)
-    left_out = {id for id in results if id.startswith("written-keys")}
-    if probe_for(model_of(case.config)).plan.writes:
-        left_out = set()
+    writes = probe_for(model_of(case.config)).plan.writes
+    # Beside the roundings of short dtypes, a lost key among many does not show.
+    may = (*["every-key"] * (case.dtype != "float32"), *["written-keys"] * (not writes))
+    left_out = {
+        id
+        for id, result in results.items()
+        if result.verdict == Verdict.NOT_CLAIMED and id.startswith(may)
+    }
     assert {
         id: result.text
         for id, result in results.items()
@@ -1069,6 +1074,7 @@ def test_transformers_is_called_without_remote_code(
             "trust_remote_code": False,
             "use_safetensors": True,
             "local_files_only": True,
+            "attn_implementation": None,
         }
     ]
 

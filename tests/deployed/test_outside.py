@@ -103,12 +103,15 @@ NAMES = (
     ("keys-restart-every-128[llama-far]", "late-keys[", "chunks-restart"),
     ("one-short-behind-prefix[llama]", "same-text-again[", "changes-when-repeated"),
     ("last-word-never-computed[llama]", "same-text-again[", "changes-when-repeated"),
-    ("one-layer-stale[llama-deep]", "reused-layers[", "changes-when-repeated"),
     ("dynamic-of-the-longest[dynamic]", "beyond-batch[", "wrong-in-batch"),
     ("row-of-the-last-twice[gpt2]", "late-rows[", "rows-wrong"),
     ("loses-row-five-hundred[llama-far]", "every-key[", "keys-lost"),
     ("window-of-layer-2[modernbert-deep]", "window-layers[", "window-ignored"),
-    ("keys-lost-at-pages[llama]", "written-keys[", "keys-misplaced"),
+    ("keys-lost-at-pages[llama]", "written-keys[", "keys-lost"),
+    ("usual-betas[yarn-betas]", "distance-1[", "frequencies-wrong"),
+    ("queries-clamped-at-600[llama-far]", "late-keys[", "late-positions-wrong"),
+    ("short-table-in-middle[llama-deep]", "late-keys[", "positions-clamped"),
+    ("sinks-while-reading-only[gpt_oss]", "distance-1[", "sinks-wrong"),
 )
 
 

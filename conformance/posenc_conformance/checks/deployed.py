@@ -179,8 +179,8 @@ class _Questions(EachLayer):
         if self._grows_from is not None:
             yield "beyond", partial(self._beyond, self._grows_from)
             yield "beyond-written", partial(self._beyond_written, self._grows_from)
-            yield "beyond-batch", partial(self._beyond_in_batch, self._grows_from)
             yield "after-longer", partial(self._after_longer, self._grows_from)
+            yield "beyond-batch", partial(self._beyond_in_batch, self._grows_from)
 
     def _of_each_layer(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of each layer: reused keys, and the farthest distance or the window."""

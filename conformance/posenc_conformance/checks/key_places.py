@@ -199,7 +199,9 @@ class KeyPlaces(Situations):
         if not wrong:
             words = f"{len(keys):,} keys are wrong together, and right in smaller texts"
             raise Wrong(f"{words}\ncheck      {self._place(text)}", Outcome(worst=whole.ratio))
-        known = self._explanations_of_places(wrong, "", f"that at {self._middle.key:,} is right")
+        are_all = [reading.prompt.key for reading in wrong] == [*keys[:LISTED]]
+        beside = f"that at {self._middle.key:,} is right"
+        known = self._explanations_of_places(wrong, "", beside, late=are_all)
         raise self._failure(wrong[0], known, ", all of whose tokens are keys")
 
     def _wrong_keys(self, text: Prompt, keys: range) -> Iterator[Measured]:
@@ -221,26 +223,32 @@ class KeyPlaces(Situations):
         known = self._known(evidence)
         if not known and self._is_right(evidence.usual):
             beside = f"that at {evidence.usual.prompt.key:,} is right"
-            known = self._explanations_of_places(wrong, which, beside)
+            known = self._explanations_of_places(wrong, which, beside, late=True)
         return self._failure(wrong[0], known or self._symptoms(evidence), when)
 
     def _explanations_of_places(
-        self, wrong: Sequence[Measured], which: str, beside: str
+        self, wrong: Sequence[Measured], which: str, beside: str, *, late: bool = False
     ) -> Explanations:
         """Say which keys are wrong, and to which positions they were rotated if that is known.
 
-        ``which`` describes the keys, and ``beside`` says which others are right.
+        ``which`` describes the keys, and ``beside`` says which others are right. ``late`` says that
+        queries after them may be wrong as well.
         """
         places = {measured.prompt.key: self._place_of_key(measured) for measured in wrong}
         derived = {key: place for key, place in places.items() if place is not None}
-        id, words = "keys-misplaced", f"keys at {_listed([*places])}{which} are wrong"
+        keys = f"keys at {_listed([*places])}{which}"
+        id, words = "keys-misplaced", f"{keys} are wrong"
+        end = self._middle.positions[-1]
+        if late and min(reading.prompt.positions[0] for reading in wrong) > end:
+            id = "late-positions-wrong"
+            words = f"positions beyond {max(end, min(places)):,} are wrong, in texts with {keys}"
         if all(self._is_at_the_key(measured) for measured in wrong):
             id = "positions-clamped"
-            words = f"queries after keys at {_listed([*places])}{which} have the key's position"
+            words = f"queries after {keys} have the key's position"
         if all(self._is_lost(measured) for measured in wrong):
-            id, words = "keys-lost", f"keys at {_listed([*places])}{which} have scores of 0"
+            id, words = "keys-lost", f"{keys} have scores of 0"
         if derived == places:
-            words = f"keys at {_listed([*derived])}{which} have positions {_listed(_once(derived))}"
+            words = f"{keys} have positions {_listed(_once(derived))}"
             if size := _size_of_chunks(derived):
                 id, words = "chunks-restart", f"{words}, which start anew every {size:,} tokens"
             elif dtype := _rounded_in(derived):

@@ -17,6 +17,8 @@ from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.layer_questions import scores_of
 from posenc_conformance.deployed.measure import UNREADABLE, Measured
 from posenc_conformance.deployed.mistakes import Explanation, explain
+from posenc_conformance.deployed.pair_rates import described as described_rates
+from posenc_conformance.deployed.pair_rates import rates
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import LONGEST_NEAR, Prompt
 from posenc_conformance.judge.arrays import Floats
@@ -185,6 +187,10 @@ class Asked(Measuring):
         # A small error of an angle may change a sine alone, but not in most of all pairs.
         if 2 * np.count_nonzero((ratios[-1] > 1).any(axis=1)) <= len(ratios[-1]):
             return None
+        # Without a rotation, the scores of one head are 0, and a wrong size leaves them so.
+        expected = [self._expected(reading.prompt) for reading in readings]
+        if any((np.abs(scores.values) <= scores.bound).all(axis=0).any() for scores in expected):
+            return None
         heads = self.engine.probe.plan.heads_of(readings[0].prompt.layer)
         right, wrong = (heads[are_right.index(state)] for state in (True, False))
         return "heads-wrong", f"head {wrong} is wrong, and head {right} is right"
@@ -201,11 +207,20 @@ class Asked(Measuring):
         second = replace(prompt, steps=2, given=2)
         if [*wrong] == [0] and not self._is_right(self._measure(self._new(second))):
             return None
-        listed = ", ".join(str(plan.order[prompt.measured[row]]) for row in wrong)
         sizes = self.engine.probe.query_sizes * np.array([1.0, 0.0])
         still = np.abs(measured.values[wrong] - sizes) <= self._expected(prompt).bound[wrong]
+        changed = None if still.all() else self._rates(measured)
+        if changed:
+            return "frequencies-wrong", described_rates(self.group, changed)
+        listed = ", ".join(str(plan.order[prompt.measured[row]]) for row in wrong)
         how = "not rotated" if still.all() else "wrong"
-        return "pairs-wrong", f"pairs {listed} of each head are {how}, and all others are right"
+        return "pairs-wrong", f"in each head pairs {listed} are {how}, and all others right"
+
+    def _rates(self, measured: Measured) -> Mapping[int, float] | None:
+        """Return how many times as fast as it should each wrong pair rotates, if that is known."""
+        near = self._measure(self._new(replace(self._prompt(1), layer=measured.prompt.layer)))
+        texts = [(reading, self._expected(reading.prompt)) for reading in (near, measured)]
+        return rates(self.engine.probe, self.group, texts)
 
     def _is_right_when_given(self, measured: Measured) -> bool:
         """Return whether generated queries are wrong that are right when given in the prompt.

@@ -180,6 +180,9 @@ class Measuring:
         """
         words = f"a query sees {_number(got)} other keys, and there are {_number(expected)}"
         window, place = self.group.window, prompt.positions[0]
+        if window is None and got < prompt.farthest and self._sees(prompt):
+            far = f"it sees a key {prompt.farthest:,} before it"
+            return "keys-miscounted", f"{words}; {far}, and not all of those in the middle"
         others = {group.window for group in self.engine.model.meaning.groups if group.window}
         if window is None and any(abs(got - other) < 1.5 for other in others):
             return "window-everywhere", f"{words}, as with the window of other layers"

@@ -30,7 +30,7 @@ from posenc_conformance.deployed.prompts import (
     with_gain,
 )
 from posenc_conformance.judge.misbehaviour import Misbehaviour
-from posenc_conformance.judge.verdict import NotClaimed, Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
 BY_LENGTH = ("dynamic-ntk", "longrope")
 """Schemes whose frequencies change with a text's length beyond the original context."""
@@ -362,8 +362,11 @@ class Situations(Asked):
     def _beyond_in_batch(self, original: int) -> Outcome:
         """Check texts within and beyond the original context in one request.
 
-        Raises as ``_one_batch`` does.
+        Raises as ``_one_batch`` does, and Blocked if the usual text is wrong, which other checks
+        report.
         """
+        if not self._is_right(self._measure(self._new(self._middle))):
+            raise Blocked("a text within the original context is wrong by itself")
         beyond = self._text_beyond(original + FEW)
         counts = dict.fromkeys((1, (beyond.steps + 1) // 2, beyond.steps))
         texts = [

@@ -28,9 +28,8 @@ WORDS_READ = 6
 """Words read from an answer: the next query, four for keys, and zero; with tied embeddings,
 the query itself is likely too."""
 
-LEAST_ROUNDED = 8
-"""Least number of log-probabilities that tell their dtype: even of float16, chance gives as many
-with a probability below 2**-80."""
+LEAST_ROUNDED = 16
+"""Least number of different log-probabilities that tell their dtype."""
 LEAST_SHARE = 2.0**-24
 """The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
@@ -146,19 +145,19 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
 
 
 def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
-    """Raise Misbehaviour if all log-probabilities are numbers of a dtype with few bits.
+    """Raise Misbehaviour if all log-probabilities are numbers of bfloat16.
 
-    Logits may be; their differences from the logarithm of a sum are not, unless they were rounded.
+    Logits may be. But a difference of two logits has more bits than either, and where no word is
+    certain, so has the logarithm of the sum.
     """
-    values = np.array([value for answer in answers for value in answer.values()])
-    values = values[np.isfinite(values) & (values != 0)]
-    for dtype in ("bfloat16", "float16"):
-        rounded = values.astype(DTYPES[dtype]).astype(values.dtype)
-        if len(values) >= LEAST_ROUNDED and (values == rounded).all():
-            raise Misbehaviour(
-                f"all log-probabilities are rounded to {dtype}, which leaves too few digits to "
-                "read scores: let the engine compute them in float32, or serve the probe in float32"
-            )
+    values = np.array([*{value for answer in answers for value in answer.values()}])
+    values = values[np.isfinite(values)]
+    rounded = values.astype(DTYPES["bfloat16"]).astype(values.dtype)
+    if len(values) >= LEAST_ROUNDED and (values == rounded).all():
+        raise Misbehaviour(
+            "all log-probabilities are rounded to bfloat16, which leaves too few digits to read "
+            "scores: let the engine compute them in float32, or serve the probe in float32"
+        )
 
 
 def _after_key(

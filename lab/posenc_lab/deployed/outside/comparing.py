@@ -69,6 +69,10 @@ def texts(case: Case, count: int) -> Iterator[list[int]]:
     yield tokens
     yield [*tokens[: shared - 200], *tokens[shared - 150 : shared + 60]]
     yield tokens
+    # One page of 16 elsewhere, two tokens of a page exchanged, and one whose low bits are the same.
+    yield [*tokens[:160], *tokens[192:shared]]
+    yield [*tokens[:40], tokens[41], tokens[40], *tokens[42:shared]]
+    yield [*tokens[:40], tokens[40] ^ 16, *tokens[41:shared]]
 
 
 def answers(case: Case, engine: Engine) -> Answers:

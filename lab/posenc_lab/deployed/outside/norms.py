@@ -159,12 +159,14 @@ class Permutes(Interleaved, Served):
     """Turns neighbours, and permutes weights for it, and nothing else that has channels."""
 
 
-@wrong("qwen3-plain", words=NORM, report="vllm-project/vllm#55335", unseen=SAME)
+PERMUTED = "q_proj.weight", "k_proj.weight"
+
+
+@wrong("qwen3-plain", words=NORM, report="vllm-project/vllm#55335")
 class NormsNotPermuted(Permutes):
     """Permutes the weights of queries and keys for neighbours, and those of their norms not."""
 
-
-PERMUTED = "q_proj.weight", "k_proj.weight"
+    permuted = PERMUTED
 
 
 @wrong("qwen2", words=BIAS, report="vllm-project/vllm#55335", unseen=NO_BIAS)
