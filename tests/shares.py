@@ -58,6 +58,7 @@ DOORS = {
     "commands/export": "export export_command",
     "commands/identify": "damaged_data identify pickles",
     "commands/init": "init",
+    "commands/judge": "engine_table judge",
     "commands/new": "new own_schemes",
     "commands/repro": "repro",
     "deployed": "deployed deployed_board reported_engines",
@@ -162,7 +163,7 @@ def _files_of_door(door: str) -> list[Path]:
     return [
         path
         for path in paths
-        if path.suffix in (".py", ".json", ".txt") and not {*within} & {*path.parents}
+        if path.suffix in (".py", ".json", ".txt", ".yaml") and not {*within} & {*path.parents}
     ]
 
 

@@ -538,6 +538,7 @@ READING = {"", "r", "rb"}
 ALLOWED = {
     ("scheme_file/cache.py", "unlink"): "old entries of the kit's own cache",
     ("commands/export/array_files.py", "savez_compressed"): "into memory",
+    ("commands/judge/servers/mistralrs_server.py", "write_text"): "into a folder that is removed",
     ("commands/identify/archives.py", "open"): "an entry of an archive, to read it",
     ("deployed/http/exchange.py", "open"): "an address",
 }

@@ -125,6 +125,8 @@ COMMANDS = {
     "identify table.npy": "sinusoidal",
     "model llama-3.1-8b": "base 500,000",
     "probe llama-3.1-8b --out probe": "probe",
+    "judge ctranslate2 llama-3.1-8b --plan": "ct2-transformers-converter",
+    "engines vllm-cpu": "torchvision",
     "badge report.json": "",
     "diff report.json report.json": "no difference",
 }

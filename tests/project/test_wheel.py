@@ -32,6 +32,10 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     for language in LANGUAGES.values():
         for name in (language.harness, f"adapter.{language.ending}"):
             assert (kit / "harness" / language.place / name).is_file(), name
+    for path in (CHECKOUT / "conformance/posenc_conformance/commands/judge").rglob("*.*"):
+        if path.suffix in (".py", ".yaml"):
+            within = path.relative_to(CHECKOUT / "conformance/posenc_conformance")
+            assert (kit / within).is_file(), within
     for name in ("__init__.pyi", "py.typed"):
         assert (unpacked / "posenc" / name).is_file(), name
 

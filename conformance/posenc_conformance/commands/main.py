@@ -9,6 +9,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from posenc_conformance.commands.judge.arguments import (
+    JUDGE,
+    add_engines,
+    add_judge,
+    judge_options,
+    split,
+)
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
 
@@ -22,7 +29,9 @@ PATIENCE = 5.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
-    options = _parser().parse_args(arguments)
+    typed = split(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(typed.own)
+    options.of_run, options.of_engine = typed.of_run, typed.of_engine
     try:
         code = int(options.run(options))
         sys.stdout.flush()
@@ -146,6 +155,8 @@ def _parser() -> argparse.ArgumentParser:
         "--gguf", action="store_true", help="write a GGUF file, named by --out, not a folder"
     )
     probe.set_defaults(run=_probe)
+    add_judge(commands.add_parser(JUDGE, help="start an engine with a probe, and judge it"), _judge)
+    add_engines(commands.add_parser("engines", help="engines that judge can start"), _engines)
     badge = commands.add_parser("badge", help="write a report's result as a badge, for a README")
     badge.add_argument("report", help="what --posenc-report wrote")
     badge.add_argument(
@@ -230,6 +241,37 @@ def _probe(options: argparse.Namespace) -> int:
         else write_probe(*arguments, options.spelling, force=force)
     )
     for line in written:
+        print(line)
+    return 0
+
+
+def _judge(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.judge.judge_command import Order, judge
+
+    order = Order(
+        engine=options.engine,
+        model=options.model,
+        out=options.out,
+        dtype=options.dtype,
+        spelling=options.spelling,
+        gguf=options.gguf,
+        environment=options.environment,
+        port=options.port,
+        name=options.name,
+        tables=tuple(options.engines),
+        wait=options.wait,
+        plan=options.plan,
+        verbose=options.verbose,
+        judge_options=judge_options(options),
+        engine_options=options.of_engine,
+    )
+    return judge(order)
+
+
+def _engines(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.judge.listing import listing
+
+    for line in listing(options.names, options.engines, options.environment):
         print(line)
     return 0
 

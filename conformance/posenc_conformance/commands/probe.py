@@ -1,6 +1,8 @@
 """``posenc probe``: write a checkpoint that lets a deployed engine be judged."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of, is_probe
@@ -23,10 +25,51 @@ SPELLINGS = ("released", "transformers-5")
 """Spellings of config.json: as released, or as transformers 5 saves it."""
 
 
-def write_probe(
-    name: str, out: str, dtype: str, spelling: str, *, force: bool = False
-) -> Iterator[str]:
-    """Write the probe of a model of the spec, or of a config.json, and yield instructions.
+@dataclass(frozen=True)
+class Server:
+    """A server that instructions name, and what it does without further options."""
+
+    command: str
+    port: int
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Options for weights whose dtype the server would not compute in."""
+    cache: str = ""
+    """The dtype of its cache, if that is shorter than float32."""
+
+    def line(self, out: str, dtype: str) -> str:
+        """Return the line that serves a probe."""
+        return f"{self.command} {out}{self.dtypes.get(dtype, '')}"
+
+    def claim(self, dtype: str) -> str:
+        """Return the dtype to claim: the shortest of weights and cache."""
+        return self.cache if self.cache and dtype == "float32" else dtype
+
+
+VLLM = Server("vllm serve", 8000, {"float32": " --dtype float32"})
+LLAMA_CPP = Server("llama-server -m", 8080, cache="float16")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A probe that was written."""
+
+    model: Model
+    name: str
+    """The model, as the user named it."""
+    out: str
+    dtype: str
+    size: int
+    """The size in bytes."""
+
+    @property
+    def line(self) -> str:
+        """What was written, in a line."""
+        size = f"{self.size / 1e6:.1f} MB in {self.dtype}"
+        return f"wrote {shown(self.out)}: a probe of {self.model.title}, {size}"
+
+
+def save_probe(name: str, out: str, dtype: str, spelling: str, *, force: bool = False) -> Written:
+    """Write the probe of a model of the spec, or of a config.json, into a folder.
 
     Raises UserError for a model that no probe can be made of, for a folder that cannot be written,
     and, unless ``force`` is given, for a folder in which files would be lost.
@@ -40,11 +83,11 @@ def write_probe(
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         probe = probe_for(model)
         size = write_checkpoint(probe, dtype, Path(out), spelt, force=force)
-    yield from _told(model, out, size, dtype, f"vllm serve {out}", name)
+    return Written(model, name, out, dtype, size)
 
 
-def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
-    """Write a probe as a GGUF file, for engines that load one, and yield instructions.
+def save_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Written:
+    """Write a probe as a GGUF file, for engines that load one.
 
     Raises UserError for a model that no probe can be made of, for a file that cannot be written,
     and, unless ``force`` is given, for an existing file that would be lost.
@@ -58,7 +101,19 @@ def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Itera
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         content = gguf_of(probe_for(model), model.meaning, dtype)
     writer.write({Path(out): content})
-    yield from _told(model, out, len(content), dtype, f"llama-server -m {out}", name)
+    return Written(model, name, out, dtype, len(content))
+
+
+def write_probe(
+    name: str, out: str, dtype: str, spelling: str, *, force: bool = False
+) -> Iterator[str]:
+    """Write a probe as ``save_probe`` does, and yield instructions."""
+    yield from _told(save_probe(name, out, dtype, spelling, force=force), VLLM)
+
+
+def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
+    """Write a GGUF file as ``save_gguf`` does, and yield instructions."""
+    yield from _told(save_gguf(name, out, dtype, force=force), LLAMA_CPP)
 
 
 def _demand_known(dtype: str) -> None:
@@ -73,20 +128,29 @@ def _demand_name(out: str) -> None:
         raise UserError("--out= names nothing", "say where to write the probe")
 
 
-def _told(model: Model, out: str, size: int, dtype: str, served: str, name: str) -> Iterator[str]:
-    """Yield lines on the written probe, and instructions."""
-    out, name, served = shown(out), shown(name), shown(served)
-    yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
+def _told(written: Written, server: Server) -> Iterator[str]:
+    """Yield lines on the written probe, and instructions that fit it."""
+    model, out, name = written.model, shlex.quote(shown(written.out)), shown(written.name)
+    yield written.line
     if text_of(model.config) is not model.config:
         yield f"it is of the text alone, as a model of the type {model.configuration.type}"
-    own = "" if model.id == name_of(model) else f" --posenc-model={name}"
+    own = "" if model.id == name_of(model) else f" --posenc-model={shlex.quote(name)}"
     if is_encoder(model):
-        yield f"then judge what transformers makes of it: pytest --impl={out}{own}"
+        dtype = _claim(written.dtype)
+        yield f"then judge what transformers makes of it: pytest --impl={out}{own}{dtype}"
         function = own or f" --posenc-model={name}"
         output = "the logits of a text"
         if has_two_texts(model):
             output = "logits after the tokens of both texts"
         yield f"or a function that gives {output}: pytest --impl=logits:…{function}"
         return
-    yield f"serve it as you serve the model, for instance: {served}"
-    yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"
+    serve, claim = server.line(out, written.dtype), _claim(server.claim(written.dtype))
+    yield f"serve it as you serve the model, for instance: {serve}"
+    yield f"then judge the engine: pytest --impl=http://localhost:{server.port}/v1{own}{claim}"
+    named_model = shlex.quote(name)
+    yield f"or all of it at once, an engine of posenc engines: posenc judge ENGINE {named_model}"
+
+
+def _claim(dtype: str) -> str:
+    """Return the option that claims a dtype; none for the one that is claimed without it."""
+    return "" if dtype == "bfloat16" else f" --posenc-dtype={dtype}"

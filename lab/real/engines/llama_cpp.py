@@ -17,7 +17,7 @@ from posenc_conformance import claims
 from posenc_conformance.adapters import Array, Positions, once
 
 CONVERTER = Path(sys.prefix) / "llama_cpp_python-0.3.36/vendor/llama.cpp"
-BEFORE = Path(__file__).parents[2] / "scoreboard/deployed/serving/llamacpp_convert_layers.py"
+BEFORE = Path(__file__).parents[2] / "scoreboard/deployed/llamacpp_convert_layers.py"
 """A script that lets the converter run without a tokenizer."""
 TOGETHER = 256
 """Tokens per call, each in its own sequence; also the engine's maximum."""

@@ -5,28 +5,26 @@ import os
 import platform
 import re
 import shlex
-import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
+from posenc_conformance.commands.judge.running import HEALTH, answers, end, free_port
+from posenc_conformance.commands.judge.table import SERVERS
 from posenc_conformance.commands.probe import SPELLINGS, write_gguf, write_probe
 from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
 from posenc_conformance.report.difference import read_report
-from scoreboard.deployed.engines import FOLDER, Engine
+from scoreboard.deployed.engines import Engine
 from scoreboard.deployed.kept import REFUSED, UNJUDGED, Cell, Results, findings_of
 from scoreboard.environments import environment
 from scoreboard.judging import commit, cpu, versions
@@ -44,8 +42,6 @@ LOOKED_AT = 40
 PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception|error loading model): ")
 PREFIX = re.compile(r".*(?=error loading model: )")
 """The text before the reason in llama.cpp's log: a time, and an earlier unterminated line."""
-HEALTH = "/health"
-"""The address polled until an engine answers; some engines log each request."""
 LONGEST = 160
 """Maximum length in characters of a stored message."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -112,8 +108,8 @@ class Bench:
             "probe": str(folder / "probe"),
             "out": str(folder / "converted"),
             "home": str(self.home),
-            "here": str(FOLDER),
-            "port": str(_free_port()),
+            "servers": str(SERVERS),
+            "port": str(free_port()),
             "tokens": str(min(model_of(model).meaning.context.extended or LONG, LONG)),
         }
         self._write(places["probe"], model, spelling)
@@ -195,7 +191,7 @@ class Bench:
             _wait(process, int(places["port"]), log)
             yield lambda: process.poll() is None
         finally:
-            _end(process)
+            end(process)
 
     def _run(
         self,
@@ -297,7 +293,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     while monotonic() < until:
         if process.poll() is not None:
             raise Refused(own_words(_text(log)) or _last(_text(log)))
-        if _answers(port):
+        if answers(port):
             return
         if not problem_seen and own_words(_text(log)):
             problem_seen, until = True, min(until, monotonic() + GOING_ON)
@@ -305,36 +301,6 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     if problem := own_words(_text(log)):
         raise Refused(problem)  # the server keeps running without the model
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
-
-
-def _answers(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=STARTING)
-    try:
-        connection.request("GET", HEALTH)
-        return connection.getresponse().status != HTTPStatus.SERVICE_UNAVAILABLE
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that was started here, with its process group."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, sign)
-        try:
-            process.wait(20)
-            return
-        except subprocess.TimeoutExpired:
-            continue
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""llama.cpp's server: ``llamacpp_server.py FILE.gguf PORT``."""
+"""llama.cpp's server: ``llamacpp_server.py FILE.gguf PORT [TOKENS]``."""
 
 import signal
 import sys
@@ -6,10 +6,10 @@ import sys
 import xllamacpp
 
 if __name__ == "__main__":
-    file, port = sys.argv[1:]
+    file, port, *tokens = sys.argv[1:]
     parameters = xllamacpp.CommonParams()
     parameters.model.path = file
-    parameters.n_ctx = 8192
+    parameters.n_ctx = int(tokens[0]) if tokens else 8192
     parameters.n_parallel = 1
     parameters.port = int(port)
     parameters.warmup = False

@@ -22,8 +22,13 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer with the log-probabilities of all words at each step."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = request["prompt"]
+        if not (isinstance(prompt, list) and all(isinstance(token, int) for token in prompt)):
+            # One status of those that say that a form is not taken, not that something broke.
+            self.reply(400, {"error": "prompt must be one list of token ids"})
+            return
         try:
-            read = type(self).complete(request["prompt"], request["max_tokens"])
+            read = type(self).complete(prompt, request["max_tokens"])
         except Exception as error:
             print(f"{type(error).__name__}: {error}", flush=True)
             self.reply(500, {"error": str(error)})
