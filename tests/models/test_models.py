@@ -868,7 +868,7 @@ QWEN = {
     "tokenizer.ggml.tokens": ["a", "b"],
     "tokenizer.ggml.scores": [0.5, 1.5],
     "qwen2.block_count": 24,
-    "qwen2.context_length": 32768,
+    "qwen2.context_length": 131072,
     "qwen2.embedding_length": 896,
     "qwen2.attention.head_count": 14,
     "qwen2.attention.head_count_kv": 2,

@@ -17,6 +17,7 @@ from posenc_conformance.models.file import NOT_UNDERSTOOD, Model, load_all, mode
 from posenc_conformance.models.layer_frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
 from posenc_conformance.models.misreadings import applicable
+from posenc_conformance.models.sources import one_source_words
 
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
@@ -50,7 +51,13 @@ def describe_model(name: str) -> Iterator[str]:
     model = model_named(name)
     yield f"{model.title}: {model.repository}"
     yield from wrap(model.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from _one_source(model)
     yield from _described(model.configuration, model.meaning, model)
+
+
+def _one_source(model: Model) -> Iterator[str]:
+    words = one_source_words(model.one_source)
+    yield from wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _described(config: Configuration, found: Meaning, known: Model | None) -> Iterator[str]:

@@ -20,6 +20,7 @@ from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer, shown
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
+from posenc_conformance.models.sources import one_source_words
 
 SPELLINGS = ("released", "transformers-5")
 """Spellings of config.json: as released, or as transformers 5 saves it."""
@@ -132,6 +133,8 @@ def _told(written: Written, server: Server) -> Iterator[str]:
     """Yield lines on the written probe, and instructions that fit it."""
     model, out, name = written.model, shlex.quote(shown(written.out)), shown(written.name)
     yield written.line
+    if model.one_source:
+        yield f"{one_source_words(model.one_source)}; an error there would be in the probe as well"
     if text_of(model.config) is not model.config:
         yield f"it is of the text alone, as a model of the type {model.configuration.type}"
     own = "" if model.id == name_of(model) else f" --posenc-model={shlex.quote(name)}"

@@ -29,25 +29,13 @@ from posenc_conformance.models.meaning import (
     scheme_of,
     unwritten,
 )
+from posenc_conformance.models.sources import Source, is_known, read_source, with_one_source
 from posenc_conformance.scheme_file import cache
 from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
 from posenc_conformance.scheme_file.scheme import Golden
 
 SCHEMA = "model.schema.json"
 NOT_UNDERSTOOD = "compare it with the configuration of a released model of its type"
-
-
-@dataclass(frozen=True)
-class Source:
-    """The source of a part of a configuration."""
-
-    key: str
-    title: str
-    where: str
-    url: str
-    fields: tuple[str, ...]
-    differs: Fields
-    note: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +68,14 @@ class Model:
     def configuration(self) -> Configuration:
         """The model's configuration, read like any other."""
         return configuration(self.config, self.path.name)
+
+    @property
+    def one_source(self) -> tuple[str, ...]:
+        """What is decided by values that only one independent source states.
+
+        Empty for a user's own config.json, which is its own source.
+        """
+        return with_one_source(flat(self.config), self.sources) if self.sources else ()
 
 
 def paths() -> list[Path]:
@@ -213,7 +209,7 @@ def _model(path: Path, raw: Fields) -> Model:
         title=raw["title"],
         repository=raw["repository"],
         summary=raw["summary"],
-        sources=tuple(_source(key, source) for key, source in raw["sources"].items()),
+        sources=tuple(read_source(key, source) for key, source in raw["sources"].items()),
         config=raw["config"],
         meaning=Meaning(
             groups,
@@ -231,18 +227,6 @@ def _model(path: Path, raw: Fields) -> Model:
             if item["group"] in named
         ),
         provenance=raw.get("provenance", {}),
-    )
-
-
-def _source(key: str, raw: Fields) -> Source:
-    return Source(
-        key=key,
-        title=raw["title"],
-        where=raw["where"],
-        url=raw["url"],
-        fields=tuple(raw["fields"]),
-        differs=raw.get("differs", {}),
-        note=raw.get("note", ""),
     )
 
 
@@ -315,8 +299,13 @@ def _inconsistencies(model: Model, raw: Fields) -> list[Problem]:
     if model.id != model.path.stem:
         problems.append((["id"], f"the file is called {model.path.name}"))
     leaves = flat(model.config)
-    read = {field for source in model.sources for field in source.fields}
+    read = {field for source in model.sources if not source.apart for field in source.fields}
     problems += [(["config"], f"{field} is in no source") for field in leaves if field not in read]
+    problems += [
+        (["config"], f"what {field} decides is not in TOPICS of models/sources.py")
+        for field in leaves
+        if not is_known(field)
+    ]
     for source in model.sources:
         where = ["sources", source.key, "fields"]
         problems += [

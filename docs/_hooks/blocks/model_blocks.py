@@ -16,6 +16,7 @@ from posenc_conformance.models.file import SCHEMA, Model, flat, load_all, model_
 from posenc_conformance.models.layer_frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import MISTAKES, longer
+from posenc_conformance.models.sources import one_source_words
 from posenc_conformance.scheme_file.read import spec_folder
 
 
@@ -79,7 +80,11 @@ def _context(model: Model) -> str:
 
 
 def _sources(model: Model) -> str:
-    return ", ".join(link(source.url, html.escape(source.title)) for source in model.sources)
+    read = ", ".join(
+        link(source.url, html.escape(source.title)) for source in model.sources if not source.apart
+    )
+    alone = one_source_words(model.one_source)
+    return f"{read}<br>{alone}" if alone else read
 
 
 def layouts() -> str:
@@ -137,10 +142,14 @@ def probes() -> str:
 
 
 def count_models() -> str:
-    """Say how many models there are, and how many of them were read in several sources."""
+    """Say how many models there are, and how many of them rest on two sources wholly."""
     everything = load_all()
-    several = sum(len(model.sources) > 1 for model in everything)
-    return paragraph(f"{len(everything)} models, {several} of them read in more than one source.")
+    wholly = sum(not model.one_source for model in everything)
+    return paragraph(
+        f"{len(everything)} models. Of {wholly}, two independent sources state each value that "
+        f"decides a number; of the other {len(everything) - wholly} the table says "
+        "<em>one source</em>, and for what."
+    )
 
 
 def fields() -> str:
