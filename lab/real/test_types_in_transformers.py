@@ -20,12 +20,14 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoModel
 
 from posenc_conformance.judge.arrays import Flags, Floats
+from posenc_conformance.models import defaults
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.layer_frequencies import channels, rotated
 from posenc_conformance.models.layer_kinds import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
+from posenc_conformance.models.parts import FIELDS_OF_SIZE, SIZES
 from posenc_lab.models.configurations import ELSEWHERE, small
 from posenc_lab.models.spellings import changed, read, spelled
 
@@ -342,3 +344,13 @@ def test_kinds_of_layers_and_windows_match(type: str) -> None:
 def test_a_resaved_configuration_means_the_same(type: str) -> None:
     saved = json.loads(made(type).to_json_string(use_diff=False))
     assert derived(saved) == derived(small(type))
+
+
+def test_types_with_code_of_their_own_are_those_that_transformers_lacks() -> None:
+    assert {type for type in ROTARY if type not in CONFIG_MAPPING} == defaults.ELSEWHERE
+
+
+@pytest.mark.parametrize("type", SIZES)
+def test_sizes_of_parts_are_those_of_their_class(type: str) -> None:
+    config = CONFIG_MAPPING[type]()
+    assert tuple(getattr(config, name) for name in FIELDS_OF_SIZE) == SIZES[type]

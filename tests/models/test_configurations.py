@@ -450,7 +450,9 @@ def test_params_mean_what_the_configuration_does(tmp_path: Path) -> None:
     grown = {**PARAMS, "yarn": {**PARAMS["yarn"], "apply_scale": True}}
     (group,) = of_file(tmp_path / "params.json", grown).groups
     assert longer(group) == pytest.approx(1 + np.log(16) / 10)
-    plain = {name: PARAMS[name] for name in ("dim", "n_layers", "n_heads", "head_dim")}
+    plain = {
+        name: PARAMS[name] for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "head_dim")
+    }
     (group,) = of_file(tmp_path / "params.json", plain).groups
     assert (group.scheme, group.window) == ("rope", None)
 

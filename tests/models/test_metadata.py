@@ -51,7 +51,7 @@ def read(
 ) -> Meaning:
     metadata = {f"{architecture}.{key}": value for key, value in keys.items()}
     metadata["general.architecture"] = architecture
-    fields, layout = to_config(metadata, tables, "model.gguf")
+    fields, layout, _ = to_config(metadata, tables, "model.gguf")
     return meaning(replace(configuration(fields, "model.gguf"), stored=layout))
 
 
@@ -64,6 +64,8 @@ def refused(
     return f"{caught.value}"
 
 
+ROTATION = ("rope.freq_base",)
+"""Keys of ``PLAIN`` that files of models without rotation do not have."""
 LEAST: dict[str, dict[str, Any]] = {
     "deepseek2": {"rope.dimension_count": 64},
     "gemma4": {
@@ -80,6 +82,7 @@ LEAST: dict[str, dict[str, Any]] = {
     "lfm2": {"attention.head_count_kv": [0, 8] * 16},
     "lfm2moe": {"attention.head_count_kv": [0, 8] * 16},
     "mistral3": YARN,
+    "mpt": {"attention.max_alibi_bias": 8.0},
     "qwen2vl": {"rope.dimension_sections": [16, 24, 24, 0]},
     "qwen35": {"rope.dimension_sections": [11, 11, 10, 0], "rope.dimension_count": 64},
     "qwen35moe": {"rope.dimension_sections": [11, 11, 10, 0], "rope.dimension_count": 64},
@@ -89,10 +92,14 @@ LEAST: dict[str, dict[str, Any]] = {
 """Keys that some architectures need in addition to those of most."""
 
 
+UNROTATED = ("bert", "bloom", "gpt2", "mpt", "starcoder")
+
+
 def least(architecture: str) -> dict[str, Any]:
     """Return the required keys of an architecture."""
     window = WINDOW if ARCHITECTURES[architecture].window == NEEDED else {}
-    return {**PLAIN, **window, **LEAST.get(architecture, {})}
+    keys = {**PLAIN, **window, **LEAST.get(architecture, {})}
+    return {key: keys[key] for key in keys if architecture not in UNROTATED or key not in ROTATION}
 
 
 # Olmo 3, whose files say that they are Olmo 2.
@@ -181,7 +188,7 @@ STRANGE = (
     "attention.indexer.top_k",
     "context_shift",
     "rope.dimension_count_swa",
-    "rope.scale_linear",
+    "rope.scale_log",
     "rope.scaling.alpha",
     "sliding.size",
 )

@@ -137,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument(
         "name", nargs="?", help="a model of the spec, or the path of a config.json or GGUF file"
     )
+    model.add_argument("--json", action="store_true", help="print one JSON object")
     model.set_defaults(run=_model)
     probe = commands.add_parser(
         "probe", help="write a checkpoint that lets a deployed inference engine be judged"
@@ -225,6 +226,13 @@ def _identify(options: argparse.Namespace) -> int:
 
 
 def _model(options: argparse.Namespace) -> int:
+    if options.json:
+        from posenc_conformance.commands.model_json import as_json
+
+        if not options.name:
+            raise UserError("--json describes one model", "name a model of the spec, or a file")
+        print(as_json(options.name))
+        return 0
     from posenc_conformance.commands import model
 
     print("\n".join(model.describe_model(options.name) if options.name else model.overview()))

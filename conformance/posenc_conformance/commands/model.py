@@ -7,16 +7,17 @@ from textwrap import wrap
 
 import numpy as np
 
+from posenc_conformance.commands.costs_of_mistakes import costs
 from posenc_conformance.door import named
 from posenc_conformance.errors import in_line
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import Configuration, read_configuration
-from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
+from posenc_conformance.models.cost import POSITIONS, Cost, multiplier
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model, load_all, model_named
 from posenc_conformance.models.layer_frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
-from posenc_conformance.models.misreadings import applicable
+from posenc_conformance.models.parts import Part
 from posenc_conformance.models.sources import one_source_words
 
 WIDTH = 98
@@ -46,6 +47,7 @@ def describe_model(name: str) -> Iterator[str]:
             config = read_configuration(path)
             derived = meaning(config)
             yield f"{in_line(name)}: a model of the type {config.type}"
+            yield from _of_the_file(config)
             yield from _described(config, derived, None)
         return
     model = model_named(name)
@@ -56,8 +58,31 @@ def describe_model(name: str) -> Iterator[str]:
 
 
 def _one_source(model: Model) -> Iterator[str]:
-    words = one_source_words(model.one_source)
-    yield from wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    yield from _indented(one_source_words(model.one_source))
+
+
+def _of_the_file(config: Configuration) -> Iterator[str]:
+    """Yield what the file leaves out, and which of its parts are read."""
+    if config.format != "config.json":
+        yield f"  read as {config.format}"
+    for owner in dict.fromkeys(default.owner for default in config.taken):
+        words = [default.words for default in config.taken if default.owner == owner]
+        yield from _indented(f"not in the file, and taken from {owner}: {', '.join(words)}")
+    unread = [part for part in config.parts if not part.read]
+    for part in config.parts:
+        if part.read:
+            yield from _indented(f"read is its part {_part(part)}")
+    if unread:
+        yield from _indented(f"not read: {', '.join(map(_part, unread))}")
+
+
+def _part(part: Part) -> str:
+    type = f" ({in_line(part.type)})" if part.type else ""
+    return f"{in_line(part.name)}{type}"
+
+
+def _indented(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _described(config: Configuration, found: Meaning, known: Model | None) -> Iterator[str]:
@@ -139,7 +164,13 @@ def _larger_base(group: Group) -> str:
 
 def _turning(group: Group) -> Iterator[str]:
     for words, omega, longer in turning(group):
-        yield from _pairs(group, words, omega, longer)
+        start = 0
+        for number, width in enumerate(group.parameters.get("widths", ()), start=1):
+            pairs = omega[start : start + width // 2]
+            yield from _pairs(group, f"by the position on axis {number}", pairs, longer)
+            start += width // 2
+        if not start:
+            yield from _pairs(group, words, omega, longer)
 
 
 def _pairs(group: Group, words: str, omega: Floats, longer: float) -> Iterator[str]:
@@ -159,12 +190,7 @@ def _pairs(group: Group, words: str, omega: Floats, longer: float) -> Iterator[s
 
 
 def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
-    rows = [
-        (mistake.id, group, [cost(*pair, position) for position in POSITIONS])
-        for mistake, concerned in applicable(found, config)
-        for group, pair in concerned.items()
-    ]
-    rows = [row for row in rows if any(effect.error or effect.loss for effect in row[2])]
+    rows = [*costs(found, config)]
     if not rows:
         return
     several = len(found.groups) > 1
@@ -172,12 +198,12 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
     wide = max(len("what a mistake costs"), *map(len, names)) + 2
     yield ""
     yield "what a mistake costs".ljust(wide) + "".join(f"{p:>16,}" for p in POSITIONS)
-    for name, (_, _, costs) in zip(names, rows, strict=True):
-        yield name.ljust(wide) + "".join(f"{_cost(effect):>16}" for effect in costs)
-    if any(effect.loss is not None for _, _, costs in rows for effect in costs):
+    for name, (_, _, effects) in zip(names, rows, strict=True):
+        yield name.ljust(wide) + "".join(f"{_cost(effect):>16}" for effect in effects)
+    if any(effect.loss is not None for _, _, effects in rows for effect in effects):
         yield "  First number: largest error of a query at that position that is 1 in one channel."
         yield "  Second: how much its score with a matching key changes, the farthest that it sees."
-    if any(effect.loss is None for _, _, costs in rows for effect in costs):
+    if any(effect.loss is None for _, _, effects in rows for effect in effects):
         yield "  Largest error of any head's bias, for a key that many positions behind the query."
 
 

@@ -36,13 +36,13 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import (
     NAMES,
-    TEXT,
     Configuration,
     Fields,
 )
 from posenc_conformance.models.layer_frequencies import channels, rotated
 from posenc_conformance.models.layer_kinds import divided
 from posenc_conformance.models.meaning import Group, Meaning
+from posenc_conformance.models.parts import TEXT
 
 WANTED_SCORE = 4.0
 """Upper bound of the largest score; the score is more than half of it."""
@@ -361,13 +361,15 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"{f'because {reason}' if reason else 'yet'}",
             f"types that a probe can be made of are {', '.join(FAMILIES)}",
         )
-    if raw.get("use_bidirectional_attention"):
+    is_encoder_alone = config.type == "t5" and len(meaning.groups) == 1
+    if raw.get("use_bidirectional_attention") or is_encoder_alone:
         raise UserError(
             f"{config.where}: no probe can be made of a model that reads texts in both directions",
             "a probe writes its own queries, one behind the other",
         )
     plan = _planned(name, config, raw, meaning, family)
     changed = {
+        "model_type": config.type,
         "hidden_size": plan.hidden,
         "num_attention_heads": plan.heads,
         "num_hidden_layers": plan.layers,

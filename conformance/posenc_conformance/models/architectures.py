@@ -74,6 +74,8 @@ class Rotary:
     """Whether positions are scaled if the configuration has no block of scaling."""
     types: tuple[str, ...] = ()
     """Permitted values of ``rope_type``; empty if all known ones are permitted."""
+    idle_original: int | None = None
+    """The original context length that the configuration class writes even if nothing scales."""
     follows: bool = False
     """Whether LongRoPE's factor is the ratio of the two contexts, whatever the configuration
     says."""
@@ -179,6 +181,7 @@ ROTARY: Mapping[str, Rotary] = {
     "ernie4_5_moe": Rotary(INTERLEAVED, base=500000),
     "esm": Rotary(divides=True, types=("default",), reads="position_embedding_type"),
     "eurobert": Rotary(),
+    "exaone": Rotary(base=500000),
     "exaone4": EXAONE_4,
     "exaone4_5_text": EXAONE_4,
     "exaone_moe": EXAONE_4,
@@ -261,6 +264,7 @@ ROTARY: Mapping[str, Rotary] = {
     "hyperclovax": Rotary(),
     "internlm2": Rotary(),
     "internlm3": Rotary(),
+    "iquestcoder": Rotary(head_dim=128),
     "jais2": Rotary(),
     "jetmoe": Rotary(head_dim=128),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
@@ -327,9 +331,9 @@ ROTARY: Mapping[str, Rotary] = {
     "olmoe": Rotary(),
     "persimmon": Rotary(partial=0.5, divides=True),
     "phi": Rotary(partial=0.5),
-    "phi3": Rotary(cuts=True, types=OF_PHI, reads=WINDOW),
+    "phi3": Rotary(cuts=True, types=OF_PHI, idle_original=4096, reads=WINDOW),
     "phi3_v": Rotary(types=OF_PHI, follows=True, reads=WINDOW),
-    "phi4_multimodal": Rotary(cuts=True, types=OF_PHI, reads=WINDOW),
+    "phi4_multimodal": Rotary(cuts=True, types=OF_PHI, idle_original=4096, reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
     "qwen2": Rotary(layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
     "qwen2_5_omni_text": replace(OF_QWEN_2_VL, defaults={"sliding_window": 32768}),
@@ -368,6 +372,8 @@ ROTARY: Mapping[str, Rotary] = {
         layers="unswitched",
         reads=QWEN,
     ),
+    "sarvam_mla": LATENT,
+    "sarvam_moe": Rotary(base=8000000),
     "seed_oss": Rotary(head_dim=128),
     "smollm3": Rotary(
         base=2000000,
@@ -410,12 +416,15 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "deepseek_ref": _COMPRESSED,
     "deepseek_v32": _TWO_LAYOUTS,
     "deepseek_v4": _COMPRESSED,
+    "dots3_note_text": _BY_INDEX,
     "ernie4_5_vl_moe_text": _THREE_AXES,
     "glm4v_text": _THREE_AXES,
     "glm_moe_dsa": _INDEXED,
     "glm_ocr_text": _THREE_AXES,
     "granite_swa": _OWN_BASES,
     "granitemoe_swa": _OWN_BASES,
+    "hy_v4": _BY_INDEX,
+    "hy_v4_vl_text": _BY_INDEX,
     "hunyuan_vl_text": "it shares pairs out among four axes, which no scheme here does yet",
     "longcat_flash": "each of its layers attends twice",
     "mimo_v2_flash": "its window is counted in two ways, with the query and without",
@@ -423,10 +432,15 @@ NOT_SPECIFIED: Mapping[str, str] = {
     "minimax_m3_vl": _BY_INDEX,
     "minimax_m3_vl_text": _BY_INDEX,
     "mistral4": "the share of a head that is turned is said in two ways",
+    "mistral_large4_text": _BY_INDEX,
     "molmo2_text": "scaling is for some of its layers alone, which it lists",
+    "muse_glimmer_text": _OWN_BASES,
+    "muse_spark_text": _OWN_BASES,
     "nanochat": "it turns the other way round than all that is specified here",
     "nemotron-nas": "each of its layers may have an attention of its own, or none",
     "paddleocr_vl_text": _THREE_AXES,
+    "qwen": "its base grows with the length of the text, and so do its logits, in steps of its own",
+    "qwen4_exp_text": _BY_INDEX,
     "recurrent_gemma": _WITH_STATES,
     "step3p5": _HEADS,
     "step3p7": _HEADS,
@@ -435,19 +449,27 @@ NOT_SPECIFIED: Mapping[str, str] = {
 """Known types whose positions no scheme here describes yet, each with the reason."""
 
 LEARNED: Mapping[str, str] = {
+    "albert": "plain",
     "bert": "plain",
+    "biogpt": "two",
+    "camembert": "after-padding",
     "clip_text_model": "plain",
     "distilbert": "plain",
+    "electra": "plain",
+    "ernie": "plain",
     "gpt2": "plain",
     "gpt_bigcode": "plain",
+    "openai-gpt": "plain",
     "opt": "two",
     "roberta": "after-padding",
     "xlm-roberta": "after-padding",
+    "xlm-roberta-xl": "after-padding",
 }
 """Types with a position table, each with the combination of ``learned`` that says which row the
 first position reads."""
 
 GRIDS: Mapping[str, tuple[str, int]] = {
+    "clip_vision_model": ("vit", 1),
     "deit": ("deit", 2),
     "dinov2": ("dinov2", 1),
     "siglip_vision_model": ("siglip", 0),
@@ -479,7 +501,7 @@ _TEXTS: Mapping[str, str] = {
     "qwen2": "audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 "
     "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3",
     "qwen2_5_omni_text": "qwen2_5_omni_thinker",
-    "qwen3": "lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr",
+    "qwen3": "lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr qwen3_asr_thinker",
     "qwen3_5_text": "jev minicpm_ocr minicpmv4_6 minicpmv4_7",
     "qwen3_omni_moe_text": "qwen3_omni_moe_thinker",
     "qwen3_vl_text": "cosmos3_omni",

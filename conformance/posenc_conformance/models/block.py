@@ -174,7 +174,9 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
         _add_outer(config, found, field, name, name)
         return
     original, whole = config.get(name), config.get("max_position_embeddings")
-    if original not in (None, whole):
+    # Files of transformers 5 have the block even if nothing scales; in others it may be lost.
+    idle = ROTARY[config.type].idle_original if field == "rope_parameters" else None
+    if original not in (None, whole, idle):
         raise config.wrong(
             name,
             f"it is {original!r} and max_position_embeddings {whole!r}, "

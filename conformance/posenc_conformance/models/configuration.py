@@ -1,5 +1,6 @@
 """Reading a configuration: fields get one name each; unknown ones about positions are refused."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -9,9 +10,26 @@ from typing import Any
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
-from posenc_conformance.models.fields import demand_sound
-from posenc_conformance.models.params import from_params, is_params
-from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
+from posenc_conformance.models.defaults import Default, of_class
+from posenc_conformance.models.fields import demand_shallow, demand_sound
+from posenc_conformance.models.params import from_json
+from posenc_conformance.models.parts import (
+    TEXT,
+    Part,
+    demand_text,
+    flat_type,
+    parts_of,
+    type_by_class,
+    with_sizes,
+)
+from posenc_conformance.models.understood import (
+    ABOUT_POSITIONS,
+    IGNORED,
+    OF_ANOTHER_PART,
+    SWITCHES,
+    unknown_fields,
+    without_idle,
+)
 
 OTHERS = (
     "bloom",
@@ -20,14 +38,12 @@ OTHERS = (
     "jamba",
     "kimi_linear",
     "mpt",
+    "mt5",
     "nemotron_h",
     "t5",
     "whisper",
 )
 """Types of models whose positions are derived by a function of their own."""
-
-TEXT = ("text_config", "thinker_config", "llm_config")
-"""Keys under which the configuration of a multimodal model has its text part."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "head_dim": ("kv_channels",),
@@ -63,9 +79,6 @@ STYLES: Mapping[str, tuple[str, str]] = {
 
 HINT = "correct it, or remove what does not belong there"
 
-OF_SOUND = ("window_size",)
-"""Fields next to Granite's text part that describe the grouping of its audio."""
-
 Fields = Mapping[str, Any]
 """Fields of a configuration, or of a part of it, by name."""
 FieldDict = dict[str, Any]
@@ -81,6 +94,12 @@ class Configuration:
     where: str
     stored: str | None = None
     """Layout of queries and keys in the file that was read; None for the layout of the type."""
+    taken: tuple[Default, ...] = ()
+    """What the file does not say, and its reader fills in."""
+    parts: tuple[Part, ...] = ()
+    """The parts of the file, if it has more than a text."""
+    format: str = "config.json"
+    """The format of the file."""
 
     @property
     def layout(self) -> str:
@@ -140,20 +159,24 @@ class Configuration:
 def read_configuration(path: Path) -> Configuration:
     """Read the configuration in a file, or in a folder that has one.
 
-    The file is a config.json, Mistral's params.json or a GGUF file with metadata.
+    The file is a config.json of transformers or diffusers, a params.json of Mistral or Meta, or a
+    GGUF file with metadata.
     """
     if path.is_dir():
         path = found_in(path)
     if path.suffix == ".gguf":
         from posenc_conformance.models.gguf import fields_of
 
-        fields, layout = fields_of(path)
-        return replace(configuration(fields, str(path)), stored=layout)
-    raw = as_released(path)
-    if is_params(raw):
-        fields, layout = from_params(raw, str(path))
-        return replace(configuration(fields, str(path)), stored=layout)
-    return configuration(raw, str(path))
+        fields, layout, taken = fields_of(path)
+        form = "GGUF"
+    else:
+        raw = as_released(path)
+        given = from_json(raw, str(path))
+        if given is None:
+            return configuration(raw, str(path))
+        fields, layout, taken, form = given
+    config = configuration(fields, str(path))
+    return replace(config, stored=layout, taken=taken, format=form)
 
 
 FILES = ("config.json", "params.json")
@@ -192,25 +215,66 @@ def configuration(raw: Fields, where: str) -> Configuration:
 
     Raises UserError naming a field that is unknown, or that another one contradicts.
     """
-    demand_sound(raw, where, NAMES)
+    if "_class_name" in raw:
+        from posenc_conformance.models.diffusers import of_diffusers
+
+        return of_diffusers(raw, where)
     for name in TEXT:
         if isinstance(raw.get(name), Mapping):
+            demand_shallow(raw, where)
+            demand_text(raw, where)
             _demand_nothing_beside(raw, name, where)
-            return configuration(_with_type(raw[name], raw, name), f"{where}: {name}")
-    type = raw.get("model_type")
-    if type is None:
-        hint = "it must name the kind of model"
-        if "base_model_name_or_path" in raw:
-            hint = "this is of an adapter: give the config.json of the model that it belongs to"
-        raise UserError(f"{where}: model_type: it is missing", hint)
-    _demand_known(str(type), where)
-    _demand_own_names(raw, str(type), where)
+            config = configuration(*_text_part(raw, name, where))
+            return replace(config, parts=parts_of(raw))
+    type = _type_of(raw, where)
+    demand_sound(raw, where, NAMES)
+    _demand_own_names(raw, type, where)
+    fields = without_idle(type, _name_fields(raw, where))
+    fields, sizes = with_sizes(type, fields) if raw.get(IS_PART) else (fields, ())
+    fields.pop(IS_PART, None)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
-    config = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
+    config = Configuration(type, {**defaults, **fields}, where, taken=sizes, parts=parts_of(raw))
     for name, problem, hint in unknown_fields(config.type, config.fields):
         raise config.wrong(name, problem, hint)
     _demand_layout(config)
-    return config
+    return replace(config, taken=(*sizes, *of_class(type, fields)))
+
+
+IS_PART = "(part of a file)"
+"""Marks fields that transformers wrote as a part, without those that its class has by default."""
+
+
+def _text_part(raw: Fields, name: str, where: str) -> tuple[Fields, str]:
+    """Return the part for the text and its place, with its type and the classes of the model."""
+    inner = _with_type(raw[name], raw, name)
+    return {**inner, IS_PART: True}, f"{where}: {name}"
+
+
+def _type_of(raw: Fields, where: str) -> str:
+    """Return the type of a model's text.
+
+    Raises UserError if the file does not say it, or it is not known.
+    """
+    type = raw.get("model_type")
+    demand_sound({"model_type": type}, where, NAMES)
+    if type is None:
+        type = type_by_class(raw)
+    if type is None:
+        raise UserError(f"{where}: model_type: it is missing", _hint_without_type(raw))
+    type = flat_type(type, raw)
+    _demand_known(type, where)
+    return type
+
+
+def _hint_without_type(raw: Fields) -> str:
+    if "base_model_name_or_path" in raw:
+        return "this is of an adapter: give the config.json of the model that it belongs to"
+    if "dim" in raw and "n_layers" in raw:
+        return (
+            "dim and n_layers are fields of many formats: Mistral's params.json has head_dim, "
+            "n_heads and n_kv_heads too, and Meta's has multiple_of"
+        )
+    return "it must name the kind of model"
 
 
 def _with_type(inner: Fields, outer: Fields, name: str) -> Fields:
@@ -241,7 +305,11 @@ def _demand_known(type: str, where: str) -> None:
             "its text",
             "give a config.json that says what it has; defaults are not guessed",
         )
-    near = [name for name in get_close_matches(type, types, 3, 0.85) if _may_be_meant(name, type)]
+    near = [
+        name
+        for name in get_close_matches(type.lower(), types, 3, 0.85)
+        if _may_be_meant(name, type)
+    ]
     raise UserError(
         f"{where}: model_type: {type!r} is not known here",
         f"similar ones are {', '.join(near)}"
@@ -253,10 +321,15 @@ def _demand_known(type: str, where: str) -> None:
 def _may_be_meant(known: str, given: str) -> bool:
     """Return whether a name may be a misspelling of another one.
 
-    Another version, or a longer name, is another model.
+    Another version is another model, and so is a name with a letter more or less at either end, as
+    gpt_neo and gpt_neox. A letter that is written once instead of twice is a slip.
     """
+    words = [re.sub(r"(.)\1", r"\1", re.sub("[-_. ]", "", name.lower())) for name in (known, given)]
     digits = [[letter for letter in name if letter.isdigit()] for name in (known, given)]
-    return abs(len(known) - len(given)) < 2 and digits[0] == digits[1]
+    if words[0] == words[1]:
+        return True
+    ends = [(word[:1], word[-1:]) for word in words]
+    return abs(len(known) - len(given)) < 2 and digits[0] == digits[1] and ends[0] == ends[1]
 
 
 def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
@@ -267,7 +340,7 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
             continue
         if name in IGNORED or (name in SWITCHES and not value) or inner.get(name) == value:
             continue
-        if name in OF_SOUND and "granite_speech" in str(raw.get("model_type")):
+        if str(raw.get("model_type")).startswith(OF_ANOTHER_PART.get(name, ("\0",))):
             continue
         raise UserError(
             f"{where}: {name}: it stands beside {text}, where the same is not said",
@@ -329,10 +402,10 @@ def _name_fields(raw: Fields, where: str) -> FieldDict:
     fields = {name: normalise_numbers(value) for name, value in raw.items()}
     for name, others in NAMES.items():
         for other in others:
-            if other not in fields:
+            value = fields.pop(other, None)
+            if value is None:
                 continue
-            value = fields.pop(other)
-            if fields.get(name, value) != value:
+            if fields.get(name) not in (None, value):
                 raise UserError(
                     f"{where}: {other}: it is {value!r}, but {name} is {fields[name]!r}",
                     "they are two names for one thing: keep one",

@@ -11,6 +11,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
+from posenc_conformance.models.diffusers import AXIAL, axial
 from posenc_conformance.models.layer_kinds import (
     WITHOUT_POSITIONS,
     head_dim,
@@ -30,6 +31,8 @@ def meaning(config: Configuration) -> Meaning:
 
     Raises UserError naming a field that is missing, contradicts another one or is not understood.
     """
+    if config.type in AXIAL:
+        return axial(config)
     if config.type in ROTARY and not _biased(config):
         return _rotary(config)
     if config.type in LEARNED:

@@ -211,7 +211,7 @@ def demand_sound(raw: Mapping[str, Any], where: str, names: Mapping[str, tuple[s
     ``names`` lists other names of fields, by the name that is used here. A field that is not in
     ``FIELDS`` is not used as a number, and passes.
     """
-    _demand_shallow(raw, where)
+    demand_shallow(raw, where)
     usual = {other: name for name, others in names.items() for other in others}
     for name, value in raw.items():
         kind = FIELDS.get(usual.get(name, name))
@@ -252,7 +252,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _demand_shallow(raw: Mapping[str, Any], where: str) -> None:
+def demand_shallow(raw: Mapping[str, Any], where: str) -> None:
+    """Raise UserError for a field that is nested too deeply."""
     for name, value in raw.items():
         level: list[Any] = [value]
         for _ in range(DEEPEST):

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 from posenc_conformance.door import POINTER, opened
 from posenc_conformance.errors import in_line
 from posenc_conformance.models.configuration import FieldDict
-from posenc_conformance.models.metadata import TABLES, to_config
+from posenc_conformance.models.loader import OF_OLLAMA, TOWERS
+from posenc_conformance.models.metadata import TABLES, Read, to_config
 
 NUMBERS = {
     0: "<B",
@@ -45,14 +46,15 @@ Place = tuple[list[int], int, int]
 """Sizes of a tensor's axes, its type, and its offset."""
 
 
-def fields_of(path: Path) -> tuple[FieldDict, str]:
-    """Read the fields of config.json, and the layout of queries and keys, from a GGUF file.
+def fields_of(path: Path) -> Read:
+    """Read the fields of config.json, the layout of queries and keys, and defaults of a GGUF file.
 
     Raises UserError if the file cannot be read or its metadata are not understood.
     """
     with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
-        metadata, tensors = _Reader(stream).read()
-    return to_config(metadata, tensors, str(path))
+        reader = _Reader(stream)
+        metadata, tensors = reader.read()
+    return to_config(metadata, tensors, str(path), reader.marks)
 
 
 class _Reader:
@@ -65,6 +67,8 @@ class _Reader:
         self.stream = stream
         self.bytes = LARGEST_METADATA
         self.values = MOST_VALUES
+        self.marks = set[str]()
+        """Keys, and beginnings of names of tensors, that only files of Ollama have."""
 
     def read(self) -> tuple[FieldDict, dict[str, list[float]]]:
         """Read keys with their values, and the tensors of divisors by name."""
@@ -89,6 +93,7 @@ class _Reader:
         for _ in range(pairs):
             key = self._string(LONGEST_KEY)
             value = self._value(self._number("<I"))
+            self.marks |= {key} & {*OF_OLLAMA}
             # The vocabulary does not affect positions.
             if key in (GENERAL, ALIGNMENT) or not key.startswith(("tokenizer.", "general.")):
                 metadata[key] = value
@@ -97,6 +102,7 @@ class _Reader:
             name, axes = self._string(LONGEST_KEY), self._number("<I")
             sizes = struct.iter_unpack("<Q", self._take(8 * axes))
             kind, offset = self._number("<I"), self._number("<Q")
+            self.marks |= {start for start in TOWERS if name.startswith(start)}
             if name in TABLES:
                 places[name] = [size for (size,) in sizes], kind, offset
         return metadata, places

@@ -123,8 +123,9 @@ def length_of(positions: Ints) -> int:
 
 
 def rows_of(group: Group, positions: Ints) -> Ints:
-    """Return positions in the form that a group's call takes: for M-RoPE on all three axes."""
-    return np.stack([positions] * 3) if group.scheme == "m-rope" else positions
+    """Return positions in the form that a group's call takes: the same on each of its axes."""
+    axes = {"m-rope": 3, "axial-rope": len(group.parameters.get("widths", ()))}
+    return np.stack([positions] * axes[group.scheme]) if group.scheme in axes else positions
 
 
 def call_of(group: Group) -> Call:

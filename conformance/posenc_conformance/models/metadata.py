@@ -6,7 +6,7 @@ them.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
+from posenc_conformance.models.defaults import Default
+from posenc_conformance.models.loader import OLD_ARCHITECTURES, completed, divided
 
 HALF, INTERLEAVED = "half", "interleaved"
 REPAIR = "give the config.json of the model that the file was made from"
@@ -58,12 +60,18 @@ class Architecture:
     """Whether layers are chunked unless the file says that none slides."""
     base: str = "rope_theta"
     """The field of config.json that contains the base."""
+    shares: bool = False
+    """Whether models of the type differ in the rotated share of a head."""
+    own_keys: str = ""
+    """Further keys that may be ignored, or are read for this architecture alone."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
     "afmoe": Architecture("afmoe", window=NEEDED),
     "arcee": Architecture("arcee", INTERLEAVED),
+    "bert": Architecture("bert", own_keys="attention.causal"),
     "bitnet": Architecture("bitnet"),
+    "bloom": Architecture("bloom"),
     "cohere2": Architecture("cohere2", INTERLEAVED, NEEDED),
     "command-r": Architecture("cohere", INTERLEAVED),
     "deepseek2": Architecture("deepseek_v3", INTERLEAVED, latent=True, magnitude=0.1),
@@ -78,11 +86,12 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gemma3": Architecture("gemma3_text", window=OPTIONAL),
     "gemma3n": Architecture("gemma3n_text", window=NEEDED),
     "gemma4": Architecture("gemma4_text", window=NEEDED, two_sizes=True),
-    "glm4": Architecture("glm4", INTERLEAVED),
-    "glm4moe": Architecture("glm4_moe"),
+    "glm4": Architecture("glm4", INTERLEAVED, shares=True),
+    "glm4moe": Architecture("glm4_moe", shares=True),
     "gpt-oss": Architecture("gpt_oss", window=NEEDED, scaling={"truncate": False}),
+    "gpt2": Architecture("gpt2"),
     "gptj": Architecture("gptj", INTERLEAVED),
-    "gptneox": Architecture("gpt_neox", base="rotary_emb_base"),
+    "gptneox": Architecture("gpt_neox", base="rotary_emb_base", shares=True),
     "granite": Architecture("granite", INTERLEAVED),
     "granitehybrid": Architecture("granitemoehybrid", turns=False),
     "granitemoe": Architecture("granitemoe", INTERLEAVED),
@@ -94,27 +103,29 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "llama4": Architecture("llama4_text", INTERLEAVED, chunks=True),
     "minimax-m2": Architecture("minimax_m2"),
     "mistral3": Architecture("ministral3", INTERLEAVED, magnitude=1.0, warms=True),
-    "nemotron": Architecture("nemotron"),
+    "mpt": Architecture("mpt", own_keys="attention.max_alibi_bias"),
+    "nemotron": Architecture("nemotron", shares=True),
     "nemotron_h": Architecture("nemotron_h", turns=False),
     "nemotron_h_moe": Architecture("nemotron_h", turns=False),
     "olmo": Architecture("olmo", INTERLEAVED),
     "olmo2": Architecture("olmo2", window=OPTIONAL, sliding="olmo3"),
     "olmoe": Architecture("olmoe"),
-    "phi2": Architecture("phi"),
+    "phi2": Architecture("phi", shares=True),
     "phi3": Architecture("phi3", window=OPTIONAL),
     "qwen2": Architecture("qwen2"),
     "qwen2moe": Architecture("qwen2_moe"),
     "qwen2vl": Architecture("qwen2_vl_text", sections=True),
     "qwen3": Architecture("qwen3"),
-    "qwen35": Architecture("qwen3_5_text", sections=True, interval=True),
-    "qwen35moe": Architecture("qwen3_5_moe_text", sections=True, interval=True),
+    "qwen35": Architecture("qwen3_5_text", sections=True, interval=True, shares=True),
+    "qwen35moe": Architecture("qwen3_5_moe_text", sections=True, interval=True, shares=True),
     "qwen3moe": Architecture("qwen3_moe"),
-    "qwen3next": Architecture("qwen3_next", interval=True),
+    "qwen3next": Architecture("qwen3_next", interval=True, shares=True),
     "qwen3vl": Architecture("qwen3_vl_text", sections=True),
     "qwen3vlmoe": Architecture("qwen3_vl_moe_text", sections=True),
     "seed_oss": Architecture("seed_oss"),
     "smollm3": Architecture("smollm3", INTERLEAVED),
-    "stablelm": Architecture("stablelm"),
+    "stablelm": Architecture("stablelm", shares=True),
+    "starcoder": Architecture("gpt_bigcode"),
     "starcoder2": Architecture("starcoder2"),
 }
 """The known architectures. Others are refused."""
@@ -198,17 +209,26 @@ CLOSE = 1e-6
 """Largest difference between float32 numbers that count as equal."""
 
 
-def to_config(
-    metadata: Fields, tables: Mapping[str, Sequence[float]], where: str
-) -> tuple[FieldDict, str]:
-    """Return metadata under the names of config.json, and the layout of queries and keys.
+Read = tuple[FieldDict, str, tuple[Default, ...]]
+"""Fields of config.json, the layout of queries and keys, and what the file does not say."""
 
-    ``tables`` are the tensors that divide frequencies, if there are any.
+
+def to_config(
+    metadata: Fields,
+    tables: Mapping[str, Sequence[float]],
+    where: str,
+    marks: Collection[str] = (),
+) -> Read:
+    """Return metadata under the names of config.json, the layout of queries and keys, and defaults.
+
+    ``tables`` are the tensors that divide frequencies, if there are any; ``marks`` are tensors and
+    keys that only files of Ollama have.
 
     Raises UserError for an unknown architecture, or an unknown key about positions.
     """
     architecture = str(metadata.get("general.architecture"))
-    if architecture not in ARCHITECTURES:
+    known = OLD_ARCHITECTURES.get(architecture, architecture)
+    if known not in ARCHITECTURES:
         raise UserError(
             f"{where}: general.architecture: {architecture!r} is not known here",
             f"known are {', '.join(ARCHITECTURES)}",
@@ -219,7 +239,9 @@ def to_config(
         for key, value in metadata.items()
         if key.startswith(prefix) and value is not None
     }
-    return _Reader(ARCHITECTURES[architecture], own, tables, where, prefix).fields()
+    here = ARCHITECTURES[known]
+    own, taken = completed(architecture, here.type if here.turns else "", own, marks)
+    return *_Reader(here, own, tables, where, prefix).fields(), taken
 
 
 @dataclass(frozen=True)
@@ -246,6 +268,8 @@ class _Reader:
             config["num_hidden_layers"] = self._count()
         if "rope_theta" in config:
             config[self.architecture.base] = config.pop("rope_theta")
+        if self.architecture.type not in ROTARY and self.architecture.turns:
+            return self._unrotated(config), self.architecture.layout
         config |= self._windows() | self._layers()
         if not self.architecture.turns:
             return config | self._unturned(), self.architecture.layout
@@ -254,6 +278,7 @@ class _Reader:
         if self.architecture.latent:
             config["qk_rope_head_dim"] = config.pop("rotary_dim", None)
             config.pop("head_dim", None)
+        config |= self._share(config)
         scaling = self._scaling()
         if not scaling and ORIGINAL in self.own:
             config["original_max_position_embeddings"] = self.own[ORIGINAL]
@@ -301,7 +326,37 @@ class _Reader:
             "attention.value_length_swa": here.two_sizes,
             "rope.dimension_count_swa": here.two_sizes,
         }
-        return [key for key, read in keys.items() if read]
+        return [*(key for key, read in keys.items() if read), *here.own_keys.split()]
+
+    def _share(self, found: Fields) -> FieldDict:
+        """Return the rotated share of a head instead of its channels, if models differ in it."""
+        width, size = found.get("rotary_dim"), found.get("head_dim", divided(self.own))
+        if not self.architecture.shares or not isinstance(width, int) or not isinstance(size, int):
+            return {}
+        if not 0 < width <= size:
+            raise self.wrong("rope.dimension_count", f"it is {width}, and a head has {size}")
+        # A quotient that is rounded down would lose a channel.
+        share = width / size if int(size * (width / size)) == width else (width + 0.5) / size
+        field = "rotary_pct" if self.architecture.type == "gpt_neox" else "partial_rotary_factor"
+        return {field: share, "rotary_dim": None}
+
+    def _unrotated(self, found: FieldDict) -> FieldDict:
+        """Return the fields of a model with a table or biases.
+
+        Raises UserError for a file of MPT without biases, which has a table.
+        """
+        for key in self.own:
+            if key.startswith(("rope.", "attention.sliding_window")):
+                raise self.wrong(key, f"no {self.architecture.type} that rotates is known")
+        bias = "attention.max_alibi_bias"
+        if self.architecture.type == "mpt":
+            largest = self.own.get(bias, 0)
+            if not largest:
+                raise self.wrong(
+                    bias, "it is missing or 0; only files of models with biases are read"
+                )
+            return {**found, "attn_config": {"alibi": True, "alibi_bias_max": largest}}
+        return found
 
     def _windows(self) -> FieldDict:
         """Return the window, the layers that have it, and the type of model with such layers.

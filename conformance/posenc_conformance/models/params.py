@@ -1,15 +1,16 @@
-"""Mistral's own form of a configuration, ``params.json``, under the names of config.json.
+"""The forms of ``params.json``, Mistral's and Meta's, under the names of config.json.
 
-Checkpoints with this file store queries and keys for mistral-inference, which rotates channels 2t
-and 2t + 1 as a pair. Fields are mapped to config.json as engines that read both files map them.
+Checkpoints with these files store queries and keys for the code of their makers, which rotates
+channels 2t and 2t + 1 as a pair. Fields are mapped to config.json as engines that read both files
+map them. A form is recognised by all its fields: many formats have some of them.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import INTERLEAVED
-from posenc_conformance.models.understood import ABOUT_POSITIONS
+from posenc_conformance.models.defaults import META, META_3, MISTRAL, TRANSFORMERS, Default
 
 NAMES: Mapping[str, str] = {
     "dim": "hidden_size",
@@ -33,29 +34,109 @@ WARMTH = "llama_4_scaling"
 ORIGINAL = "original_max_position_embeddings"
 
 
-def is_params(raw: Mapping[str, Any]) -> bool:
-    """Return whether fields are those of a params.json."""
-    return "dim" in raw and "n_layers" in raw and raw.get("model_type") in (None, "transformer")
+REQUIRED = frozenset(["dim", "head_dim", "n_heads", "n_kv_heads", "n_layers"])
+"""Fields that every params.json of Mistral has. Other formats have them too, with more."""
+ABOUT_OTHERS = frozenset(
+    [
+        "_sliding_window",
+        "causal",
+        "hidden_dim",
+        "lora",
+        "max_batch_size",
+        "model_type",
+        "moe",
+        "multimodal",
+        "n_kv_heads",
+        "norm_eps",
+        "quantization",
+        "tied_embeddings",
+        "use_biases",
+        "vision_encoder",
+        "vocab_size",
+    ]
+)
+"""Further fields of mistral-inference and of engines that read its files."""
+BASE = 1000000
+"""The base of mistral-inference, in transformer.py, where a file has none or 0."""
+
+OF_META = frozenset(["dim", "multiple_of", "n_heads", "n_layers", "norm_eps", "vocab_size"])
+"""Fields that every params.json of Meta has; ``multiple_of`` stands in no other format."""
+ALSO_OF_META = frozenset(
+    [
+        "ffn_dim_multiplier",
+        "max_batch_size",
+        "max_seq_len",
+        "n_kv_heads",
+        "rope_theta",
+        "use_scaled_rope",
+    ]
+)
+
+OF_EXECUTORCH = "use_hf_rope"
+"""A field of ExecuTorch's own form, which shares most others with Mistral's and Meta's."""
+
+Given = tuple[dict[str, Any], str, tuple[Default, ...], str]
+"""Fields of config.json, the layout of queries and keys, the defaults, and the format."""
 
 
-def from_params(raw: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str]:
-    """Return the fields under the names of config.json, and the layout of queries and keys.
+def from_json(raw: Mapping[str, Any], where: str) -> Given | None:
+    """Return the fields of a params.json under the names of config.json; None for other files.
 
-    Raises UserError for a field about positions that is not understood.
+    Raises UserError for a field that the format does not have, or that is not understood.
     """
-    names = (*NAMES, "yarn", WARMTH)
+    if raw.get("model_type") not in (None, "transformer") or "_class_name" in raw:
+        return None
+    if OF_EXECUTORCH in raw:
+        raise _wrong(where, OF_EXECUTORCH, "only files of ExecuTorch have it, which are not read")
+    if raw.keys() >= OF_META:
+        return from_meta(raw, where)
+    return from_params(raw, where) if raw.keys() >= REQUIRED else None
+
+
+def from_params(raw: Mapping[str, Any], where: str) -> Given:
+    """Return the fields of Mistral's form.
+
+    Raises UserError for a field that the format does not have, or that is not understood.
+    """
     for name, value in raw.items():
-        if value is not None and name not in names and ABOUT_POSITIONS.search(name):
-            raise _wrong(where, name, "it seems to be about positions, but is not known here")
+        if value is not None and name not in {*NAMES, *ABOUT_OTHERS, "yarn", WARMTH}:
+            raise _no_field(where, name, "Mistral")
     fields: dict[str, Any] = {"model_type": "mistral", "sliding_window": None}
     fields |= {field: raw[name] for name, field in NAMES.items() if raw.get(name) is not None}
+    if raw.get("_sliding_window") is not None:
+        fields["sliding_window"] = raw["_sliding_window"]
     if isinstance(fields["sliding_window"], list):
         raise _wrong(where, "sliding_window", "it is a list; only one window is known here")
     if raw.get("yarn") is not None:
         fields |= {"model_type": "ministral3", "rope_scaling": _scaling(raw, where)}
     elif raw.get(WARMTH) is not None:
         raise _wrong(where, WARMTH, "it is there without yarn")
-    return fields, INTERLEAVED
+    taken: tuple[Default, ...] = ()
+    if not fields.get("rope_theta"):
+        fields["rope_theta"] = BASE
+        taken = (Default("rope_theta", BASE, MISTRAL, ((TRANSFORMERS, 10000),)),)
+    return fields, INTERLEAVED, taken, "Mistral's params.json"
+
+
+def from_meta(raw: Mapping[str, Any], where: str) -> Given:
+    """Return the fields of Meta's form.
+
+    Raises UserError for a field that the format does not have, and for scaling: its factor stands
+    in the code, and differs between the releases that say no more than that they scale.
+    """
+    for name, value in raw.items():
+        if value is not None and name not in OF_META | ALSO_OF_META:
+            raise _no_field(where, name, "Meta")
+    if raw.get("use_scaled_rope"):
+        raise _wrong(where, "use_scaled_rope", "it is true, and the factor stands in no file")
+    names = ("dim", "max_seq_len", "n_heads", "n_layers", "rope_theta")
+    fields: dict[str, Any] = {"model_type": "llama"}
+    fields |= {NAMES[name]: raw[name] for name in names if raw.get(name) is not None}
+    taken: tuple[Default, ...] = ()
+    if "rope_theta" not in fields:
+        fields["rope_theta"] = 10000
+        taken = (Default("rope_theta", 10000, META, ((META_3, 500000),)),)
+    return fields, INTERLEAVED, taken, "Meta's params.json"
 
 
 def _scaling(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -84,3 +165,12 @@ def _scaling(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _wrong(where: str, name: str, what: str) -> UserError:
     return UserError(f"{where}: {name}: {what}", "give the config.json of the model instead")
+
+
+def _no_field(where: str, name: str, maker: str) -> UserError:
+    return _wrong(
+        where,
+        in_line(name),
+        f"it is no field of {maker}'s params.json that is known here, and neither model_type nor "
+        "_class_name names another format",
+    )

@@ -26,6 +26,8 @@ _IGNORED: Mapping[str, str] = {
     "full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor "
     "layernorm_full_attention_alpha layernorm_full_attention_beta "
     "linear_attn_beta_factor logit_scaling residual_scaling",
+    "what scores are divided by, and multiplied by again before the softmax": ""
+    "apply_query_key_layer_scaling",
     "channels of other parts of a head, or of layers without positions": "qk_nope_head_dim "
     "hidden_size_per_layer_input vocab_size_per_layer_input chunk_size mamba_chunk_size "
     "num_global_key_value_heads",
@@ -37,7 +39,11 @@ _IGNORED: Mapping[str, str] = {
     "at which moment images and sound stand": "position_id_per_seconds seconds_per_chunk "
     "tokens_per_second",
     "images and sound, whose parts have configurations of their own": "image_seq_length "
-    "img_token_compression_config use_unified_vision_chunk",
+    "img_token_compression_config use_unified_vision_chunk video_seq_length audio_chunk_size "
+    "audio_seq_length acoustic_tokenizer_chunk_size positional_encoding_temperature "
+    "positional_embedding_temperature "
+    "global_backprop_contrastive global_contrastive_weight temperature_init_value "
+    "vision_num_cross_attention_layers",
     "how weights are stored, and how attention is computed": "compression_config attn_type "
     "for_llm_compressor",
 }
@@ -46,6 +52,14 @@ IGNORED: Mapping[str, str] = {
 }
 """Fields that may be ignored although their names resemble those of fields about positions, each
 with the reason."""
+
+OF_ANOTHER_PART: Mapping[str, tuple[str, ...]] = {
+    "position_embedding_type": ("grounding-dino", "mm-grounding-dino"),
+    "rope_parameters": ("musicflamingo",),
+    "window_size": ("granite_speech",),
+}
+"""Fields beside the part for the text that are about images or sound, with the beginnings of the
+types of models that have them there: elsewhere the same name may be about the text."""
 
 SWITCHES = frozenset(
     [
@@ -59,6 +73,9 @@ SWITCHES = frozenset(
     ]
 )
 """Fields that have no effect if they are false, whatever code reads them."""
+
+OF_A_WINDOW = ("max_window_layers", "sliding_window")
+"""Fields without effect where ``use_sliding_window`` is false, in types that do not read them."""
 
 OF_ROTATED = frozenset(
     [
@@ -79,6 +96,7 @@ OF_ROTATED = frozenset(
 )
 """Fields that are read for every model with rotated queries and keys."""
 
+OF_T5 = "max_position_embeddings relative_attention_max_distance relative_attention_num_buckets"
 OF_OTHERS: Mapping[str, frozenset[str]] = {
     type: frozenset(names.split())
     for type, names in {
@@ -93,8 +111,8 @@ OF_OTHERS: Mapping[str, frozenset[str]] = {
         "nemotron_h": "hybrid_override_pattern layer_types layers_block_type "
         "max_position_embeddings partial_rotary_factor rope_theta",
         "mpt": "attn_config learned_pos_emb max_position_embeddings",
-        "t5": "max_position_embeddings relative_attention_max_distance "
-        "relative_attention_num_buckets",
+        "mt5": OF_T5,
+        "t5": OF_T5,
         "whisper": "max_position_embeddings max_source_positions max_target_positions",
     }.items()
 }
@@ -137,3 +155,11 @@ def unknown_fields(type: str, fields: Mapping[str, object]) -> Iterable[tuple[st
             problem = "it seems to be about positions, but is not known here"
             hint = f"did you mean {near[0]}? " if near else ""
         yield name, problem, f"{hint}unknown fields about positions are refused, not ignored"
+
+
+def without_idle(type: str, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields without those of a window that is switched off, if no code reads them."""
+    switch, size = fields.get("use_sliding_window"), fields.get("sliding_window", False)
+    off = switch is False or (size is None and not switch)
+    idle = set(OF_A_WINDOW) - read_by(type) if off else set[str]()
+    return {name: value for name, value in fields.items() if name not in idle}

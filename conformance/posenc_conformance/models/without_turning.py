@@ -113,6 +113,10 @@ def _mpt(config: Configuration) -> Meaning:
     return _alibi(config, "last-key", heads, layers)
 
 
+ENCODERS = (["T5EncoderModel"], ["MT5EncoderModel"])
+"""Classes that are the encoder alone, whatever the file says of a decoder."""
+
+
 def _t5(config: Configuration) -> Meaning:
     parameters = {
         "num_buckets": config.get("relative_attention_num_buckets", 32),
@@ -126,6 +130,8 @@ def _t5(config: Configuration) -> Meaning:
         )
     heads = config.whole("num_attention_heads")
     decoder = config.get("num_decoder_layers", config.whole("num_hidden_layers"))
+    if config.listed("architectures") in ENCODERS:
+        decoder = 0
     groups = tuple(
         _with(
             Group(id, tuple(range(count)), "t5-bias", call="t5_bucket", combination=combination),
@@ -135,6 +141,7 @@ def _t5(config: Configuration) -> Meaning:
             ("encoder", "bidirectional", config.whole("num_hidden_layers")),
             ("decoder", "causal", decoder),
         )
+        if count
     )
     return Meaning(groups, Context(None, None), None)
 
@@ -170,6 +177,7 @@ OWN: Mapping[str, Callable[[Configuration], Meaning]] = {
         config.whole("num_hidden_layers"),
     ),
     "mpt": _mpt,
+    "mt5": _t5,
     "t5": _t5,
     "whisper": _whisper,
 }

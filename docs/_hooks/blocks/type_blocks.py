@@ -8,6 +8,7 @@ from posenc_lab.models.spellings import tally
 from markup import code, paragraph, table
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
 from posenc_conformance.models.configuration import OTHERS
+from posenc_conformance.models.diffusers import AXIAL, REFUSED
 from posenc_conformance.models.metadata import ARCHITECTURES
 
 WHAT: Mapping[str, Iterable[str]] = {
@@ -68,10 +69,22 @@ def elsewhere() -> str:
 def files() -> str:
     """List the architectures of GGUF files that are read."""
     rows = []
+    turned = {name: form for name, form in ARCHITECTURES.items() if form.type in ROTARY}
     for layout in ("half", "interleaved"):
-        names = [name for name, form in ARCHITECTURES.items() if form.layout == layout]
+        names = [name for name, form in turned.items() if form.layout == layout]
         rows.append([layout, ", ".join(map(code, names))])
+    rows.append(["not rotated", ", ".join(map(code, sorted(ARCHITECTURES.keys() - turned.keys())))])
     return table(["stored as", "general.architecture"], rows)
+
+
+def of_diffusers() -> str:
+    """List the classes of diffusers that are read, and those that are refused, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in REFUSED.items():
+        reasons.setdefault(reason, []).append(name)
+    rows = [["read: each axis turns channels of its own", ", ".join(map(code, AXIAL))]]
+    rows += [[f"refused: {why}", ", ".join(map(code, names))] for why, names in reasons.items()]
+    return table(["what is done with it", "_class_name"], rows)
 
 
 def count_types() -> str:
@@ -87,6 +100,7 @@ def count_types() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "count:types": count_types,
     "table:architectures": files,
+    "table:classes-of-diffusers": of_diffusers,
     "table:types": known,
     "table:types-counted": counted,
     "table:types-elsewhere": elsewhere,

@@ -111,8 +111,11 @@ OWN: dict[str, Fields] = {
     "roberta": {"pad_token_id": 1},
     "siglip_vision_model": {"image_size": 224, "patch_size": 16},
     "vit": {"image_size": 224, "patch_size": 16},
+    "clip_vision_model": {"image_size": 224, "patch_size": 16},
     "whisper": {"max_source_positions": 1500, "max_target_positions": 448},
     "xlm-roberta": {"pad_token_id": 1},
+    "xlm-roberta-xl": {"pad_token_id": 1},
+    "camembert": {"pad_token_id": 1},
 }
 """Fields that a type needs in addition to COMMON."""
 
@@ -121,7 +124,11 @@ ELSEWHERE: Mapping[str, str] = {
     "falcon": "its heads stand where others have the batch",
     "gptj": "it turns with sines of its own",
     "codegen": "it turns with sines of its own",
+    "exaone": "transformers reads it as llama",
     "exaone4_5_text": "transformers reads it as exaone4",
+    "iquestcoder": "transformers reads it as llama",
+    "sarvam_mla": "transformers reads it as deepseek_v3",
+    "sarvam_moe": "transformers reads it as glm4_moe",
     "chatglm": "transformers does not have it; read in engines that have it",
     "internlm3": "transformers does not have it; it is Llama by another name",
     "internlm2": "transformers does not have it; read in the code that it is released with",
