@@ -127,6 +127,7 @@ COMMANDS = {
     "probe llama-3.1-8b --out probe": "probe",
     "judge ctranslate2 llama-3.1-8b --plan": "ct2-transformers-converter",
     "engines vllm-cpu": "torchvision",
+    "compare probe probe": "nothing differs",
     "badge report.json": "",
     "diff report.json report.json": "no difference",
 }

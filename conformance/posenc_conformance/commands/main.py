@@ -139,6 +139,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     model.add_argument("--json", action="store_true", help="print one JSON object")
     model.set_defaults(run=_model)
+    compare = commands.add_parser(
+        "compare", help="whether a converted checkpoint means what the original one means"
+    )
+    compare.add_argument(
+        "original", help="a folder of transformers, MLX, Mistral or Meta, or a GGUF file"
+    )
+    compare.add_argument("converted", help="what a converter made of it, in any of these forms")
+    compare.add_argument("--json", action="store_true", help="print a JSON document")
+    compare.set_defaults(run=_compare)
     probe = commands.add_parser(
         "probe", help="write a checkpoint that lets a deployed inference engine be judged"
     )
@@ -237,6 +246,15 @@ def _model(options: argparse.Namespace) -> int:
 
     print("\n".join(model.describe_model(options.name) if options.name else model.overview()))
     return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.compare import compare_command
+
+    found = compare_command.compare(options.original, options.converted)
+    lines = [compare_command.document(found)] if options.json else compare_command.lines(found)
+    print("\n".join(lines))
+    return 1 if found.differs else 0
 
 
 def _probe(options: argparse.Namespace) -> int:

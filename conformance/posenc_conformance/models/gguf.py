@@ -6,6 +6,8 @@ read.
 """
 
 import struct
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,6 +48,28 @@ Place = tuple[list[int], int, int]
 """Sizes of a tensor's axes, its type, and its offset."""
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a GGUF file says before its tensors."""
+
+    metadata: FieldDict
+    places: Mapping[str, Place]
+    """Each tensor's sizes, type and offset, by name."""
+    start: int
+    """The byte at which offsets begin."""
+    marks: Set[str]
+    """Keys, and beginnings of names of tensors, that only files of Ollama have."""
+
+
+def contents_of(path: Path) -> Contents:
+    """Read the metadata of a GGUF file, and where its tensors are.
+
+    Raises UserError if the file cannot be read.
+    """
+    with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
+        return _Reader(stream).contents()
+
+
 def fields_of(path: Path) -> Read:
     """Read the fields of config.json, the layout of queries and keys, and defaults of a GGUF file.
 
@@ -58,10 +82,7 @@ def fields_of(path: Path) -> Read:
 
 
 class _Reader:
-    """The data before the tensors of a file, read up to limits of bytes and values.
-
-    Of the tensors, only those that divide frequencies are read.
-    """
+    """The data before the tensors of a file, read up to limits of bytes and values."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -72,12 +93,19 @@ class _Reader:
 
     def read(self) -> tuple[FieldDict, dict[str, list[float]]]:
         """Read keys with their values, and the tensors of divisors by name."""
+        whole = self.contents()
+        places = {name: at for name, at in whole.places.items() if name in TABLES}
+        return whole.metadata, {
+            name: self._table(whole.start, name, *at) for name, at in places.items()
+        }
+
+    def contents(self) -> Contents:
+        """Read keys with their values, and the place of each tensor."""
         metadata, places = self._metadata()
         step = metadata.get(ALIGNMENT, 32)
         if not isinstance(step, int) or not 0 < step <= FARTHEST:
             raise ValueError(f"{ALIGNMENT} is {in_line(repr(step))}, no number of bytes")
-        start = -(-self.stream.tell() // step) * step
-        return metadata, {name: self._table(start, name, *at) for name, at in places.items()}
+        return Contents(metadata, places, -(-self.stream.tell() // step) * step, self.marks)
 
     def _metadata(self) -> tuple[FieldDict, dict[str, Place]]:
         start = self._take(4)
@@ -103,8 +131,7 @@ class _Reader:
             sizes = struct.iter_unpack("<Q", self._take(8 * axes))
             kind, offset = self._number("<I"), self._number("<Q")
             self.marks |= {start for start in TOWERS if name.startswith(start)}
-            if name in TABLES:
-                places[name] = [size for (size,) in sizes], kind, offset
+            places[name] = [size for (size,) in sizes], kind, offset
         return metadata, places
 
     def _table(

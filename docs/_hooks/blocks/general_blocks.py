@@ -24,7 +24,7 @@ import explorer_data
 import posenc
 import references
 import vectors
-from blocks import length_blocks
+from blocks import compare_blocks, length_blocks
 from blocks.scheme_blocks import DESIDERATA, check_ids, schemes
 from markup import code, fenced, prose, table
 from pages import REFERENCE
@@ -521,6 +521,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:desiderata": desiderata,
     "list:references": references.bibliography,
     "list:schemes": scheme_list,
+    **compare_blocks.BLOCKS,
     **length_blocks.BLOCKS,
     **vectors.BLOCKS,
     "run:assertion": assertion,

@@ -1,0 +1,1 @@
+"""``posenc compare``: whether a converted checkpoint means what the original one means."""

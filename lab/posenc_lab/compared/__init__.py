@@ -1,0 +1,1 @@
+"""Conversions of small checkpoints, right and wrong, that ``posenc compare`` is measured with."""

@@ -1,0 +1,273 @@
+"""``posenc compare``: wrong conversions are named, and right ones are accepted in any form."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.commands.compare.compare_command import Comparison, compare, document, lines
+from posenc_conformance.commands.compare.safetensors_files import unpacked
+from posenc_conformance.commands.main import main
+from posenc_conformance.errors import UserError
+from posenc_lab.compared.conversions import (
+    in_float8,
+    in_groups,
+    to_gguf,
+    to_meta,
+    to_mistral,
+)
+from posenc_lab.compared.families import SHAPES, original
+from posenc_lab.compared.files import write_json, write_safetensors, write_split
+from posenc_lab.compared.judging import judged, names_of, write_converted, write_original
+from posenc_lab.compared.wrong import WRONG, Wrong
+
+
+def compared(before: Path, after: Path) -> Comparison:
+    return compare(str(before), str(after))
+
+
+def said(found: Comparison) -> str:
+    """Return the text without its line breaks."""
+    return " ".join("\n".join(lines(found)).split())
+
+
+def accepted(before: Path, after: Path) -> bool:
+    """Return whether nothing differs, either way round, and rows were compared."""
+    both = compared(before, after), compared(after, before)
+    return all(
+        not found.differs and any(part.subject == "rows" for part in found.findings)
+        for found in both
+    )
+
+
+@pytest.fixture
+def llama(tmp_path: Path) -> Path:
+    return write_original(tmp_path / "llama", original("llama"))
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.id)
+def test_a_wrong_conversion_is_named(wrong: Wrong, tmp_path: Path) -> None:
+    verdict = judged(wrong, tmp_path)
+    assert verdict.is_rejected, "it is accepted"
+    assert verdict.is_named, verdict.names
+
+
+@pytest.mark.parametrize("kind", ["F16", "BF16", "F32"])
+@pytest.mark.parametrize("family", SHAPES)
+def test_a_right_gguf_file_is_accepted(family: str, kind: str, tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original(family))
+    after = write_converted(tmp_path / "converted", to_gguf(original(family)), kind)
+    assert accepted(before, after)
+
+
+@pytest.mark.parametrize("convert", [to_mistral, to_meta])
+def test_files_of_mistral_and_meta_are_accepted(convert: Any, tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original("mistral"))
+    after = write_converted(tmp_path / "converted", convert(original("mistral")), "BF16")
+    assert accepted(before, after)
+
+
+def test_a_checkpoint_that_is_cut_for_two_cards_is_joined(tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original("mistral"))
+    made = to_meta(original("mistral"))
+    after = write_converted(tmp_path / "converted", made)
+    for card in (0, 1):
+        halves = {name: np.split(array, 2)[card] for name, array in made.arrays.items()}
+        part = write_converted(tmp_path / f"card-{card}", replace(made, arrays=halves))
+        (part / "consolidated.00.pth").rename(after / f"consolidated.0{card}.pth")
+    assert accepted(before, after)
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 8])
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+def test_groups_of_mlx_are_read(family: str, bits: int, tmp_path: Path) -> None:
+    made = original(family)
+    before = write_original(tmp_path / "original", made)
+    after = tmp_path / "mlx"
+    after.mkdir()
+    write_json(
+        after / "config.json", {**made.config, "quantization": {"bits": bits, "group_size": 64}}
+    )
+    write_safetensors(after / "model.safetensors", in_groups(made.arrays, bits, 64))
+    assert accepted(before, after)
+    assert f"{bits} bits in groups of 64" in said(compared(before, after))
+
+
+def test_float8_is_multiplied_by_its_scales(tmp_path: Path) -> None:
+    made = original("qwen3")
+    before = write_original(tmp_path / "original", made)
+    after = tmp_path / "float8"
+    after.mkdir()
+    write_json(after / "config.json", made.config)
+    write_split(after, in_float8(made.arrays))
+    assert accepted(before, after)
+    scales = in_float8(made.arrays)
+    for name, array in scales.items():
+        if name.endswith("_scale_inv"):
+            array *= 1 + np.arange(array.size).reshape(array.shape)
+    write_split(after, scales)
+    assert compared(before, after).differs
+
+
+@pytest.mark.torch  # installs the extra `lab`, which has the package gguf
+def test_blocks_of_gguf_are_read_with_the_package(tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original("llama"))
+    after = write_converted(tmp_path / "converted", to_gguf(original("llama")), "Q8_0")
+    assert accepted(before, after)
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = write_converted(tmp_path / "converted", to_gguf(original("llama")), "Q8_0")
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(UserError, match=r"posenc\[gguf\]"):
+        compared(llama, after)
+
+
+def test_two_spellings_of_one_meaning_are_no_difference(llama: Path, tmp_path: Path) -> None:
+    made = original("llama")
+    block = made.config.pop("rope_scaling")
+    made.config["rope_parameters"] = {**block, "rope_theta": made.config.pop("rope_theta")}
+    made.config["sliding_window"] = None
+    assert accepted(llama, write_original(tmp_path / "respelled", made, "F32"))
+
+
+def test_a_window_that_no_text_fills_is_none(tmp_path: Path) -> None:
+    made = original("mistral")
+    before = write_original(tmp_path / "original", made)
+    for window, differs in ((40000, False), (4096, True)):
+        made.config["sliding_window"] = window
+        after = write_original(tmp_path / str(window), made)
+        assert compared(before, after).differs is differs
+
+
+@pytest.mark.parametrize(
+    ("family", "field", "value", "name"),
+    [
+        ("gpt-neox", "rotary_pct", 0.5, "rotated-share"),
+        ("qwen3", "head_dim", 64, "head-size"),
+        ("llama-biased", "rope_scaling", None, "scaling"),
+        ("gemma3", "sliding_window_pattern", 4, "window"),
+        ("qwen3", "num_hidden_layers", 3, "layers"),
+    ],
+)
+def test_a_changed_field_is_named(
+    family: str, field: str, value: Any, name: str, tmp_path: Path
+) -> None:
+    made = original(family)
+    before = write_original(tmp_path / "original", made)
+    made.config[field] = value
+    found = compared(before, write_original(tmp_path / "changed", made))
+    assert name in names_of(found)
+
+
+def test_a_bias_of_zeros_may_be_left_out(tmp_path: Path) -> None:
+    made = original("qwen2")
+    for name in made.arrays:
+        if name.endswith("bias"):
+            made.arrays[name][:] = 0
+    before = write_original(tmp_path / "original", made)
+    made.arrays = {name: array for name, array in made.arrays.items() if "bias" not in name}
+    assert accepted(before, write_original(tmp_path / "without", made))
+
+
+def test_rows_that_are_all_alike_have_no_order(tmp_path: Path) -> None:
+    made = original("qwen3")
+    for name in made.arrays:
+        if "norm" in name:
+            made.arrays[name][:] = 1
+    before = write_original(tmp_path / "original", made)
+    after = write_converted(tmp_path / "converted", to_gguf(made))
+    assert "too alike" in said(compared(before, after))
+
+
+def test_layers_that_turn_nothing_may_have_any_common_order(tmp_path: Path) -> None:
+    made = original("llama")
+    made.config = {**made.config, "model_type": "smollm3", "no_rope_layers": [1, 1, 1, 0]}
+    del made.config["rope_scaling"]
+    before = write_original(tmp_path / "original", made)
+    other = to_mistral(original("llama"))
+    for part, name in (("q_proj", "wq"), ("k_proj", "wk")):
+        key = f"model.layers.3.self_attn.{part}.weight"
+        made.arrays[key] = other.arrays[f"layers.3.attention.{name}.weight"]
+    assert accepted(before, write_original(tmp_path / "both", made))
+    made.arrays[key] = made.arrays[key][::-1]
+    assert compared(before, write_original(tmp_path / "keys", made)).differs
+
+
+def test_what_was_not_looked_at_is_said(llama: Path, tmp_path: Path) -> None:
+    made = original("llama")
+    made.arrays = {
+        name.replace(".weight", ".qweight"): array for name, array in made.arrays.items()
+    }
+    found = compared(llama, write_original(tmp_path / "packed", made))
+    text = said(found)
+    assert "GPTQ" in text
+    assert "layers 0-3: no queries and keys" in text
+
+
+def test_the_command_has_three_exit_codes(
+    llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = write_converted(tmp_path / "right", to_gguf(original("llama")))
+    (not_permuted,) = [wrong for wrong in WRONG if wrong.id == "not-permuted"]
+    wrong = write_converted(tmp_path / "wrong", not_permuted.made(original("llama")))
+    assert main(["compare", str(llama), str(right)]) == 0
+    assert "halves to neighbours, as the code needs" in capsys.readouterr().out
+    assert main(["compare", str(llama), str(wrong)]) == 1
+    out = capsys.readouterr().out
+    assert "[not-permuted]" in out
+    assert "costs at" in out
+    assert main(["compare", str(llama), str(tmp_path / "none")]) == 2
+
+
+def test_json_has_what_the_text_says(llama: Path, tmp_path: Path) -> None:
+    wrong = write_converted(tmp_path / "wrong", to_gguf(original("llama")))
+    read = json.loads(document(compared(llama, wrong)))
+    assert read["differs"] is False
+    assert [part["right"] for part in read["findings"]] == [True] * len(read["findings"])
+    assert {"q", "k"} in [set(part["parts"]) for part in read["findings"]]
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 8])
+def test_numbers_of_any_width_are_unpacked(bits: int) -> None:
+    codes = np.arange(64) % 2**bits
+    whole = sum(int(code) << (bits * place) for place, code in enumerate(codes))
+    words = np.frombuffer(whole.to_bytes(8 * bits, "little"), "<u4").reshape(1, -1)
+    assert np.array_equal(unpacked(words, bits)[0], codes)
+
+
+@pytest.mark.parametrize("size", [0, 7, 30, 400, 60_000])
+@pytest.mark.parametrize("form", ["gguf", "safetensors", "pth"])
+def test_a_file_that_breaks_off_is_refused(
+    form: str, size: int, llama: Path, tmp_path: Path
+) -> None:
+    convert = {"gguf": to_gguf, "safetensors": to_mistral, "pth": to_meta}[form]
+    after = write_converted(tmp_path / "converted", convert(original("mistral")))
+    path = after if form == "gguf" else next(after.glob(f"*.{form}"))
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(UserError):
+        compared(llama, after)
+
+
+@pytest.mark.parametrize("form", ["gguf", "safetensors", "pth"])
+def test_any_byte_of_a_header_may_be_another(form: str, llama: Path, tmp_path: Path) -> None:
+    convert = {"gguf": to_gguf, "safetensors": to_mistral, "pth": to_meta}[form]
+    after = write_converted(tmp_path / "converted", convert(original("mistral")))
+    path = after if form == "gguf" else next(after.glob(f"*.{form}"))
+    whole = path.read_bytes()
+    generator = np.random.default_rng(1)
+    for place in generator.integers(0, 3000, 4):
+        content = bytearray(whole)
+        content[place] ^= int(generator.integers(1, 256))
+        path.write_bytes(content)
+        try:
+            compared(llama, after)
+        except UserError:
+            continue
