@@ -199,11 +199,11 @@ def find_deployed(
     ``asked`` are the models named on the command line; a probe of a user's own configuration, and
     a function, require one. Raises UserError for an engine that serves no probe or another one,
     and for a model to which ``cache`` does not apply.
-    ``running`` says how transformers runs a folder; nothing else can be told how.
+    ``running`` says how transformers runs a folder; other engines decide that themselves.
     """
     if str(running) and not is_folder(name):
         raise UserError(
-            f"--impl={name} cannot be told how to run ({running})",
+            f"--impl={name} runs as it was started, and not as these options say: {running}",
             "leave out --posenc-device, -attention, -compile and -static-cache: they are for "
             "--impl=FOLDER, which transformers runs",
         )
