@@ -114,13 +114,6 @@ def test_float8_is_multiplied_by_its_scales(tmp_path: Path) -> None:
     assert compared(before, after).differs
 
 
-@pytest.mark.torch  # installs the extra `lab`, which has the package gguf
-def test_blocks_of_gguf_are_read_with_the_package(tmp_path: Path) -> None:
-    before = write_original(tmp_path / "original", original("llama"))
-    after = write_converted(tmp_path / "converted", to_gguf(original("llama")), "Q8_0")
-    assert accepted(before, after)
-
-
 def test_a_missing_package_is_named_with_its_extra(
     llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
