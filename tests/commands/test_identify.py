@@ -666,3 +666,27 @@ def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
 def test_other_arrays_are_not_solved_for(array: Array) -> None:
     texts = answers(Table(array.astype(np.float32)), schemes())[0]
     assert not any("rope" in text or "spaced" in text or "rotary" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "words"),
+    [
+        (2.0 ** (-np.arange(1, 13) / 2), "of the next power of two, 16, in order"),
+        (2.0 ** (-np.arange(12) / 2), "counted from h = 0"),
+        (2.0 ** (-8 * np.arange(12) / 12), "counted from h = 0"),
+        (2.0 ** -np.arange(8.0), "counted from h = 0"),
+    ],
+)
+def test_mistaken_slopes_are_told_before_an_odd_base(slopes: Array, words: str) -> None:
+    first, second = answers(Table(slopes.astype(np.float32)), schemes())[0]
+    assert first.startswith("alibi")
+    assert words in first
+    assert "a base that no released model here has" in second
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_table_of_offsets_is_named(sign: int) -> None:
+    offsets = sign * np.arange(-50, 51)
+    (text,) = answers(Table(posenc.sinusoidal(offsets, 16, dtype=np.float32)), schemes())[0]
+    assert f"positions {offsets[0]} to {offsets[-1]}" in text
+    assert "but" not in text

@@ -80,11 +80,13 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
     if array.dtype.kind == "c":
         words = "not a complex cache of RoPE, the only complex array that posenc knows"
         return [cache.text for cache in readings], words
-    if not any(is_usual(cache.rule) for cache in right) and (
-        parts := beginnings(array, dtype, table.grain, 0)
-    ):
+    doubtful = not any(is_usual(cache.rule) for cache in right)
+    if doubtful and (parts := beginnings(array, dtype, table.grain, 0)):
         return [*parts, *map(_doubted, right)], ""
-    matches, otherwise = identify(array, known, table.grain, only_right=bool(right))
+    surely_rotary = bool(right) and not (doubtful and array.ndim == 1)
+    matches, otherwise = identify(array, known, table.grain, only_right=surely_rotary)
+    if right and doubtful and (slopes := _mistaken_slopes(matches)):
+        return [*slopes, *map(_doubted, right)], ""
     rotary = [match for match in matches if match.case.call.kind == "frequencies"]
     others = [match for match in matches if match.case.call.kind != "frequencies"]
     ways = (
@@ -94,6 +96,12 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
         [cache.text for cache in readings] + [match.text for match in matches],
     )
     return next(filter(None, ways), []), otherwise
+
+
+def _mistaken_slopes(matches: Sequence[Match]) -> list[str]:
+    """Return slopes with a mistake in words, once for rules that lead to the same numbers."""
+    slopes = [m for m in matches if m.case.call.kind == "slopes" and m.deviation]
+    return list({match.explanation: match.text for match in reversed(slopes)}.values())[::-1]
 
 
 def _doubted(cache: Cache) -> str:
@@ -192,9 +200,13 @@ def _answers(case: Case, part: Array) -> bool:
 
 
 def _numbers(case: Case) -> dict[str, Any]:
-    return {
+    numbers = {
         name: value for name, value in case.arguments.items() if not isinstance(value, np.ndarray)
     }
+    positions = case.arguments.get("positions")
+    if isinstance(positions, np.ndarray) and positions.ndim == 1 and positions[:1].any():
+        numbers["positions"] = f"{positions[0]} to {positions[-1]}"
+    return numbers
 
 
 def _off(case: Case, output: Floats) -> float:

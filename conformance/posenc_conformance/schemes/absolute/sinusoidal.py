@@ -425,16 +425,20 @@ def cancelling_logarithms(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def tables(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Read an array as a table with a row for each position from 0 on."""
+    """Read an array as a table with a row for each position, from 0 on.
+
+    An odd number of rows is also read as one for each offset of a key from a query, the largest
+    first or last: the table of Transformer-XL and of the Conformer.
+    """
     if array.ndim != 2 or array.shape[1] < 2:
         return
     rows = rows_to_show(len(array))
-    arguments = {"positions": rows, "dim": array.shape[1], "base": 10000.0}
-    if array.shape[1] % 2 == 0:
-        yield arguments, array[rows]
-        return
-    for rule in ("zero", "cut", "uneven"):
-        yield {**arguments, "odd_dim": rule}, array[rows]
+    rules = [{}] if array.shape[1] % 2 == 0 else [{"odd_dim": n} for n in ("zero", "cut", "uneven")]
+    middle, odd = divmod(len(array), 2)
+    for positions in (rows, middle - rows, rows - middle) if odd and middle else (rows,):
+        for rule in rules:
+            arguments = {"positions": positions, "dim": array.shape[1], "base": 10000.0}
+            yield arguments | rule, array[rows]
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:

@@ -226,6 +226,15 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
     h = np.arange(1, heads + 1)
     right = np.abs(case.truth)
     yield Prediction("matches 2^(-8h/n) counted from h = 0", 2.0 ** (-8 * (h - 1) / heads))
+    above = 2 * below_power(heads)
+    yield Prediction(
+        f"matches 2^(-8h/{above}): the slopes of the next power of two, {above}, in order",
+        2.0 ** (-8 * h / above),
+    )
+    yield Prediction(
+        f"matches 2^(-8h/{above}) counted from h = 0: the slopes of the next power of two, {above}",
+        2.0 ** (-8 * (h - 1) / above),
+    )
     yield Prediction("matches the slopes in reverse order", right[::-1])
     yield Prediction("matches the slopes sorted", np.sort(right)[::-1])
     yield Prediction("matches slopes with the sign flipped", -case.truth)
