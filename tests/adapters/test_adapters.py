@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from posenc_conformance.adapters import (
     rows_of,
     span,
 )
+from posenc_conformance.adapters.claims import claims_on
+from posenc_conformance.adapters.find import load_adapter
+from posenc_conformance.errors import UserError
 
 POSITIONS = np.array([3, 0, 3, 7, 4, 3])
 
@@ -172,3 +176,23 @@ def test_rows_of_a_table() -> None:
 def test_span(positions: list[int], exact: int, power: int) -> None:
     at = np.array(positions, np.int64)
     assert (span(at), span(at, power_of_two=True)) == (exact, power)
+
+
+READY = """
+from types import SimpleNamespace
+from posenc_conformance import adapters
+settings = SimpleNamespace(heads=4)
+def causal(q_len, k_len):
+    return [[j <= i + k_len - q_len for j in range(k_len)] for i in range(q_len)]
+Adapter = adapters.mask(causal)
+"""
+
+
+def test_an_adapter_of_one_line_is_found_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(READY)
+    assert claims_on(load_adapter(str(path)).adapter).keys() == {"causal_mask"}
+    path.write_text(READY + "Other = adapters.mask(causal, call='sliding_window')\n")
+    with pytest.raises(UserError) as raised:
+        load_adapter(str(path))
+    assert f"{path}:Adapter or {path}:Other" in raised.value.hint

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from posenc_conformance.adapters.claims import claims_on
@@ -163,6 +163,7 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
     """Return a file's only class with claims, or the module if its functions have claims.
 
     Base classes of other candidates do not count, nor do imported classes if the file has its own.
+    Without either, return the adapter that a function of ``posenc_conformance.adapters`` made.
     Raises UserError if several candidates remain.
     """
     classes = {id(kind): kind for kind in vars(module).values() if inspect.isclass(kind)}
@@ -174,14 +175,29 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
         if not any(other is not kind and issubclass(other, kind) for other in own or claiming)
     ]
     functions = list(claims_on(module))
-    if len(meant) + bool(functions) > 1:
-        names = " or ".join(f"{path}:{kind.__name__}" for kind in meant)
+    named = [kind.__name__ for kind in meant]
+    if not meant and not functions:
+        named = _ready_adapters(module)
+    if len(named) + bool(functions) > 1:
+        names = " or ".join(f"{path}:{name}" for name in named)
         also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
         raise UserError(
-            f"{path} has {len(meant)} adapter{'s' * (len(meant) != 1)}{also}",
+            f"{path} has {len(named)} adapter{'s' * (len(named) != 1)}{also}",
             f"say which: --impl={names}" + ("; move the functions into it" if functions else ""),
         )
-    return meant[0] if meant else module
+    if meant:
+        return meant[0]
+    return vars(module)[named[0]] if named else module
+
+
+def _ready_adapters(module: ModuleType) -> list[str]:
+    """Return the names of a module's adapters that one line has made, each object once."""
+    names = {
+        id(value): name
+        for name, value in vars(module).items()
+        if isinstance(value, SimpleNamespace) and claims_on(value)
+    }
+    return list(names.values())
 
 
 def _make(name: str, target: Callable[[], object]) -> object:

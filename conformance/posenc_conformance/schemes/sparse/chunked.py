@@ -87,6 +87,19 @@ def chunks_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
         yield predicted(f"matches chunks that begin at position {shift}", same & (key <= query))
 
 
+def chunks_of_kept_keys(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict chunks counted from the first key that a cache of one chunk less a key keeps."""
+    query, key = places(case)
+    chunk_size, q_len = int(case.arguments["chunk_size"]), int(case.arguments["q_len"])
+    first = len(key) - (chunk_size - 1 + q_len)
+    if first > 0:
+        same = (key - first) // chunk_size == (query - first) // chunk_size
+        yield predicted(
+            f"matches chunks counted from the first key that a cache keeps, here key {first}",
+            same & (key >= first) & (key <= query),
+        )
+
+
 def chunks_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict every key up to the query, as if a single query had no mask."""
     query, key = places(case)
@@ -112,6 +125,7 @@ KNOWLEDGE = {
             "window-for-chunk": window_for_chunk,
             "chunk-off-by-one": off_by_one("chunk_size", "a chunk of"),
             "queries-from-zero": queries_from_zero,
+            "chunks-of-kept-keys": chunks_of_kept_keys,
             "chunks-shifted": chunks_shifted,
             "future-visible": future_visible,
             "chunks-dropped": chunks_dropped,

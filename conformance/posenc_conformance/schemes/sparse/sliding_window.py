@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.predictors import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -111,6 +111,17 @@ def window_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
     yield predicted("matches no mask at all", np.ones(case.shape))
 
 
+def window_of_queries(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a window that is cut to the number of queries of the call, as while decoding."""
+    window, q_len = int(case.arguments["window"]), int(case.arguments["q_len"])
+    even = case.conventions["reach"] != "half-each-side" or q_len % 2 == 0
+    if 0 < q_len < window and even:
+        yield from predict_case(
+            case.with_arguments(window=q_len),
+            f"matches a window of {q_len}, the number of queries; {window} was asked for",
+        )
+
+
 KNOWLEDGE = {
     "sliding_window": CallKnowledge(
         error_terms=exact_terms,
@@ -131,6 +142,7 @@ KNOWLEDGE = {
             "reach-swapped": other_conventions(
                 "reach", "matches the reach {value}; {claimed} was claimed"
             ),
+            "window-of-queries": window_of_queries,
             "window-off-by-one": off_by_one("window", "a window of"),
             "queries-from-zero": queries_from_zero,
             "future-visible": future_visible,

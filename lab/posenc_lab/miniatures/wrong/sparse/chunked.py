@@ -104,6 +104,18 @@ class ChunkedFromTheEnd(Chunked):
         return (last - query) // size == (last - key) // size
 
 
+class ChunkedFromTheFirstKeptKey(Chunked):
+    """A cache keeps one key less than a chunk, and chunks are counted from the first kept key."""
+
+    named = "chunks-of-kept-keys"
+
+    def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
+        kept = min(k_len, sizes[0] - 1 + q_len)
+        mask = np.zeros((q_len, k_len), dtype=bool)
+        mask[:, k_len - kept :] = super().answer(q_len, kept, *sizes, **conventions)
+        return mask
+
+
 class ChunkedNotForOneQuery(Chunked):
     """A single query has no mask, as in Llama 4's own code."""
 

@@ -134,6 +134,19 @@ class SlidingPrefillLonger(Sliding):
         return super().answer(q_len, k_len, sizes[0] + (q_len > 1), **conventions)
 
 
+for _claimed in REACHES[:3]:
+    made(
+        Sliding,
+        f"Sliding {_claimed} of the queries",
+        "The window is never longer than the queries are many.",
+        named="window-of-queries",
+        claimed=(_claimed,),
+        answer=lambda self, q_len, k_len, window, **rest: Sliding.answer(
+            self, q_len, k_len, min(window, q_len), **rest
+        ),
+    )
+
+
 class SlidingCapped(Sliding):
     """Windows are capped at 128 keys."""
 
