@@ -88,8 +88,9 @@ class Parts:
         first, second = channels(self.q_rope.shape[-1], self.layout)
         q = self.q_rope[..., first] + 1j * self.q_rope[..., second]
         k = self.k_rope[..., first] + 1j * self.k_rope[..., second]
+        k = np.broadcast_to(k, (len(q), *k.shape[-2:]))
         turn = np.exp(1j * self.lag[..., None] * self.omega)
-        return np.asarray(np.einsum("hip,jp,ijp->hij", q, k.conj(), turn).real)
+        return np.asarray(np.einsum("hip,hjp,ijp->hij", q, k.conj(), turn).real)
 
 
 def right(case: Case) -> Parts:
@@ -280,6 +281,18 @@ def parts_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches queries whose first channels are the rotary part", at.logits())
 
 
+def first_channels_turned(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries and keys whose first channels are turned in place of the last ones."""
+    rope, k_rope = parts(case)[1], case.arguments["k_rope"]
+    shared = np.broadcast_to(k_rope, (shape(case)[0], *k_rope.shape))
+    q, k = case.arguments["q"], np.concatenate([case.arguments["k_nope"], shared], axis=-1)
+    first, rest = np.s_[..., :rope], np.s_[..., rope:]
+    at = replace(right(case), q_nope=q[rest], q_rope=q[first], k_nope=k[rest], k_rope=k[first])
+    yield Prediction(
+        f"matches queries and keys whose first {rope} channels are turned, not their last", at.logits()
+    )
+
+
 def queries_first(case: Case, at: Parts) -> Parts:
     """Place query i at position i."""
     _, q_len, k_len = shape(case)
@@ -361,6 +374,7 @@ KNOWLEDGE = {
                 lambda case, at: replace(at, lag=0 * at.lag),
             ),
             "parts-exchanged": parts_exchanged,
+            "first-channels-turned": first_channels_turned,
             "layout-swapped": other_conventions(
                 "layout", "matches the {value} layout exactly; {claimed} was claimed"
             ),

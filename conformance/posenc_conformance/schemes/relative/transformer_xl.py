@@ -16,6 +16,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 LARGEST_SWEEP = 2300
+TABLES = (5000, 512, 1024, 2048, 4096, 8192, 10000)
+"""Numbers of positions for which Conformers make a table, ESPnet's first."""
 SCORES = (
     (1, 1, 1, 1, 2),
     (3, 1, 7, 5, 6),
@@ -449,6 +451,18 @@ def distance_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def table_from_front(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first rows of a table that falls from its largest distance."""
+    k_len = case.shape[2]
+    for positions in TABLES:
+        largest = positions - 1
+        if largest >= k_len:
+            yield Prediction(
+                f"matches a table that falls from {largest}, read from its first row on",
+                with_distance(case, true_distance(case) + largest - (k_len - 1)),
+            )
+
+
 def garbage_ahead(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the causal shift without its mask, where keys after the query are visible.
 
@@ -621,6 +635,7 @@ KNOWLEDGE = {
             "unshifted": unshifted,
             "ascending": ascending,
             "distance-shifted": distance_shifted,
+            "table-from-front": table_from_front,
             "garbage-ahead": garbage_ahead,
             "clamp-wrong": clamp_wrong,
             "wrong-scale": wrong_scale,

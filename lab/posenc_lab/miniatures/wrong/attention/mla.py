@@ -26,13 +26,16 @@ class Latent(Mistake, steps=True):
         length = self.longer(yarn)
         rows, keys = self.queries(q.shape[1], len(k_rope)), np.arange(len(k_rope))
         turned = self.turned(q_rope, rows, omega, layout) * length
-        key = self.turned(self.shared(k_rope.astype(np.float64)), keys, omega, layout) * length
-        content = q_nope @ np.swapaxes(k_nope.astype(np.float64), 1, 2)
-        logits = content + turned @ key.T
+        k_nope, k_rope = self.keys(k_nope.astype(np.float64), self.shared(k_rope))
+        key = self.turned(k_rope.astype(np.float64), keys, omega, layout) * length
+        logits = q_nope @ np.swapaxes(k_nope, 1, 2) + turned @ np.swapaxes(key, -1, -2)
         return np.asarray((logits * self.scale(nope, rope, yarn)).astype(q.dtype))
 
     def split(self, q: Array, nope: int, rope: int) -> tuple[Array, Array]:
         return q[..., :nope], q[..., nope:]
+
+    def keys(self, k_nope: Array, k_rope: Array) -> tuple[Array, Array]:
+        return k_nope, k_rope
 
     def base(self, base: float) -> float:
         return base
@@ -78,6 +81,13 @@ class Latent(Mistake, steps=True):
 
     def root(self, nope: int, rope: int) -> float:
         return float((nope + rope) ** 0.5)
+
+
+def whole_keys_split(k_nope: Array, k_rope: Array) -> tuple[Array, Array]:
+    """Split each key behind its first channels, which are as many as the rotary ones."""
+    shared = np.broadcast_to(k_rope, (len(k_nope), *k_rope.shape))
+    whole = np.concatenate([k_nope, shared], axis=-1)
+    return whole[..., k_rope.shape[-1] :], whole[..., : k_rope.shape[-1]]
 
 
 for _claimed in ("deepseek", "half"):
@@ -133,6 +143,14 @@ for _claimed in ("deepseek", "half"):
             "with the rotary part first",
             "parts-exchanged",
             {"split": lambda self, q, nope, rope: (q[..., rope:], q[..., :rope])},
+        ),
+        (
+            "with the first channels turned",
+            "first-channels-turned",
+            {
+                "split": lambda self, q, nope, rope: (q[..., rope:], q[..., :rope]),
+                "keys": lambda self, k_nope, k_rope: whole_keys_split(k_nope, k_rope),
+            },
         ),
         (
             "paired otherwise",

@@ -284,6 +284,18 @@ class AttentionSignFlipped(Attention):
 _for_each(AttentionSignFlipped, TWO_SIDED)
 
 
+class AttentionFromTheFront(Attention):
+    """The table of 5,000 positions falls from 4,999, and its first rows are taken."""
+
+    named = "table-from-front"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return super().listed(q_len, k_len, direction) + 4999 - (k_len - 1)
+
+
+_for_each(AttentionFromTheFront, TWO_SIDED)
+
+
 class AttentionSineEven(Attention):
     """Keys after the query get the sinusoids of keys before it."""
 
