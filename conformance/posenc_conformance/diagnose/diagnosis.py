@@ -197,6 +197,9 @@ def _fits(
     """
     for name, model in _models(asked, case, output, known):
         residual = residual_of(asked, output, model.output, model.own_bound)
+        if residual > 1 and model.terms is not None:  # its angles round otherwise
+            own_bound = asked.bounds(terms=model.terms())
+            residual = residual_of(asked, output, model.output, own_bound)
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
             yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)

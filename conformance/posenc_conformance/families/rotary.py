@@ -192,6 +192,11 @@ def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[ArgumentDict]]
     return sizes
 
 
+def _growth(omega: Floats) -> Floats:
+    """Compute 1 + |ln w| of each frequency w, which the error of a power grows by; 0 for 0."""
+    return np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
+
+
 @dataclass(frozen=True)
 class Rotation:
     """A rotary call: the arguments drawn for its checks, and the rotation of each pair."""
@@ -217,9 +222,7 @@ class Rotation:
 
         The scale of channels that pass through is 0, because they must not change at all.
         """
-        omega = self.frequencies(case)
-        growth = np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
-        return self.terms(case, np.abs(self.angles(case)) * growth)
+        return self.terms(case, np.abs(self.angles(case)) * _growth(self.frequencies(case)))
 
     def terms(self, case: Case, angle: Floats) -> ErrorTerms:
         """Return the error terms of pairs whose angles have the error ``angle``.
@@ -245,9 +248,19 @@ class Rotation:
         out[..., to_second] = first * np.sin(angles) + second * np.cos(angles)
         return np.asarray(out)
 
+    def predict(self, case: Case, explanation: str, angles: Floats) -> Prediction:
+        """Predict the result for other angles, which round as angles of their own size."""
+
+        def terms() -> ErrorTerms:
+            rate = np.abs(angles) / np.maximum(np.abs(self.places(case)), 1)
+            growth = np.maximum(_growth(rate), _growth(self.frequencies(case)))
+            return self.terms(case, np.abs(angles) * growth)
+
+        return Prediction(explanation, self.turned(case, angles), terms=terms)
+
     def with_frequencies(self, case: Case, omega: Floats, explanation: str) -> Prediction:
         """Predict the result for other frequencies."""
-        return Prediction(explanation, self.turned(case, self.places(case) * omega))
+        return self.predict(case, explanation, self.places(case) * omega)
 
     @property
     def backward(self) -> "Rotation":
@@ -497,9 +510,9 @@ class Rotation:
     def degrees(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict angles taken for degrees, or converted to degrees."""
         angles = self.angles(case)
-        yield Prediction("matches angles taken for degrees", self.turned(case, np.deg2rad(angles)))
-        into = self.turned(case, np.rad2deg(angles))
-        yield Prediction("matches angles turned into degrees, of which sines are taken", into)
+        yield self.predict(case, "matches angles taken for degrees", np.deg2rad(angles))
+        words = "matches angles turned into degrees, of which sines are taken"
+        yield self.predict(case, words, np.rad2deg(angles))
 
     def exponent_halved(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict the exponent t/d instead of 2t/d."""

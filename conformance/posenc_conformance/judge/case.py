@@ -123,15 +123,16 @@ class Case(Invocation):
         """Largest error that an honest implementation may make in each element."""
         return self.bounds()
 
-    def bounds(self, *, angles: bool = True) -> Floats:
+    def bounds(self, *, angles: bool = True, terms: ErrorTerms | None = None) -> Floats:
         """Compute each element's bound: ``s * (A * v + B * u * |theta| * (1 + |ln w|))``.
 
-        Without ``angles``, errors of angles are left out, as if B were 0. v is the unit roundoff of
+        Without ``angles``, errors of angles are left out, as if B were 0. ``terms`` replaces the
+        case's own error terms, as of a mistake that turns by other angles. v is the unit roundoff of
         the result's dtype, u that of the angles, float32 unless the result is float64. Printing
         adds the case's grain, underflow adds its own error; the truth's rounding to float64 adds to
         the bound of float64 results only.
         """
-        accuracy, terms = self.scheme.accuracy, self.terms
+        accuracy, terms = self.scheme.accuracy, terms or self.terms
         v = UNIT_ROUNDOFF[self.dtype]
         u = UNIT_ROUNDOFF["float64" if self.dtype == "float64" else "float32"]
         lost = accuracy.angle * u * terms.angle if angles else 0.0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, ErrorTerms
 
 Constant = tuple[str, float]
 """Name of an estimated number, such as ``base``, and its value."""
@@ -22,6 +22,8 @@ class Prediction:
     """A number that the mistake uses in every call, such as a base; None if there is none."""
     bound: Floats | None = None
     """The bound of each element, if it differs from the call's own."""
+    terms: Callable[[], ErrorTerms] | None = None
+    """Computes the error terms of the prediction if its angles are not the call's; or None."""
     of_state: bool = False
     """Whether the mistake comes from state left by an earlier call."""
 

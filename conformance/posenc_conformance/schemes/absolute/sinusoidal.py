@@ -330,6 +330,21 @@ def from_angles(case: Case, angles: Floats) -> Floats:
     return np.asarray(np.where(kind == ZERO, 0.0, factor(case) * waves))
 
 
+def of_angles(case: Case, words: str, angles: Floats) -> Prediction:
+    """Predict the result for these angles, one per pair, which round by their own size."""
+    return Prediction(
+        words, from_angles(case, angles), terms=lambda: terms_of(case, angles[:, channels(case)[0]])
+    )
+
+
+def terms_of(case: Case, theta: Floats) -> ErrorTerms:
+    """Return the error terms of sines and cosines of other angles, one per channel."""
+    rates = np.abs(theta) / np.maximum(np.abs(places(case)), 1)[:, None]
+    logarithm = np.abs(np.log(np.where(rates > 0, rates, 1)))
+    own = np.abs(np.log(frequencies(case)))[channels(case)[0]]
+    return ErrorTerms(case.terms.scale, np.abs(theta) * (1 + np.maximum(logarithm, own)))
+
+
 other_scales = other_conventions("scale", "matches the scale {value}; {claimed} was claimed")
 
 
@@ -345,36 +360,37 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 def degrees(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict angles read as degrees, or converted to degrees."""
     angles = np.outer(places(case), frequencies(case))
-    yield Prediction("matches angles taken for degrees", from_angles(case, np.deg2rad(angles)))
-    into = from_angles(case, np.rad2deg(angles))
-    yield Prediction("matches angles turned into degrees, of which sines are taken", into)
+    yield of_angles(case, "matches angles taken for degrees", np.deg2rad(angles))
+    words = "matches angles turned into degrees, of which sines are taken"
+    yield of_angles(case, words, np.rad2deg(angles))
 
 
 def swapped_waves(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sines and cosines exchanged, in the same layout."""
     angles = np.pi / 2 - np.outer(places(case), frequencies(case))
-    yield Prediction("matches sine and cosine swapped", from_angles(case, angles))
+    yield of_angles(case, "matches sine and cosine swapped", angles)
 
 
 def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a separate frequency for each channel."""
-    output = _channel_by_channel(case, 1)
-    yield Prediction("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
+    words = "matches a cosine with its own exponent, (2t+1)/d instead of 2t/d"
+    yield _channel_by_channel(case, words, 1)
 
 
 def channel_for_pair(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict an exponent with the channel number in place of the pair number."""
-    output = _channel_by_channel(case, 2)
-    yield Prediction("matches exponents 2c/d in channel c, with c in the place of the pair", output)
+    words = "matches exponents 2c/d in channel c, with c in the place of the pair"
+    yield _channel_by_channel(case, words, 2)
 
 
-def _channel_by_channel(case: Case, times: int) -> Floats:
-    """Compute the result if the exponent of each channel c were ``times * c / d``."""
+def _channel_by_channel(case: Case, words: str, times: int) -> Prediction:
+    """Predict the result if the exponent of each channel c were ``times * c / d``."""
     dim, base = case.arguments["dim"], case.arguments.get("base", 10000.0)
     pair, kind = channels(case)
     theta = np.outer(places(case), base ** -(times * (2 * pair + (kind == COS)) / dim))
     waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
-    return np.where(kind == ZERO, 0.0, factor(case) * waves)
+    output = np.where(kind == ZERO, 0.0, factor(case) * waves)
+    return Prediction(words, output, terms=lambda: terms_of(case, theta))
 
 
 def step_rounded_down(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -383,7 +399,7 @@ def step_rounded_down(case: Case, got: Floats) -> Iterator[Prediction]:
     for step in dict.fromkeys(np.floor(steps).tolist()):
         omega = np.exp(2 * np.arange(len(exponents(case))) * step)
         words = f"matches frequencies exp({2 * step:.0f} t): the step of the exponent rounded down"
-        yield Prediction(words, from_angles(case, np.outer(places(case), omega)))
+        yield of_angles(case, words, np.outer(places(case), omega))
 
 
 def exponent_doubled(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -392,13 +408,13 @@ def exponent_doubled(case: Case, got: Floats) -> Iterator[Prediction]:
     It results from iterating over even numbers and doubling them again.
     """
     angles = np.outer(places(case), frequencies(case) ** 2)
-    yield Prediction("matches exponents twice as large", from_angles(case, angles))
+    yield of_angles(case, "matches exponents twice as large", angles)
 
 
 def exponent_halved(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the exponent t/d."""
     angles = np.outer(places(case), frequencies(case) ** 0.5)
-    yield Prediction("matches exponents half as large", from_angles(case, angles))
+    yield of_angles(case, "matches exponents half as large", angles)
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:

@@ -181,7 +181,7 @@ def allocation_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
             axis = axes(case, allocation)
             angles = case.arguments["positions"][axis].T * frequencies(case)
             words = f"matches {allocation} sections; {claimed} ones were claimed"
-            yield Prediction(words, ROTATION.turned(case, angles))
+            yield ROTATION.predict(case, words, angles)
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -198,7 +198,7 @@ def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict every pair turned by the position on the same axis."""
     for name, position in zip(AXES, case.arguments["positions"], strict=True):
         angles = position[:, None] * frequencies(case)
-        yield Prediction(f"matches the {name} used for every pair", ROTATION.turned(case, angles))
+        yield ROTATION.predict(case, f"matches the {name} used for every pair", angles)
 
 
 def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -206,7 +206,7 @@ def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
     if case.conventions["allocation"] == "interleaved":
         axis = np.arange(rotary_dim(case) // 2) % 3
         angles = case.arguments["positions"][axis].T * frequencies(case)
-        yield Prediction("matches interleaving beyond the sections", ROTATION.turned(case, angles))
+        yield ROTATION.predict(case, "matches interleaving beyond the sections", angles)
 
 
 def sections_in_channels(case: Case, got: Floats) -> Iterator[Prediction]:

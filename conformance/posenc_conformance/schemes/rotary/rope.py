@@ -32,7 +32,7 @@ from posenc_conformance.families.rotary import (
 )
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
@@ -156,15 +156,26 @@ def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
     layout, rotated = case.conventions["layout"], rotary_dim(case)
     if layout not in ("half", "interleaved") or rotated < 4:
         return
-    angles, x, out = ROTATION.angles(case), case.arguments["x"], case.arguments["x"].copy()
+    x, out = case.arguments["x"], case.arguments["x"].copy()
     tiled = layout == "interleaved"
-    every = np.tile(angles, 2) if tiled else np.repeat(angles, 2, axis=-1)
+
+    def spread(pairs: Floats) -> Floats:
+        return np.tile(pairs, 2) if tiled else np.repeat(pairs, 2, axis=-1)
+
+    def terms() -> ErrorTerms:
+        own = ROTATION.error_terms(case)
+        angle = own.angle.copy()
+        angle[:, :rotated] = spread(own.angle[:, first])
+        return ErrorTerms(own.scale, angle)
+
+    every = spread(ROTATION.angles(case))
     first, second = read_channels(case)
     for here, partner, sign in ((first, second, -1), (second, first, 1)):
         wave = every[:, here]
         out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
     how = "tiled in halves" if tiled else "repeated for neighbours"
-    yield Prediction(f"matches angles {how}, with pairs of the {layout} layout", out)
+    words = f"matches angles {how}, with pairs of the {layout} layout"
+    yield Prediction(words, out, terms=terms)
 
 
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:

@@ -368,7 +368,7 @@ def refined(trial: Trial) -> None:
 
 def elsewhere(case: Case, coordinates: Floats, words: str) -> Prediction:
     """Predict patches turned by the wrong ``coordinates``: [2, n]."""
-    return Prediction(words, IMAGE.turned(case, spread(case, coordinates) * frequencies(case)))
+    return IMAGE.predict(case, words, spread(case, coordinates) * frequencies(case))
 
 
 def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -478,7 +478,7 @@ def one_axis_for_both(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict all pairs turned by the row, or all by the column."""
     for name, position in zip(("row", "column"), case.arguments["positions"], strict=True):
         angles = position[:, None] * frequencies(case)
-        yield Prediction(f"matches the {name} used for both axes", AXIAL.turned(case, angles))
+        yield AXIAL.predict(case, f"matches the {name} used for both axes", angles)
 
 
 def one_head_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -495,8 +495,7 @@ def axial_instead(case: Case, got: Floats) -> Iterator[Prediction]:
     first, second = by_weight(case, case.arguments["positions"])
     pairs = np.arange(first.shape[-1])
     angles = np.where(pairs < len(pairs) // 2, first, second)
-    output = MIXED.turned(case, angles)
-    yield Prediction("matches each half of the pairs turned by one axis only", output)
+    yield MIXED.predict(case, "matches each half of the pairs turned by one axis only", angles)
 
 
 def mixed_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:

@@ -147,7 +147,7 @@ def other_angles(
     """Make a model that predicts pairs turned by other ``angles``: [n, pairs]."""
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        yield Prediction(words, ROTATION.turned(case, angles(case)))
+        yield ROTATION.predict(case, words, angles(case))
 
     return models
 
@@ -190,7 +190,7 @@ def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
     for number, place in enumerate(case.arguments["positions"]):
         angles = place[:, None] * frequencies(case)
         words = f"matches the position on axis {number} used for every pair"
-        yield Prediction(words, ROTATION.turned(case, angles))
+        yield ROTATION.predict(case, words, angles)
 
 
 def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
