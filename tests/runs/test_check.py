@@ -179,9 +179,10 @@ def test_every_call_of_the_specification_can_be_checked(subject: Subject) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda arguments: arguments.pop("base"), "base is missing"),
+        (lambda arguments: arguments.pop("positions"), "positions is missing"),
         (lambda arguments: arguments.update(theta=1.0), "takes no theta"),
-        (lambda arguments: arguments.update(layout="neox"), "interleaved"),
+        (lambda arguments: arguments.update(offset=3), "takes no offset"),
+        (lambda arguments: arguments.update(layout="neo"), "interleaved"),
         (lambda arguments: arguments.update(positions=PLACES[:5]), "shape='bshd'"),
         (lambda arguments: arguments.update(positions=np.tile(PLACES, (3, 1))), "a batch of 3"),
         (lambda arguments: arguments.update(x=X[0, 0, 0]), "[..., n, head_dim]"),
@@ -374,3 +375,56 @@ def test_an_empty_list_has_no_dtype() -> None:
     assert check([], "cached_position_ids", past_length=3, q_len=0).compared == 0
     with pytest.raises(AssertionError, match="expected integers"):
         check([3.0], "cached_position_ids", past_length=3, q_len=1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"offset": 7, "theta": 10000.0, "layout": "neox"},
+        {"start_pos": np.int64(7), "rope_theta": 10000.0, "layout": "rotate_half"},
+        {"positions": np.arange(7, 12), "layout": "half"},
+    ],
+)
+def test_words_of_other_code_are_understood(said: dict[str, Any]) -> None:
+    x = X[:, :, :5].astype(np.float32)
+    places = {"positions": np.arange(7, 12), "base": 10000.0, "layout": "half"}
+    right = expected("rope", dtype="float32", x=x, **places)
+    assert check(right, "RoPE", x=x, **said).worst <= 1
+    rows = {"shape": "bshd", "x": np.swapaxes(x, 1, 2)}
+    assert check(np.swapaxes(right, 1, 2), "RoPE", **rows, **said).worst <= 1
+    wrong = expected("rope", dtype="float32", x=x, **{**places, "layout": "interleaved"})
+    with pytest.raises(AssertionError, match="layout-swapped"):
+        check(wrong, "rope", x=x, **said)
+
+
+def test_names_of_other_code_lead_to_calls() -> None:
+    with pytest.raises(Misuse) as raised:
+        check(X, "apply_rotary_pos_emb", x=X)
+    assert "rope_apply or rope" in raised.value.hint
+
+
+def test_defaults_of_the_specification_are_defaults_here() -> None:
+    given = {"x": X.astype(np.float32), "positions": PLACES, "factor": 4.0, "original_max_position_embeddings": 4096}
+    whole = {**given, "base": 10000.0, "beta_fast": 32, "beta_slow": 1}
+    right = expected("yarn", dtype="float32", **whole)
+    assert check(right, "yarn", base=10000.0, **given).worst <= 1
+
+
+def test_a_default_of_another_call_is_no_obstacle() -> None:
+    """The scheme's default order is none of the orders that this call has with this layout."""
+    x = X[:, :, :4].astype(np.float32)
+    said = {"x": x, "height": 2, "width": 2, "base": 100.0, "layout": "half"}
+    right = expected("rope_2d_image", dtype="float32", **said)
+    assert check(right, "rope_2d_image", **said).worst <= 1
+
+
+def test_factors_stay_in_float32_where_a_model_is_in_bfloat16() -> None:
+    factors = np.array([1.0, 1.05, 1.1, 1.2])
+    said = {
+        "positions": range(4), "base": 10000.0, "factor": 4.0, "combination": "phi-3",
+        "original_max_position_embeddings": 64,
+    }  # fmt: skip
+    x = np.ones((2, 4, 8), ml_dtypes.bfloat16)
+    short = {"short_factors": factors.astype(np.float32), "long_factors": factors}
+    right = expected("longrope", dtype="bfloat16", x=x, **said, **short)
+    assert check(right, "longrope", x=x, **said, **short).worst <= 1

@@ -66,11 +66,12 @@ def _call(name: str, raw: Raw) -> Call:
             key: Parameter(
                 key,
                 value["type"],
-                value["description"],
+                _with_default(value),
                 value.get("of"),
                 value.get("axis", -1),
                 value.get("argument", False),
                 value.get("when", {}),
+                value.get("default"),
             )
             for key, value in raw["parameters"].items()
         },
@@ -80,6 +81,13 @@ def _call(name: str, raw: Raw) -> Call:
         },
         options=tuple(raw.get("options", ())),
     )
+
+
+def _with_default(parameter: Raw) -> str:
+    description = str(parameter["description"])
+    if "default" not in parameter:
+        return description
+    return f"{description.removesuffix('.')}; {parameter['default']:g} if not given."
 
 
 def _convention(name: str, raw: Raw) -> Convention:

@@ -42,6 +42,8 @@ class Parameter:
     axis: int
     argument: bool
     when: Point
+    default: float | None = None
+    """The value if none is given; None if it must be given."""
 
     @property
     def passed(self) -> bool:

@@ -19,6 +19,7 @@ from posenc_conformance.remote.process import amount, spare
 from posenc_conformance.scheme_file.axis_names import ANY, ROWS, Form
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
+from posenc_conformance.testing.words import translate
 
 COMBINATION = "combination"
 """The keyword that names a combination of conventions."""
@@ -37,6 +38,8 @@ WIDEST = 2**24
 """The largest ``dim``: the reference computes every channel, even those the result lacks."""
 LONGEST_SHOWN = 80
 """Most characters of a user's value that a message shows."""
+PAIRS = ("r / 2",)
+"""The axes of an array with a number for each rotated pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,8 @@ class Question:
         Raises Misuse for arguments that are missing, unknown or of the wrong form.
         """
         signature = find_signature(_name(name))
+        row_axis = shape.find(ROW) - len(shape) if isinstance(shape, str) and ROW in shape else -2
+        given = translate(signature, given, row_axis)
         conventions = _conventions(signature, given)
         arguments, dtypes = _arguments(signature, given)
         order = _order(signature, shape)
@@ -175,11 +180,15 @@ class Question:
     def require_held(self, dtype: str) -> None:
         """Raise Misuse for a float array with values that ``dtype`` cannot represent.
 
-        The truth would be computed from other values than the implementation received.
+        The truth would be computed from other values than the implementation received. A number
+        for each pair is a setting, which code holds in its own dtype, as LongRoPE's factors.
         """
         if self.signature.call.dtype != "inputs":
             return
+        settings = {n for n, form in self.signature.forms.items() if form.axes == PAIRS}
         for name, own in self.dtypes.items():
+            if name in settings:
+                continue
             values = self.arguments[name]
             if own != dtype and not np.array_equal(round_to(values, dtype), values, equal_nan=True):
                 raise self.signature.misuse(
@@ -240,15 +249,29 @@ def _combination(signature: Signature, given: Mapping[str, Any], said: Point) ->
     for name, parameter in signature.parameters.items():
         if name in given:
             required |= {axis: value for axis, value in parameter.when.items() if axis in required}
-    for combination in points.values():
-        whole = {**signature.defaults, **combination.conventions}
-        if all(whole[axis] == value for axis, value in required.items()):
-            return combination.conventions
+    fitting = _nearest(signature, said, required)
+    if fitting is not None:
+        return fitting
     raise signature.misuse(
         f"the specification does not have {required} together",
         f"it has the combinations {', '.join(points)}; 'posenc schemes {signature.scheme.id}' says "
         f"what they are, and {COMBINATION}= takes one of them",
     )
+
+
+def _nearest(signature: Signature, said: Point, required: Point) -> Point | None:
+    """Return the combination with all that is ``said`` and most of what is required, if there is one.
+
+    A default of the scheme may be another call's, so that no combination of this call has it.
+    """
+    asked = {axis: value for axis, value in required.items() if axis in said}
+    ranks: dict[int, list[Point]] = {}
+    for combination in signature.call.combinations.values():
+        whole = {**signature.defaults, **combination.conventions}.items()
+        if asked.items() <= whole:
+            ranks.setdefault(len(required.items() & whole), []).append(combination.conventions)
+    best = ranks.get(max(ranks, default=0), [])
+    return best[0] if len(best) == 1 or len(required) in ranks else None
 
 
 def _arguments(
@@ -259,6 +282,12 @@ def _arguments(
     Raises Misuse for missing and unknown arguments, and for values that are no number or array.
     """
     call = signature.call
+    defaults = {
+        name: parameter.default
+        for name, parameter in call.parameters.items()
+        if parameter.default is not None and parameter.passed
+    }
+    given = {**defaults, **given}
     needed = [*call.arguments, *(n for n, param in signature.parameters.items() if not param.when)]
     accepted = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in accepted]:

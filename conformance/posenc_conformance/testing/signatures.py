@@ -11,6 +11,17 @@ from posenc_conformance.scheme_file.axis_names import Form, form_of, forms_of
 from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
 
 
+MEANT = {
+    "apply_rotary_pos_emb": ["rope_apply", "rope"],
+    "apply_rotary_emb": ["rope_apply", "rope"],
+    "rotary": ["rope"],
+    "rotary_embedding": ["rope"],
+    "positional_encoding": ["sinusoidal"],
+    "position_embedding": ["learned", "sinusoidal"],
+}
+"""Names of other code, and the calls that they may mean."""
+
+
 class Misuse(UserError):
     """The error for a call of ``check`` or ``expected`` that cannot be answered."""
 
@@ -75,6 +86,9 @@ def find_signature(name: str) -> Signature:
     Raises Misuse for an unknown name, and for a scheme with several calls.
     """
     schemes = load_all()
+    calls = [call for scheme in schemes for call in scheme.calls]
+    folded = name.lower().replace("-", "_")
+    name = folded if name not in calls and folded in calls else name
     for scheme in schemes:
         if name in scheme.calls:
             return Signature(scheme, scheme.calls[name])
@@ -83,8 +97,7 @@ def find_signature(name: str) -> Signature:
             if len(scheme.calls) == 1:
                 return Signature(scheme, *scheme.calls.values())
             raise Misuse(f"{name!r} has several calls", f"say which one: {', '.join(scheme.calls)}")
-    calls = [call for scheme in schemes for call in scheme.calls]
-    near = get_close_matches(name.replace("-", "_"), calls, n=3)
+    near = MEANT.get(folded) or get_close_matches(folded, calls, n=3)
     raise Misuse(
         f"the specification has no call {in_line(repr(name))}",
         f"did you mean {' or '.join(near)}?" if near else "'posenc schemes' lists all of them",
