@@ -10,7 +10,7 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 SHOWN = 4
-"""Maximum number of heads that are listed."""
+"""Maximum number of heads, and of rows of one, that are listed."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,14 @@ def _words(part: Part) -> str:
         return f"{part.name} are not turned{heads}"
     if not part.asked.any():
         return f"{part.name} are turned{heads}"
-    by = off[off != 0]
+    by = off[off.any(axis=1)]
     if np.ptp(by) == 0:
-        way = "later" if by[0] > 0 else "earlier"
-        return f"every row of {part.name}{heads} stands {abs(int(by[0]))} {way} than it should"
+        step = int(by.flat[0])
+        way = "later" if step > 0 else "earlier"
+        return f"every row of {part.name}{heads} stands {abs(step)} {way} than it should"
     row = int(off.any(axis=1).argmax())
-    actual, expected = (", ".join(map(str, rows[row, :SHOWN])) for rows in (part.found, part.asked))
+    first = np.flatnonzero(off[row])[:SHOWN]
+    actual, expected = (", ".join(map(str, rows[row, first])) for rows in (part.found, part.asked))
     return f"{part.name} stand at {actual}{heads}; asked for {expected}"
 
 

@@ -60,6 +60,8 @@ def describe_rows(
     if few and not is_read and any(rows.any() for _, rows in both):
         return ""
     for words, rule in RULES.items():
+        if is_read and words in OF_RANKS:  # ids are made before they are sharded
+            continue
         if all(np.array_equal(rule(requested), rows) for requested, rows in both):
             others = sum(_would_show(rule, case) for case, _ in right)
             prefix = f"in {len(both)} of {len(both) + others} small calls, "
@@ -258,6 +260,21 @@ def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
     return rule
 
 
+OF_RANKS: Mapping[str, Callable[[Ints], Ints]] = {
+    **{
+        f"rows of each of {ranks} ranks stand where those of the first rank should": (
+            _first_rank_for_all(ranks)
+        )
+        for ranks in RANKS
+    },
+    **{
+        f"rows that {ranks} ranks hold in zigzag stand as if each rank held one piece": (
+            _pieces_for_zigzag(ranks)
+        )
+        for ranks in RANKS
+    },
+}
+"""Rules of rows that are sharded across ranks, in words, and their effect on positions."""
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
         _numbers
@@ -285,18 +302,7 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "positions are those of the rows in reverse": lambda asked: asked[..., ::-1],
     "rows stand where the one before should": lambda asked: np.roll(asked, 1, axis=-1),
     "rows stand where the next one should": lambda asked: np.roll(asked, -1, axis=-1),
-    **{
-        f"rows of each of {ranks} ranks stand where those of the first rank should": (
-            _first_rank_for_all(ranks)
-        )
-        for ranks in RANKS
-    },
-    **{
-        f"rows that {ranks} ranks hold in zigzag stand as if each rank held one piece": (
-            _pieces_for_zigzag(ranks)
-        )
-        for ranks in RANKS
-    },
+    **OF_RANKS,
 }
 """Possible changes of positions, in words, and their effect on the requested ones."""
 
@@ -306,11 +312,16 @@ def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
     requested = np.concatenate([rows.reshape(-1) for rows, _ in both])
     actual = np.concatenate([rows.reshape(-1) for _, rows in both])
     last, off = actual.max(), actual - requested
-    for length in 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length()):
-        if np.array_equal(actual, requested % length):
-            return f"positions begin at 0 again after each {length}"
+    lengths = 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length())
+    readings = [
+        f"positions begin at 0 again after each {length}"
+        for length in lengths
+        if np.array_equal(actual, requested % length)
+    ][:1]
     if np.array_equal(actual, np.minimum(requested, last)):
-        return f"positions beyond {last} are taken for {last}"
+        readings.append(f"positions beyond {last} are taken for {last}")
+    if readings:
+        return ", or ".join(readings)
     if (off == off[0]).all():
         way = "later" if off[0] > 0 else "earlier"
         return f"every row stands {abs(int(off[0]))} {way} than it should"

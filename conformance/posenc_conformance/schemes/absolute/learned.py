@@ -137,7 +137,8 @@ def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     if len(got):
         same = np.flatnonzero((case.arguments["table"] == got[0]).all(axis=1))
         here = int(case.arguments["positions"][0]) + before(case)
-        shifts = sorted((int(row) - here for row in same), key=abs)[:1] + shifts
+        if len(same) == 1:  # a row that repeats does not say which of them it is
+            shifts = [int(same[0]) - here, *shifts]
     for shift in dict.fromkeys(shifts):
         for output in moved(case, shift):
             yield Prediction(f"matches rows {shift:+d} from those asked for", output)
