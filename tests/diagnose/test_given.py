@@ -317,6 +317,7 @@ def projected(x: Array, positions: Array) -> Case:
         (slice(5, 7), [4, 5, 6, 7], "values are turned"),
         (slice(1, 3), [0, 0, 0, 0], "queries are not turned in head 1 and later"),
         (slice(3, 5), [8, 9, 10, 11], "every row of keys stands 4 later than it should"),
+        (slice(3, 5), [4, 5, 7, 7], "keys stand at 7; asked for 6"),
         (slice(3, 5), [7, 6, 5, 4], "keys stand at 7, 6, 5, 4; asked for 4, 5, 6, 7"),
     ],
 )
@@ -332,3 +333,12 @@ def test_heads_that_turn_differently_are_described(
     assert describe_heads([wrong]) == words
     assert describe_heads([(case, case.truth)]) == ""
     assert describe_heads([(case, wrong[1] + 1)]) == ""
+
+
+def test_a_value_that_the_short_dtype_holds_is_no_rounded_one() -> None:
+    """A bias of 63.75 that comes out as 63.5 is wrong, although bfloat16 has both."""
+    bias = case_of("alibi_bias", "symmetric", heads=8, q_len=1, k_len=256)
+    rounded = round_to(bias.truth, "bfloat16")
+    cut = np.maximum(bias.truth, bias.truth[..., 1:2])
+    assert describe_values([(bias, rounded)]) == "every value is rounded to bfloat16"
+    assert describe_values([(bias, round_to(cut, "bfloat16"))]) == ""

@@ -40,6 +40,11 @@ def turned(
         (ODD, np.zeros(6, int), "nothing is rotated"),
         (FAR, FAR % 65536, "begin at 0 again after each 65536"),
         (FAR, np.minimum(FAR, 65535), "positions beyond 65535 are taken for 65535"),
+        (
+            np.array([3, 1023, 4095, 5]),
+            np.array([3, 1023, 1023, 5]),
+            "begin at 0 again after each 1024, or positions beyond 1023 are taken for 1023",
+        ),
         (ODD, np.sort(ODD), "put in order"),
         (PROMPT, PROMPT[::-1], "in reverse"),
         (CACHED, np.minimum(CACHED, 102), "positions beyond 102 are taken for 102"),
