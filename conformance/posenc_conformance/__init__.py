@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from posenc import __version__
     from posenc_conformance.adapters.claims import claims
     from posenc_conformance.judge.arrays import to_numpy, to_torch
-    from posenc_conformance.testing.check import check, expected
+    from posenc_conformance.testing.check import check, expected, show
     from posenc_conformance.testing.conformance import conformance
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "claims",
     "conformance",
     "expected",
+    "show",
     "to_numpy",
     "to_torch",
 ]
@@ -45,7 +46,7 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
             from posenc_conformance.testing.conformance import conformance
 
             return conformance
-        if name in ("check", "expected"):
+        if name in ("check", "expected", "show"):
             from posenc_conformance.testing import check
 
             return vars(check)[name]

@@ -13,6 +13,7 @@ from posenc_conformance.diagnose.explain import (
     diagnosis_lines,
     page_line,
 )
+from posenc_conformance.diagnose.pictured import pictures_of
 from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.calling import call_text
 from posenc_conformance.judge.claim_scope import Scope
@@ -165,6 +166,7 @@ def _wrong(subject: Subject, name: str, failure: Failure) -> Wrong:
         worst=failure.worst,
         explanations=diagnosis.explanations,
         recovered=diagnosis.recovered,
+        pictures=pictures_of(failure.case, failure.output),
     )
     return Wrong("\n".join(lines), outcome, failure.case)
 

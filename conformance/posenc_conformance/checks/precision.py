@@ -64,10 +64,10 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         right = require_agreement(subject, case, output, "precision")
     except Wrong as wrong:
         outcome = replace(
-            measured,
-            worst=wrong.outcome.worst,
-            explanations=wrong.outcome.explanations,
-            recovered=wrong.outcome.recovered,
+            wrong.outcome,
+            horizon=measured.horizon,
+            horizon_is_claim=measured.horizon_is_claim,
+            curve=measured.curve,
         )
         raise Wrong(wrong.text, outcome, case) from None
     exact = exact_angles(case, output) if reach is not None else None

@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.diagnose.pictured import pictures_of, strip_lines
 from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.call_kinds import KINDS
@@ -49,6 +50,7 @@ def require_agreement(
             check_line(case, title),
             call_line(case),
             *comparison_lines(case, comparison),
+            *strip_lines(case, output),
             f"see        {page}" if page else page_line(case, diagnosis),
         ]
     )
@@ -56,6 +58,7 @@ def require_agreement(
         worst=comparison.worst,
         explanations=diagnosis.explanations,
         recovered=diagnosis.recovered,
+        pictures=pictures_of(case, output),
     )
     raise Wrong(text, outcome, case)
 

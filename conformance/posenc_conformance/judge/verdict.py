@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from posenc_conformance.judge.case import Case
+from posenc_conformance.pictures.picture import Picture
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Outcome:
     recovered: str = ""
     """Description of the implementation, read from its results, if no known deviation explains
     them."""
+    pictures: tuple[Picture, ...] = ()
+    """Pictures of a wrong result: its errors first."""
 
 
 TOO_LARGE = "a call would take more memory than --posenc-largest allows"

@@ -1,6 +1,6 @@
 """The fields of a report, typed; ``report.schema.json`` explains them."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Worst = float | Literal["infinite"] | None
 """The largest error in units of the bound; JSON has no infinity. None where nothing is measured."""
@@ -81,6 +81,7 @@ class CheckEntry(TypedDict):
     left_out: str
     explanations: list[list[str]]
     recovered: NotRequired[str]
+    pictures: NotRequired[list[dict[str, Any]]]
     message: str
 
 

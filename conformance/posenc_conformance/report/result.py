@@ -6,6 +6,7 @@ from typing import cast
 from posenc_conformance.checks import Check
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.pictures.picture import from_plain, to_plain
 from posenc_conformance.report.layout import CheckEntry
 
 
@@ -48,6 +49,9 @@ class Result:
     def sent(self) -> CheckEntry:
         """The result as flat plain data, which processes exchange and the report contains."""
         outcome = {name: _listed(value) for name, value in vars(self.outcome).items()}
+        del outcome["pictures"]
+        if self.outcome.pictures:
+            outcome["pictures"] = [_listed(to_plain(each)) for each in self.outcome.pictures]
         place = vars(self.place)
         sent = {"id": self.id, "verdict": self.verdict, **place, **outcome, "message": self.message}
         return cast(CheckEntry, sent)
@@ -69,10 +73,13 @@ class Result:
             left_out=sent["left_out"],
             explanations=tuple((id, words) for id, words in sent["explanations"]),
             recovered=sent["recovered"],
+            pictures=tuple(map(from_plain, sent.get("pictures", ()))),
         )
         return cls(sent["id"], sent["verdict"], place, outcome, sent["message"])
 
 
 def _listed(value: object) -> object:
     """Replace tuples by lists, as JSON does."""
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
     return [_listed(item) for item in value] if isinstance(value, tuple | list) else value

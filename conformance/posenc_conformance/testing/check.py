@@ -14,7 +14,8 @@ from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.in_memory import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.warnings_off import without_warnings
-from posenc_conformance.testing.explanation import Judged, explanation
+from posenc_conformance.testing import show as showing
+from posenc_conformance.testing.explanation import Judged
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
 
@@ -35,6 +36,10 @@ class Agreement:
     """Number of that sequence in the batch; 0 if there is no batch."""
     compared: int
     """The number of values that were compared with the truth."""
+
+    def _repr_html_(self) -> str:
+        largest = f"the largest error is {self.worst:.3g} of its bound, at index {self.index}"
+        return f"<p>right: {self.compared} values compared; {largest}</p>"
 
 
 def check(
@@ -83,6 +88,50 @@ def check(
         fit, or arguments for which a right result cannot be told from a wrong one.
     """
     __tracebackhide__ = True
+    question, output = _asked(result, call, shape, broadcast, arguments)
+    with without_warnings():
+        return _compared(question, output, broadcast=bool(broadcast))
+
+
+def show(
+    result: Any,
+    call: str,
+    /,
+    *,
+    shape: str | None = None,
+    broadcast: bool = False,
+    **arguments: Any,
+) -> showing.Shown:
+    """Draw a result without judging it: its errors, frequencies, rows, or values.
+
+    Parameters
+    ----------
+    result, call, shape, broadcast, **arguments
+        The same as for :func:`check`.
+
+    Returns
+    -------
+    Shown
+        Pictures, which a notebook shows; of a batch, those of the sequence with the largest error.
+
+    Raises
+    ------
+    AssertionError
+        If the result has another shape or dtype than it must have, or a value is not finite.
+    Misuse
+        As for :func:`check`.
+    """
+    __tracebackhide__ = True
+    question, output = _asked(result, call, shape, broadcast, arguments)
+    with without_warnings():
+        return showing.shown(_judged(question, output, broadcast=bool(broadcast)))
+
+
+def _asked(
+    result: Any, call: str, shape: str | None, broadcast: bool, arguments: dict[str, Any]
+) -> tuple[Question, Array]:
+    """Return the question and the result as an array."""
+    __tracebackhide__ = True
     if isinstance(result, str) and not isinstance(call, str):
         raise Misuse(
             "the result and the name of the call are swapped", f"write check(result, {result!r}, …)"
@@ -91,34 +140,38 @@ def check(
     if not isinstance(broadcast, bool | np.bool_):
         raise question.signature.misuse("broadcast is True or False")
     try:
-        output = as_array(question.signature.call.name, result)
+        return question, as_array(question.signature.call.name, result)
     except Misbehaviour as problem:
         raise AssertionError(str(problem)) from None
-    with without_warnings():
-        return _compared(question, output, broadcast=bool(broadcast))
+
+
+def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judged]:
+    """Compare each sequence of a result with the truth."""
+    __tracebackhide__ = True
+    dtype = question.dtype_of(output)
+    question.require_held(dtype)
+    return [
+        _judge(case, part)
+        for case, part in _parts(question, question.ordered(output), dtype, broadcast)
+    ]
 
 
 def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreement:
     """Return the errors of ``output``; raise AssertionError if it is wrong."""
     __tracebackhide__ = True
-    dtype = question.dtype_of(output)
-    question.require_held(dtype)
-    judged = [
-        _judge(case, part)
-        for case, part in _parts(question, question.ordered(output), dtype, broadcast)
-    ]
+    judged = _judged(question, output, broadcast=broadcast)
     compared = sum(each.comparison.judged for each in judged)
     if output.size and not compared:
         raise question.signature.misuse(
-            f"nothing of this result can tell right from wrong: in {dtype}, rounding may cost as "
-            "much as the values themselves",
+            "nothing of this result can tell right from wrong: in "
+            f"{question.dtype_of(output)}, rounding may cost as much as the values themselves",
             "check smaller positions, or a longer dtype",
         )
     if not judged:  # the batch is empty
         return Agreement(0.0, np.nan, np.nan, (), 0, 0)
-    number = max(range(len(judged)), key=lambda each: judged[each].comparison.worst)
+    number = showing.worst(judged)
     if not judged[number].comparison.passes:
-        raise AssertionError(explanation(judged, number))
+        raise showing.failure(judged, number)
     most = judged[number].comparison
     error = abs(most.got - most.expected)
     return Agreement(most.worst, error, most.bound, most.index, number, compared)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from posenc_conformance.diagnose.diagnosis import to_diagnosis
 from posenc_conformance.diagnose.explain import comparison_lines, diagnosis_lines, page_line
+from posenc_conformance.diagnose.pictured import strip_lines
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
@@ -39,6 +40,7 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
         *diagnosis_lines(case, output, diagnosis),
         call_line(case),
         *comparison_lines(case, comparison),
+        *strip_lines(case, output),
         page_line(case, diagnosis),
     ]
     if not diagnosis.explanations:
