@@ -14,7 +14,7 @@ CONFORMANCE = "posenc_conformance.testing.conformance"
 """Module of the class of ``conformance(...)`` objects."""
 
 
-REPORT = "--posenc-report"
+REPORT, PAGE = "--posenc-report", "--posenc-html"
 ONLY_TELLING = {
     *("-h", "--help", "-V", "--version", "--co", "--collect-only", "--collectonly"),
     *("--markers", "--fixtures", "--funcargs", "--fixtures-per-test", "--cache-show"),
@@ -46,6 +46,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         REPORT,
         metavar="FILE",
         help="write everything that the scorecard shows, and every check, as JSON",
+    )
+    group.addoption(
+        PAGE,
+        metavar="FILE",
+        help="write one page of the run, with pictures of what is wrong, as HTML",
     )
     group.addoption(
         "--posenc-known",
@@ -198,12 +203,14 @@ def _remove_old_report(args: Sequence[str]) -> None:
     The arguments of a pytest-xdist worker name no report.
     """
     after = dict(pairwise(args))
-    reports = [argument.partition("=")[2] for argument in args if argument.startswith(f"{REPORT}=")]
-    reports += [after[REPORT]] if REPORT in after else []
-    if reports and not ONLY_TELLING & {*args}:
-        from posenc_conformance.report import document
+    for option in (REPORT, PAGE):
+        files = [text.partition("=")[2] for text in args if text.startswith(f"{option}=")]
+        files += [after[option]] if option in after else []
+        if files and not ONLY_TELLING & {*args}:
+            from posenc_conformance.report import document, page
 
-        document.remove_old(reports[-1])
+            writer = document.WRITER if option == REPORT else page.WRITER
+            document.remove_old(files[-1], writer)
 
 
 def pytest_configure(config: pytest.Config) -> None:

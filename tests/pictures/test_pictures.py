@@ -102,7 +102,7 @@ def test_rows_show_the_one_that_is_stale() -> None:
 
 
 def test_a_bias_shows_the_head_that_is_wrong_as_got_and_as_expected() -> None:
-    asked = {"heads": 4, "q_len": 8, "k_len": 8}
+    asked: dict[str, Any] = {"heads": 4, "q_len": 8, "k_len": 8}
     bias = expected("alibi_bias", dtype="float32", **asked)
     bias[2] *= 2
     errors, got, right = show(bias, "alibi_bias", **asked).pictures

@@ -173,6 +173,10 @@ def _parser() -> argparse.ArgumentParser:
         "--to", metavar="FOLDER", default="badges", help="where to write (default: badges)"
     )
     badge.set_defaults(run=_badge)
+    report = commands.add_parser("report", help="write a report as one page, with pictures")
+    report.add_argument("report", help="what --posenc-report wrote")
+    report.add_argument("--html", required=True, metavar="FILE", help="where to write the page")
+    report.set_defaults(run=_report)
     diff = commands.add_parser("diff", help="what got better and worse between two reports")
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
@@ -184,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         (known, "a file that is there"),
         (probe, "files of the same names that are no probe"),
         (badge, "files of the same names that are no badges"),
+        (report, "a file that is no page of posenc"),
     ):
         command.add_argument("--force", action="store_true", help=f"overwrite {text}")
     for command in (listing, schemes, explain, repro, identify, export):
@@ -308,6 +313,18 @@ def _diff(options: argparse.Namespace) -> int:
     changes = difference(read_report(Path(options.before)), read_report(Path(options.after)))
     print("\n".join(changes.lines()))
     return 1 if changes.worse else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from posenc_conformance.report.difference import read_report
+    from posenc_conformance.report.page import WRITER, page
+
+    content, path = page(read_report(Path(options.report))), Path(options.html)
+    replace(WRITER, option="", streams=False, force=options.force).write({path: content})
+    print(f"wrote {shown(path)}")
+    return 0
 
 
 def _badge(options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,15 @@ def from_plain(plain: Mapping[str, Any]) -> Picture:
     """Make a picture from plain data that has the form of :func:`to_plain`."""
     fields = dict(plain)
     if "rows" in fields:
-        fields["rows"] = tuple(fields["rows"])
+        width = max(map(len, fields["rows"]))  # somebody may have edited a report
+        fields["rows"] = tuple(row.ljust(width) for row in fields["rows"])
+        fields["low"], fields["high"] = to_number(fields["low"]), to_number(fields["high"])
         for name in ("ends_down", "ends_across", "shape"):
             fields[name] = (fields[name][0], fields[name][1])
         return Map(**fields)
     fields["series"] = tuple(
-        Series(each["name"], tuple((x, y) for x, y in each["points"])) for each in plain["series"]
+        Series(each["name"], tuple((to_number(x), to_number(y)) for x, y in each["points"]))
+        for each in plain["series"]
     )
     return Lines(**fields)
 
@@ -152,11 +156,18 @@ def limits_of(*arrays: Floats) -> tuple[float, float]:
 
 def line(name: str, across: Iterable[Any], up: Iterable[Any]) -> Series:
     """Make a line of the finite points, of at most MOST_POINTS of them."""
-    points = [
-        (float(x), float(y)) for x, y in zip(across, up, strict=True) if np.isfinite(float(y))
-    ]
+    both = [(to_number(x), to_number(y)) for x, y in zip(across, up, strict=True)]
+    points = [(x, y) for x, y in both if isfinite(x) and isfinite(y)]
     step = -(-len(points) // MOST_POINTS) or 1
     return Series(name, tuple(points[::step]))
+
+
+def to_number(value: Any) -> float:
+    """Return a number as a float; infinite for one too large for that, in an edited report."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
 
 
 def _fitting(groups: int) -> int:

@@ -6,7 +6,7 @@ Shades get steadily darker, or brighter on a dark page, so that they survive pri
 from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import groupby
-from math import log10
+from math import isfinite, log10
 
 from posenc_conformance.pictures.picture import (
     BOUND,
@@ -189,11 +189,11 @@ def _legend(picture: Map, y: float) -> Iterator[str]:
     """Yield a swatch and words for each shade that occurs."""
     x = float(LEFT)
     if picture.measure == BOUND:
-        yield _text(LEFT - 6, y, "times bound", at="end")
+        yield _text(LEFT - 6, y, "× bound", at="end")
     for name, words in _words(picture).items():
         yield f'<path class="{name}" stroke-width="12" d="M{x:.0f} {y - 4:.0f}h12"/>'
         yield _text(x + 16, y, words)
-        x += 28 + 6.6 * len(words)
+        x += 30 + 7.4 * len(words)
     if picture.note:
         yield _text(LEFT, y + 18, picture.note)
 
@@ -283,7 +283,7 @@ def _scale(picture: Lines, axis: str, low: float, high: float) -> Iterator[str]:
 
 
 def _fits(value: float, axis: str, picture: Lines) -> bool:
-    return value > 0 or axis not in picture.logarithmic
+    return isfinite(value) and (value > 0 or axis not in picture.logarithmic)
 
 
 def _along(value: float, axis: str, picture: Lines) -> float:

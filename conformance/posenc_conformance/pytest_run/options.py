@@ -15,7 +15,7 @@ from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.errors import UserError
 from posenc_conformance.remote.command_line import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation
-from posenc_conformance.report import document
+from posenc_conformance.report import document, page
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Request:
     robust: bool
     precision: bool
     report_file: Path | None
+    page_file: Path | None
     known_file: Path | None
     memory_of_a_call: int
     """Bytes that the inputs and the result of a call may take."""
@@ -46,11 +47,19 @@ class Request:
             raise UserError(f"--posenc-largest={largest} rules out all calls", "give at least 1")
         worker = hasattr(config, "workerinput")
         name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
+        page_name = config.getoption("posenc_html")
+        report_file = None if name is None or worker else document.place(name, document.WRITER)
+        page_file = None if page_name is None or worker else document.place(page_name, page.WRITER)
+        if report_file is not None and report_file == page_file:
+            raise UserError(
+                "--posenc-report and --posenc-html name the same file", "give each its own name"
+            )
         return cls(
             Options(examples, config.getoption("posenc_seed")),
             config.getoption("posenc_robust"),
             config.getoption("posenc_precision"),
-            None if name is None or worker else document.place(name),
+            report_file,
+            page_file,
             None if file is None else Path(file),
             largest * 2**20,
             worker,

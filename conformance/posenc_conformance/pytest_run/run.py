@@ -18,7 +18,7 @@ import pytest
 
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import describe_exception
-from posenc_conformance.files import shown
+from posenc_conformance.files import Writer, shown
 from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.pytest_run.items import (
@@ -36,6 +36,8 @@ from posenc_conformance.report import announcement, causes, document
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.document import Frame, title
 from posenc_conformance.report.layout import Report
+from posenc_conformance.report.page import WRITER as PAGES
+from posenc_conformance.report.page import page
 from posenc_conformance.scheme_file.read import is_scheme_file, spec_folder
 
 STATUS = {
@@ -73,7 +75,8 @@ class Run:
         self._spec = spec_folder()
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
-        self._written: set[Path] = set()
+        self._written: dict[Path, set[Path]] = {}
+        """Files written so far, by the name that an option gave."""
         self._kept_until = -math.inf
         self._overruled = 0
         """The number of checks that failed although the session ended with exit status OK."""
@@ -315,9 +318,11 @@ class Run:
         Writing takes a small share of the time, however long the report gets. Judgements in test
         files of several processes are missing, since their frames arrive only at the end.
         """
-        path = self.request.report_file
-        is_file = path is not None and (path.is_file() or not path.exists())
-        if self.request.worker or not is_file or monotonic() < self._kept_until:
+        named = filter(None, (self.request.report_file, self.request.page_file))
+        is_file = [path.is_file() or not path.exists() for path in named]
+        if self.request.worker or not is_file or not all(is_file):
+            return
+        if monotonic() < self._kept_until:
             return
         began = monotonic()
         self._write(lambda judgement: judgement.report_so_far())
@@ -325,13 +330,31 @@ class Run:
         self._kept_until = ended + max(PAUSE, SHARE * (ended - began))
 
     def _write(self, report_of: Callable[[Judgement], Report]) -> str:
-        """Write the report of each judgement, each to its own file if there are several.
+        """Write the report and the page of each judgement, to own files if there are several.
 
         Returns the problem as text; empty if there is none.
         """
-        path, problem = self.request.report_file, ""
-        if path is None:
-            return ""
+        request = self.request
+        problem = written = ""
+        if request.report_file is not None:
+            problem = self._write_each(
+                request.report_file,
+                lambda own, path: document.write(report_of(own), path),
+                document.WRITER,
+            )
+        if request.page_file is not None:
+            written = self._write_each(
+                request.page_file,
+                lambda own, path: document.write_text(page(report_of(own)), path, PAGES),
+                PAGES,
+            )
+        return problem or written
+
+    def _write_each(
+        self, path: Path, write: Callable[[Judgement, Path], str], writer: Writer
+    ) -> str:
+        """Write a file of each judgement; return the problem as text, empty if there is none."""
+        problem = ""
         told = {prefix: judged for prefix, judged in self.judgements.items() if judged.is_told}
         chosen = self._judged or told
         places = {
@@ -339,10 +362,11 @@ class Run:
             for prefix, judged in chosen.items()
         }
         for own, judged in places.items():
-            problem = document.write(report_of(judged), own) or problem
-        for other in self._written - places.keys():  # written while there was only one judgement
-            document.remove_old(str(other))
-        self._written = {*places}
+            problem = write(judged, own) or problem
+        written = self._written.get(path, set())
+        for other in written - places.keys():  # written while there was only one judgement
+            document.remove_old(str(other), writer)
+        self._written[path] = {*places}
         return problem
 
     def _leave_out_hypothesis(self) -> None:
@@ -389,7 +413,7 @@ class Run:
             )
         if self._report_problem:
             terminalreporter.write_line(self._report_problem, red=True)
-        for path in () if self._report_problem else sorted(self._written):
+        for path in () if self._report_problem else sorted(set().union(*self._written.values())):
             terminalreporter.write_line(f"report: {shown(path)}")
 
 

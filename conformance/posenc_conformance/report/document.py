@@ -114,35 +114,6 @@ def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
     ]
 
 
-def place(name: str) -> Path:
-    """Return the path of the report that ``--posenc-report`` names.
-
-    Raises UserError for a folder that does not exist or cannot be written to, and for an existing
-    file that is not a report: it would be lost.
-    """
-    path = Path(name)
-    hint = "give the name of a file in a folder that exists and may be written into"
-    where = f"--posenc-report={name}"
-    with named(where, hint, "cannot be written"):
-        if not name or not path.parent.is_dir():
-            raise UserError(f"{shown(where)} cannot be written", hint)
-        if path.is_fifo():
-            raise UserError(f"{shown(where)} is not a regular file", hint)
-        WRITER.demand([path])
-        if not path.exists() or path.is_file():
-            try_folder(path.parent)
-    return path.absolute()  # an implementation may change the working directory
-
-
-def remove_old(name: str) -> None:
-    """Remove the report of an earlier run: a run that fails to start must not seem to have made it.
-
-    Leaves any other file as it is.
-    """
-    with suppress(UserError):  # an error in writing is reported later
-        WRITER.remove([Path(name)])
-
-
 def is_report(path: Path) -> bool:
     """Return whether a file is a report, or empty."""
     with path.open("rb") as stream:
@@ -162,16 +133,51 @@ WRITER = Writer(
 )
 
 
+def place(name: str, writer: Writer = WRITER) -> Path:
+    """Return the path of the report or page that the writer's option names.
+
+    Raises UserError for a folder that does not exist or cannot be written to, and for an existing
+    file that is not such a one: it would be lost.
+    """
+    path = Path(name)
+    hint = "give the name of a file in a folder that exists and may be written into"
+    where = f"{writer.option}{name}"
+    with named(where, hint, "cannot be written"):
+        if not name or not path.parent.is_dir():
+            raise UserError(f"{shown(where)} cannot be written", hint)
+        if path.is_fifo():
+            raise UserError(f"{shown(where)} is not a regular file", hint)
+        writer.demand([path])
+        if not path.exists() or path.is_file():
+            try_folder(path.parent)
+    return path.absolute()  # an implementation may change the working directory
+
+
+def remove_old(name: str, writer: Writer = WRITER) -> None:
+    """Remove the report or page of an earlier run, which a run that fails to start has not made.
+
+    Leaves any other file as it is.
+    """
+    with suppress(UserError):  # an error in writing is reported later
+        writer.remove([Path(name)])
+
+
 def write(report: Mapping[str, object], path: Path) -> str:
     """Write a report atomically; return the problem as text, empty if there is none."""
+    return write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", path, WRITER)
+
+
+def write_text(text: str, path: Path, writer: Writer) -> str:
+    """Write a report or page; return the problem as text, empty if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
-        WRITER.write({path: json.dumps(report, indent=1, allow_nan=False) + "\n"})
+        writer.write({path: text})
     except (OSError, UserError) as error:
         reason = error.cause if isinstance(error, UserError) else error
         return (
             f"posenc: the report could not be written: {reason}\n"
-            "hint: make room or name another folder by --posenc-report, and run it again"
+            f"hint: make room or name another folder by {writer.option.rstrip('=')}, and run "
+            "it again"
         )
     return ""
 
