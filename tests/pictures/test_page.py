@@ -154,7 +154,7 @@ def test_the_verdict_is_one_sentence(run: Path) -> None:
     report: Any = edited(run)
     told: Any = verdict
     assert told(report) == "10 failed, 19 blocked of 84 checks"
-    assert "did not finish: Ctrl-C" in verdict({**report, "interrupted": "Ctrl-C"})
+    assert "did not finish: Ctrl-C" in told({**report, "interrupted": "Ctrl-C"})
     none = dict.fromkeys(report["summary"], 0)
     assert told({**report, "summary": none}) == "No verdict: no check ran"
     right: Any = {**none, "passed": 4, "not_selected": 2}

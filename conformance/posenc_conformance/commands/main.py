@@ -173,6 +173,18 @@ def _parser() -> argparse.ArgumentParser:
         "--to", metavar="FOLDER", default="badges", help="where to write (default: badges)"
     )
     badge.set_defaults(run=_badge)
+    plot = commands.add_parser("plot", help="draw an encoding: its table, curves and distances")
+    plot.add_argument("call", help="a scheme or one of its calls, such as rope")
+    plot.add_argument("table", nargs="?", help="a saved table (.npy, …) to draw beside it")
+    plot.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument, parameter, convention or combination, such as base=500000",
+    )
+    plot.add_argument("-o", metavar="FILE", help="the SVG to write (default: CALL.svg)")
+    plot.set_defaults(run=_plot)
     report = commands.add_parser("report", help="write a report as one page, with pictures")
     report.add_argument("report", help="what --posenc-report wrote")
     report.add_argument("--html", required=True, metavar="FILE", help="where to write the page")
@@ -189,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
         (probe, "files of the same names that are no probe"),
         (badge, "files of the same names that are no badges"),
         (report, "a file that is no page of posenc"),
+        (plot, "a file that is no plot of posenc"),
     ):
         command.add_argument("--force", action="store_true", help=f"overwrite {text}")
     for command in (listing, schemes, explain, repro, identify, export):
@@ -313,6 +326,14 @@ def _diff(options: argparse.Namespace) -> int:
     changes = difference(read_report(Path(options.before)), read_report(Path(options.after)))
     print("\n".join(changes.lines()))
     return 1 if changes.worse else 0
+
+
+def _plot(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.plot import plot
+
+    for told in plot(options.call, options.param, options.table, options.o, force=options.force):
+        print(told)
+    return 0
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 Shades get steadily darker, or brighter on a dark page, so that they survive printing in grey.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from math import isfinite, log10
@@ -79,6 +79,24 @@ def draw(picture: Picture, *, style: bool = True) -> str:
     )
 
 
+STACKED = '<svg xmlns="http://www.w3.org/2000/svg" class="px plot"'
+"""How a stack of pictures begins, by which the kit knows its own."""
+
+
+def stack(pictures: Sequence[Picture]) -> str:
+    """Return pictures one below the other, as one SVG."""
+    inner, height = [], 0
+    for picture in pictures:
+        svg = draw(picture, style=False)
+        inner.append(svg.replace("<svg ", f'<svg y="{height}" ', 1))
+        height += int(svg.partition(' height="')[2].partition('"')[0])
+    titles = escape("; ".join(picture.title for picture in pictures))
+    return (
+        f'{STACKED} role="img" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">'
+        f"<title>{titles}</title><desc>{titles}</desc><style>{STYLE}</style>{''.join(inner)}</svg>\n"
+    )
+
+
 def describe(picture: Picture) -> str:
     """Say in words what a picture shows, for those who do not see it."""
     if isinstance(picture, Lines):
@@ -101,7 +119,7 @@ def shade_of(level: int, lowest: int, highest: int) -> int:
     """Return the number of the shade of a level, among those from lowest to highest."""
     if lowest == highest:
         return SHADES - 1
-    return (level - lowest) * (SHADES - 1) // (highest - lowest)
+    return (level - lowest) * SHADES // (highest - lowest + 1)
 
 
 def _map(picture: Map) -> tuple[int, list[str]]:
@@ -207,7 +225,7 @@ def _words(picture: Map) -> dict[str, str]:
     if picture.measure != BOUND:
         step = (picture.high - picture.low) / (len(LEVELS) - 1)
         return {
-            name: f"{picture.low + step * min(own):.3g} … {picture.low + step * max(own):.3g}"
+            name: f"{picture.low + step * min(own):.2g} … {picture.low + step * max(own):.2g}"
             for name, own in levels.items()
         }
     words = {"right": "right"} if any(RIGHT in row for row in picture.rows) else {}
