@@ -94,6 +94,16 @@ def test_frequencies_show_another_base() -> None:
     assert found.points[-1][1] == pytest.approx(500.0 ** (-30 / 32), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"layout": "half"}, "(in the half layout)"), ({"positions": -PLACES}, "some turning back")],
+)
+def test_frequencies_tell_another_layout_and_direction(wrong: Any, words: str) -> None:
+    frequencies = show(rope(**wrong), "rope", layout="interleaved", **ASKED).pictures[1]
+    assert isinstance(frequencies, Lines)
+    assert words in f"{frequencies.title} {frequencies.series[1].name}"
+
+
 def test_rows_show_the_one_that_is_stale() -> None:
     stale = rope(positions=np.where(PLACES == 9, 8, PLACES))
     rows = show(stale, "rope", **ASKED).pictures[-1]

@@ -110,8 +110,10 @@ def _frequencies(case: Case, output: Floats) -> Iterator[Lines]:
     for turns in pairs or ():
         if len(turns.numbers) > 1:
             asked = line("asked", turns.numbers, np.abs(turns.asked))
-            found = line("found", turns.numbers, np.abs(turns.frequencies))
-            where = f" ({turns.where})" if turns.where else ""
+            back = bool(np.any(turns.frequencies * turns.asked < 0))
+            name = "found, some turning back" if back else "found"
+            found = line(name, turns.numbers, np.abs(turns.frequencies))
+            where = f" ({turns.where.lstrip(', ')})" if turns.where else ""
             title = f"{case.call.name}: radians per position, by pair{where}"
             yield Lines(title, "pair", "frequency", (asked, found), "y")
 
