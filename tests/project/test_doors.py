@@ -129,6 +129,8 @@ COMMANDS = {
     "engines vllm-cpu": "torchvision",
     "compare probe probe": "nothing differs",
     "badge report.json": "",
+    "plot rope --param=base=500": "rope: table",
+    "report report.json --html report.html": "wrote report.html",
     "diff report.json report.json": "no difference",
 }
 """Commands of ``posenc``, and words that they must print."""

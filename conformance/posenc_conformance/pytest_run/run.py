@@ -345,7 +345,7 @@ class Run:
         if request.page_file is not None:
             written = self._write_each(
                 request.page_file,
-                lambda own, path: document.write_text(page(report_of(own)), path, PAGES),
+                lambda own, path: document.put(page(report_of(own)), path, PAGES),
                 PAGES,
             )
         return problem or written

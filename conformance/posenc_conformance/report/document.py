@@ -164,10 +164,10 @@ def remove_old(name: str, writer: Writer = WRITER) -> None:
 
 def write(report: Mapping[str, object], path: Path) -> str:
     """Write a report atomically; return the problem as text, empty if there is none."""
-    return write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", path, WRITER)
+    return put(json.dumps(report, indent=1, allow_nan=False) + "\n", path, WRITER)
 
 
-def write_text(text: str, path: Path, writer: Writer) -> str:
+def put(text: str, path: Path, writer: Writer) -> str:
     """Write a report or page; return the problem as text, empty if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
