@@ -22,7 +22,7 @@ def strips(picture: Map) -> list[str]:
         strip = "".join(_mark(row, marks) for row in cells)
         if len(strip) >= FEWEST and len(set(strip.replace(" ", ""))) > 1:
             first, last = ends if name != picture.group else ("0", str(picture.groups - 1))
-            lines.append(f"{f'by {name}':<11}{strip}  {first} to {last}")
+            lines.append(f"{f'by {name}':<10} {strip}  {first} to {last}")
     return lines
 
 

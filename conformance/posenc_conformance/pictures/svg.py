@@ -232,7 +232,7 @@ def _words(picture: Map) -> dict[str, str]:
     last = len(LEVELS) - 1
     for name, own in levels.items():
         below = "more" if max(own) == last else f"2^{max(own) + 1}"
-        words[name] = f"2^{min(own)} … {below}"
+        words[name] = f"2^{min(own)}–{below}"
     return words
 
 
