@@ -428,3 +428,31 @@ def test_factors_stay_in_float32_where_a_model_is_in_bfloat16() -> None:
     short = {"short_factors": factors.astype(np.float32), "long_factors": factors}
     right = expected("longrope", dtype="bfloat16", x=x, **said, **short)
     assert check(right, "longrope", x=x, **said, **short).worst <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda right: right, "the result is right if its axes are 'bshd': say shape='bshd'"),
+        (lambda right: right.swapaxes(2, 3), "exchange the axes 2 and 3 of (2, 8, 8, 8)"),
+        (lambda right: right.swapaxes(1, 2) + 1, ""),
+    ],
+)
+def test_a_right_result_with_other_axes_is_told_as_that(change: Any, words: str) -> None:
+    x = X[:, :1, :8, :8].repeat(8, axis=1) * np.arange(1, 9)[:, None, None]
+    places = {"positions": np.arange(8), "base": 10000.0}
+    rows = expected("rope", x=x, **places, shape="bshd" if "bshd" in words else "bhsd")
+    assert check(rows, "rope", x=x, **places, shape="bshd" if "bshd" in words else None).worst <= 1
+    with pytest.raises(AssertionError) as raised:
+        check(change(rows), "rope", x=x, **places)
+    assert str(raised.value).startswith(("the result is right", words) if words else "no known")
+    assert words in str(raised.value)
+
+
+def test_a_table_with_an_axis_of_length_1_is_told_as_that() -> None:
+    """PyTorch's tutorial has its table as [n, 1, dim]."""
+    places = {"positions": np.arange(10), "dim": 8}
+    right = expected("sinusoidal", **places)
+    for wrong, words in ((right[:, None], "drop axis 1"), (right.T, "exchange the axes 0 and 1")):
+        with pytest.raises(AssertionError, match=f"right but for its axes: {words}"):
+            check(wrong, "sinusoidal", **places)

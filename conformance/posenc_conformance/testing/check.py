@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
@@ -15,6 +16,7 @@ from posenc_conformance.judge.in_memory import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.testing import show as showing
+from posenc_conformance.testing.axes import describe_order
 from posenc_conformance.testing.explanation import Judged
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
@@ -90,7 +92,24 @@ def check(
     __tracebackhide__ = True
     question, output = _asked(result, call, shape, broadcast, arguments)
     with without_warnings():
-        return _compared(question, output, broadcast=bool(broadcast))
+        try:
+            return _compared(question, output, broadcast=bool(broadcast))
+        except AssertionError as wrong:
+            order = describe_order(
+                question, output, lambda order: Question.of(call, order, arguments), _passes
+            )
+            if not order:
+                raise
+            raise AssertionError(f"{order}\n{wrong}") from None
+
+
+def _passes(question: Question, output: Array) -> bool:
+    """Return whether a result answers a question; False for one that does not fit it."""
+    try:
+        judged = _judged(question, output, broadcast=False)
+    except (AssertionError, UserError):
+        return False
+    return all(part.comparison.passes and part.comparison.judged for part in judged)
 
 
 def show(
