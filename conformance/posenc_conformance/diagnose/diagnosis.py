@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from posenc_conformance.judge.error_model import agrees, error_ratio
 NONE = "no known deviation, and no pair of them, fits"
 NO_SINGLE = "no known deviation fits; pairs of them are not tried on a result of this size"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
+LARGE = 2**16
+"""Size of a result from which on a few elements are compared with a model first."""
+FEW = 2**12
+"""About as many elements are compared first."""
 LARGEST_PAIRED = 512
 """Largest result, in values, for which the many pairs of deviations are usually tried."""
 
@@ -129,15 +134,30 @@ def residual_of(
     """Compute the largest difference of a result from a model, in units of the call's bound.
 
     ``own_bound`` is the model's own bound, if known. Computing another call, or moving an element,
-    rounds other angles, which may be larger than the requested ones.
+    rounds other angles, which may be larger than the requested ones. Of a large result, a few
+    elements that exclude the model are enough.
     """
+    if own_bound is not None and own_bound.shape != case.shape:
+        own_bound = None
+    if output.size > LARGE:
+        few = np.unravel_index(np.arange(0, output.size, output.size // FEW), output.shape)
+        residual = _residual(case, output, model, own_bound, few)
+        if residual > 1:
+            return residual
+    return _residual(case, output, model, own_bound, ...)
+
+
+def _residual(
+    case: Case, output: Floats, model: Floats, own_bound: Floats | None, where: Any
+) -> float:
+    """Compute the residual of the elements ``where`` alone."""
     # Rounding a model that is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
-    allowed = np.maximum(case.bound, rounding * np.abs(model))
-    if own_bound is not None and own_bound.shape == case.shape:
-        allowed = np.maximum(allowed, own_bound)
+    allowed = np.maximum(case.bound[where], rounding * np.abs(model[where]))
+    if own_bound is not None:
+        allowed = np.maximum(allowed, own_bound[where])
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
-        difference = np.where(case.judged, np.abs(output - model), 0)
+        difference = np.where(case.judged[where], np.abs(output[where] - model[where]), 0)
         return float(error_ratio(difference, allowed).max())
 
 
