@@ -19,6 +19,7 @@ from posenc_conformance.checks.variations import (
     batched_arrays,
     many_and_equal,
     many_batches,
+    of_one_sequence,
     sizes_of,
     small_and_large,
     steps_of_one_row,
@@ -90,8 +91,9 @@ def _arrays(inputs: Arguments) -> dict[str, Array]:
 
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
-    """Check that a call leaves its input arrays unchanged, even large ones."""
-    for call in small_and_large(bench.subject, case):
+    """Check that a call leaves its input arrays unchanged, even large ones, and a single one."""
+    single = bench.subject.runnable(of_one_sequence(case))
+    for call in [*small_and_large(bench.subject, case), *single]:
         inputs, before = call.inputs, _arrays(call.inputs)
         with suppress(NotClaimed):
             bench.invoke(call, inputs)

@@ -131,6 +131,10 @@ class Generator:
     """Whether two states are equal."""
 
 
+STARTS = (1886351218, 1701736227)
+"""Seeds from which a call begins: none that code would choose, or it would end where it began."""
+
+
 def _generators() -> dict[str, Generator]:
     generators = {
         "NumPy's random state": Generator(
@@ -155,7 +159,7 @@ def _seeded_by(action: Callable[[], object], generators: Mapping[str, Generator]
     in the same state from two different starts.
     """
     ends = dict[str, list[Any]]()
-    for seed in (1, 2):
+    for seed in STARTS:
         starts = dict[str, Any]()
         for name, generator in generators.items():
             generator.seed(seed)

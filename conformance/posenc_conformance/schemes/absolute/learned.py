@@ -255,8 +255,9 @@ def grid_arguments(trial: Trial) -> ArgumentDict:
 def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield grids that grow, that shrink, and that do both.
 
-    Also yield a single cell, the sizes of models, many channels, and sizes for which the old size
-    times the quotient new / old is a little too small in floating point.
+    Also yield a single cell, another grid of as many cells, the sizes of models, many channels, and
+    sizes for which the old size times the quotient new / old is a little too small in floating
+    point.
     """
     for down, across, height, width, dim in RECTANGLE_SIZES if _is_rectangle(case) else SIZES:
         table = fine((class_tokens(case) + down * across, dim))
@@ -274,6 +275,8 @@ Sizes = Sequence[tuple[int, int, int, int, int]]
 SIZES: Sizes = (
     (2, 2, 3, 2, 1),
     (4, 4, 3, 5, 2),
+    (4, 4, 2, 8, 1),
+    (4, 4, 16, 1, 2),
     (1, 1, 1, 1, 1),
     (1, 1, 3, 1, 2),
     (1, 1, 2, 2, 2),

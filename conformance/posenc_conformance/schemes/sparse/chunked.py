@@ -47,8 +47,13 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
 
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield every length; chunks of powers of two and other sizes, of one key and of all."""
+    """Yield every length; chunks of powers of two and other sizes, of one key and of all.
+
+    Single queries are the first, the second and the last of a chunk.
+    """
     yield from lengths_sizes()
+    for k_len in (9, 10, 12, 257):
+        yield {"q_len": 1, "k_len": k_len, "chunk_size": 4}
     for chunk_size in (1, 17, 128, 256, LONG):
         yield {"q_len": 3, "k_len": LONG, "chunk_size": chunk_size}
 

@@ -476,6 +476,15 @@ class ResizeLosesTheClassToken(Resize):
         return out
 
 
+class ResizeKeptForAsManyCells(Resize):
+    """A grid of as many cells is taken for the same grid."""
+
+    claimed = ("dinov2",)
+
+    def stays(self, grid: int, height: int, width: int) -> bool:
+        return grid * grid == height * width
+
+
 class ResizeAtMost16(Resize):
     """New cells from index 16 of an axis on are 0."""
 

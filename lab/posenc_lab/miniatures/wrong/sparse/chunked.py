@@ -116,6 +116,15 @@ class ChunkedFromTheFirstKeptKey(Chunked):
         return mask
 
 
+class ChunkedBeforeTheFirst(Chunked):
+    """A single query that begins a chunk still sees the chunk before it."""
+
+    def answer(self, q_len: int, k_len: int, *sizes: int, **conventions: Any) -> Any:
+        if q_len == 1 and k_len % sizes[0] == 1:
+            return np.arange(k_len)[None] >= k_len - 1 - sizes[0]
+        return super().answer(q_len, k_len, *sizes, **conventions)
+
+
 class ChunkedNotForOneQuery(Chunked):
     """A single query has no mask, as in Llama 4's own code."""
 
