@@ -24,10 +24,11 @@ SIZES = ((3, 8), (128, 64), (1024, 128))
 
 def angles(rows: int, dim: int, kind: Any, mistake: dict[str, Any]) -> Array:
     exponent = np.asarray(mistake["shape"](np.arange(dim // 2), dim), kind)
-    return np.arange(rows, dtype=kind)[:, None] * kind(10000) ** -exponent * kind(mistake["times"])
+    places = np.arange(rows, dtype=kind)[:, None]
+    return np.asarray(places * kind(10000) ** -exponent * kind(mistake["times"]))
 
 
-def case_of(name: str, conventions: dict[str, str], arguments: dict[str, Any], dtype: str) -> Case:
+def case_of(name: str, conventions: dict[str, Any], arguments: dict[str, Any], dtype: str) -> Case:
     scheme = next(scheme for scheme in schemes() if scheme.id == name)
     return Case(scheme, scheme.calls[name], conventions, arguments, dtype)
 
@@ -56,7 +57,7 @@ def test_rope(name: str, layout: str, rows: int, dim: int) -> None:
 @pytest.mark.parametrize(("rows", "dim"), SIZES)
 @pytest.mark.parametrize("name", ["degrees", "exponent-halved", "exponent-doubled"])
 def test_sinusoidal(name: str, rows: int, dim: int) -> None:
-    conventions = {
+    conventions: dict[str, Any] = {
         "layout": "interleaved", "denominator": "d/2", "first_position": 0, "scale": "1",
         "single_pair": "unit",
     }  # fmt: skip

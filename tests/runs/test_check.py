@@ -387,10 +387,10 @@ def test_an_empty_list_has_no_dtype() -> None:
 )
 def test_words_of_other_code_are_understood(said: dict[str, Any]) -> None:
     x = X[:, :, :5].astype(np.float32)
-    places = {"positions": np.arange(7, 12), "base": 10000.0, "layout": "half"}
+    places: dict[str, Any] = {"positions": np.arange(7, 12), "base": 10000.0, "layout": "half"}
     right = expected("rope", dtype="float32", x=x, **places)
     assert check(right, "RoPE", x=x, **said).worst <= 1
-    rows = {"shape": "bshd", "x": np.swapaxes(x, 1, 2)}
+    rows: dict[str, Any] = {"shape": "bshd", "x": np.swapaxes(x, 1, 2)}
     assert check(np.swapaxes(right, 1, 2), "RoPE", **rows, **said).worst <= 1
     wrong = expected("rope", dtype="float32", x=x, **{**places, "layout": "interleaved"})
     with pytest.raises(AssertionError, match="layout-swapped"):
@@ -404,7 +404,12 @@ def test_names_of_other_code_lead_to_calls() -> None:
 
 
 def test_defaults_of_the_specification_are_defaults_here() -> None:
-    given = {"x": X.astype(np.float32), "positions": PLACES, "factor": 4.0, "original_max_position_embeddings": 4096}
+    given: dict[str, Any] = {
+        "x": X.astype(np.float32),
+        "positions": PLACES,
+        "factor": 4.0,
+        "original_max_position_embeddings": 4096,
+    }
     whole = {**given, "base": 10000.0, "beta_fast": 32, "beta_slow": 1}
     right = expected("yarn", dtype="float32", **whole)
     assert check(right, "yarn", base=10000.0, **given).worst <= 1
@@ -413,19 +418,19 @@ def test_defaults_of_the_specification_are_defaults_here() -> None:
 def test_a_default_of_another_call_is_no_obstacle() -> None:
     """The scheme's default order is none of the orders that this call has with this layout."""
     x = X[:, :, :4].astype(np.float32)
-    said = {"x": x, "height": 2, "width": 2, "base": 100.0, "layout": "half"}
+    said: dict[str, Any] = {"x": x, "height": 2, "width": 2, "base": 100.0, "layout": "half"}
     right = expected("rope_2d_image", dtype="float32", **said)
     assert check(right, "rope_2d_image", **said).worst <= 1
 
 
 def test_factors_stay_in_float32_where_a_model_is_in_bfloat16() -> None:
     factors = np.array([1.0, 1.05, 1.1, 1.2])
-    said = {
+    said: dict[str, Any] = {
         "positions": range(4), "base": 10000.0, "factor": 4.0, "combination": "phi-3",
         "original_max_position_embeddings": 64,
     }  # fmt: skip
     x = np.ones((2, 4, 8), ml_dtypes.bfloat16)
-    short = {"short_factors": factors.astype(np.float32), "long_factors": factors}
+    short: dict[str, Any] = {"short_factors": factors.astype(np.float32), "long_factors": factors}
     right = expected("longrope", dtype="bfloat16", x=x, **said, **short)
     assert check(right, "longrope", x=x, **said, **short).worst <= 1
 
@@ -440,7 +445,7 @@ def test_factors_stay_in_float32_where_a_model_is_in_bfloat16() -> None:
 )
 def test_a_right_result_with_other_axes_is_told_as_that(change: Any, words: str) -> None:
     x = X[:, :1, :8, :8].repeat(8, axis=1) * np.arange(1, 9)[:, None, None]
-    places = {"positions": np.arange(8), "base": 10000.0}
+    places: dict[str, Any] = {"positions": np.arange(8), "base": 10000.0}
     rows = expected("rope", x=x, **places, shape="bshd" if "bshd" in words else "bhsd")
     assert check(rows, "rope", x=x, **places, shape="bshd" if "bshd" in words else None).worst <= 1
     with pytest.raises(AssertionError) as raised:
@@ -451,7 +456,7 @@ def test_a_right_result_with_other_axes_is_told_as_that(change: Any, words: str)
 
 def test_a_table_with_an_axis_of_length_1_is_told_as_that() -> None:
     """PyTorch's tutorial has its table as [n, 1, dim]."""
-    places = {"positions": np.arange(10), "dim": 8}
+    places: dict[str, Any] = {"positions": np.arange(10), "dim": 8}
     right = expected("sinusoidal", **places)
     for wrong, words in ((right[:, None], "drop axis 1"), (right.T, "exchange the axes 0 and 1")):
         with pytest.raises(AssertionError, match=f"right but for its axes: {words}"):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pictures import animations
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pages import module_of, pages_with
+from pictures import animations
 from tests.building import CHECKOUT
 from tests.site.browsing import DESK, PATIENCE, chromium, context, served
 from tests.site.explorer import NODE

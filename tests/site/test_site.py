@@ -28,10 +28,10 @@ import word_count
 import yaml
 from blocks import scheme_blocks, sections, symptom_blocks
 from mkdocs.exceptions import PluginError
-from pictures import cards, figures
 from references import arxiv_id, references
 
 from pages import REFERENCE
+from pictures import cards, figures
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Scheme
 from scoreboard.cells import findings as board_findings

@@ -127,8 +127,8 @@ class Case(Invocation):
         """Compute each element's bound: ``s * (A * v + B * u * |theta| * (1 + |ln w|))``.
 
         Without ``angles``, errors of angles are left out, as if B were 0. ``terms`` replaces the
-        case's own error terms, as of a mistake that turns by other angles. v is the unit roundoff of
-        the result's dtype, u that of the angles, float32 unless the result is float64. Printing
+        case's own error terms, as of a mistake that turns by other angles. v is the unit roundoff
+        of the result's dtype, u that of the angles, float32 unless the result is float64. Printing
         adds the case's grain, underflow adds its own error; the truth's rounding to float64 adds to
         the bound of float64 results only.
         """

@@ -259,8 +259,10 @@ def _combination(signature: Signature, given: Mapping[str, Any], said: Point) ->
     )
 
 
-def _nearest(signature: Signature, said: Point, required: Point) -> Point | None:
-    """Return the combination with all that is ``said`` and most of what is required, if there is one.
+def _nearest(
+    signature: Signature, said: Point, required: Mapping[str, Value | None]
+) -> Point | None:
+    """Return the combination with all that is ``said`` and most of what is required; or None.
 
     A default of the scheme may be another call's, so that no combination of this call has it.
     """

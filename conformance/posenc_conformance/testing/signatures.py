@@ -10,7 +10,6 @@ from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.axis_names import Form, form_of, forms_of
 from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
 
-
 MEANT = {
     "apply_rotary_pos_emb": ["rope_apply", "rope"],
     "apply_rotary_emb": ["rope_apply", "rope"],

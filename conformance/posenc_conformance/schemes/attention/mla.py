@@ -288,9 +288,8 @@ def first_channels_turned(case: Case, got: Floats) -> Iterator[Prediction]:
     q, k = case.arguments["q"], np.concatenate([case.arguments["k_nope"], shared], axis=-1)
     first, rest = np.s_[..., :rope], np.s_[..., rope:]
     at = replace(right(case), q_nope=q[rest], q_rope=q[first], k_nope=k[rest], k_rope=k[first])
-    yield Prediction(
-        f"matches queries and keys whose first {rope} channels are turned, not their last", at.logits()
-    )
+    words = f"matches queries and keys whose first {rope} channels are turned, not their last"
+    yield Prediction(words, at.logits())
 
 
 def queries_first(case: Case, at: Parts) -> Parts:
