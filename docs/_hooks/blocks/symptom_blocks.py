@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 
@@ -56,6 +56,8 @@ class Symptom:
     tell: str
     cure: str
     match: Pattern | list[Pattern]
+    paste: Mapping[str, str] = field(default_factory=dict)
+    """What to paste, by the program that reads it."""
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -164,6 +166,8 @@ def index() -> str:
 def _section(symptom: Symptom) -> str:
     text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
     text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
+    for program, lines in symptom.paste.items():
+        text += f"{program}:\n\n```\n{lines}```\n\n"
     groups = {name: candidates(symptom, families) for name, families in GROUPS.items()}
     for name, grouped in groups.items():
         if grouped:

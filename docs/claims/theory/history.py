@@ -6,6 +6,7 @@ import numpy as np
 import sympy
 
 import posenc
+from posenc_conformance.models.file import load_all
 from references import references
 
 PAGE = Path(__file__).parents[2] / "theory" / "history.md"
@@ -68,7 +69,7 @@ def relative_by_rotation() -> None:
 
 
 def fastest_and_slowest() -> None:
-    """Frequencies of each scheme, divided by those of RoPE, for a factor of 4 and 128 channels."""
+    """Frequencies of each scheme, divided by those of RoPE; LongRoPE's factors in models."""
     plain = 10000.0 ** -(np.arange(64) / 64)
     interpolated = posenc.position_interpolation_frequencies(128, factor=4.0) / plain
     aware = posenc.ntk_aware_frequencies(128, factor=4.0) / plain
@@ -87,6 +88,13 @@ def fastest_and_slowest() -> None:
         assert share[0] == 1
         assert np.isclose(share[-1], 1 / 4)
         assert ((share >= 1 / 4 - 1e-12) & (share <= 1 + 1e-12)).all()
+    longrope = [
+        group.parameters
+        for model in load_all()
+        for group in model.meaning.groups
+        if group.scheme == "longrope"
+    ]
+    assert any(np.max(given["long_factors"]) > given["factor"] for given in longrope)
 
 
 def same_frequencies() -> None:
