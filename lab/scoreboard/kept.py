@@ -33,7 +33,7 @@ PROSE = {
     "deviations",
     "published",
 }
-WORDS = {"used_by", "description", "kills", "note", "source", "why"}
+WORDS = {"used_by", "description", "kills", "note", "source", "usual", "why"}
 FIELDS = {
     MARK: int,
     "name": str,

@@ -66,12 +66,12 @@ def _call(name: str, raw: Raw) -> Call:
             key: Parameter(
                 key,
                 value["type"],
-                _with_default(value),
+                _with_usual(value),
                 value.get("of"),
                 value.get("axis", -1),
                 value.get("argument", False),
                 value.get("when", {}),
-                value.get("default"),
+                value.get("usual"),
             )
             for key, value in raw["parameters"].items()
         },
@@ -83,11 +83,11 @@ def _call(name: str, raw: Raw) -> Call:
     )
 
 
-def _with_default(parameter: Raw) -> str:
+def _with_usual(parameter: Raw) -> str:
     description = str(parameter["description"])
-    if "default" not in parameter:
+    if "usual" not in parameter:
         return description
-    return f"{description.removesuffix('.')}; {parameter['default']:g} if not given."
+    return f"{description.removesuffix('.')}; {parameter['usual']:g} if not given."
 
 
 def _convention(name: str, raw: Raw) -> Convention:

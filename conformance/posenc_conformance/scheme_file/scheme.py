@@ -42,7 +42,7 @@ class Parameter:
     axis: int
     argument: bool
     when: Point
-    default: float | None = None
+    usual: float | None = None
     """The value if none is given; None if it must be given."""
 
     @property

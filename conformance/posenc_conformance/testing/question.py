@@ -284,12 +284,12 @@ def _arguments(
     Raises Misuse for missing and unknown arguments, and for values that are no number or array.
     """
     call = signature.call
-    defaults = {
-        name: parameter.default
+    usual = {
+        name: parameter.usual
         for name, parameter in call.parameters.items()
-        if parameter.default is not None and parameter.passed
+        if parameter.usual is not None and parameter.passed
     }
-    given = {**defaults, **given}
+    given = {**usual, **given}
     needed = [*call.arguments, *(n for n, param in signature.parameters.items() if not param.when)]
     accepted = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in accepted]:
