@@ -64,6 +64,7 @@ DOORS = {
     "deployed": "deployed deployed_board reported_engines",
     "files.py": "writers",
     "door.py": "damaged_data door fuzzing",
+    "pictures": "page pictures plot",
     "models": "engines models spellings",
     "pytest_run": "apart hostile in_tests other_plugins outcomes plugin telling words writers",
     "remote": "apart circumstances hostile limits memory programs",

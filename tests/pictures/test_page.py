@@ -97,6 +97,7 @@ def test_the_page_of_a_report_is_that_of_its_run(
     assert (run / "notes.html").read_text(encoding="utf-8") == "<p>mine"
 
 
+@pytest.mark.slow
 def test_a_page_is_not_left_by_a_run_that_does_not_start(pytester: pytest.Pytester) -> None:
     old, mine = pytester.path / "p.html", pytester.path / "mine.html"
     old.write_text(BEGINNING, encoding="utf-8")

@@ -461,3 +461,13 @@ def test_a_table_with_an_axis_of_length_1_is_told_as_that() -> None:
     for wrong, words in ((right[:, None], "drop axis 1"), (right.T, "exchange the axes 0 and 1")):
         with pytest.raises(AssertionError, match=f"right but for its axes: {words}"):
             check(wrong, "sinusoidal", **places)
+
+
+def test_a_mistake_keeps_its_name_where_exchanged_axes_look_the_same() -> None:
+    given: dict[str, Any] = {"relative_position": np.arange(6)[:, None] - np.arange(6)}
+    right = expected("t5_bucket", **given, num_buckets=32, max_distance=128)
+    with pytest.raises(AssertionError) as raised:
+        check(right.T, "t5_bucket", **given, num_buckets=32, max_distance=128)
+    first, *_, last = str(raised.value).splitlines()
+    assert "sign-flipped" in first
+    assert "exchange the axes 0 and 1" in last

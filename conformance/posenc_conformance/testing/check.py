@@ -100,7 +100,13 @@ def check(
             )
             if not order:
                 raise
-            raise AssertionError(f"{order}\n{wrong}") from None
+            raise AssertionError(_with_order(order, str(wrong))) from None
+
+
+def _with_order(order: str, text: str) -> str:
+    """Put words about axes before a text, or behind it if it names a mistake: both may be why."""
+    is_named = "; residual " in text.partition("\n")[0]
+    return f"{text}\nor         {order}" if is_named else f"{order}\n{text}"
 
 
 def _passes(question: Question, output: Array) -> bool:
