@@ -365,7 +365,11 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
         "cos_coef": (own * first + other * second).sum(axis=lead) / square,
         "sin_coef": (other * first - own * second).sum(axis=lead) / square,
     }
-    inverse = {name: np.linalg.inv(case.arguments[name]) for name in MATRICES}
+    try:
+        inverse = {name: np.linalg.inv(case.arguments[name]) for name in MATRICES}
+    except np.linalg.LinAlgError:  # mixed frequencies cannot be told apart
+        yield []
+        return
     cos, sin = (sums[name] @ inverse[name] for name in ("cos_coef", "sin_coef"))
     longest = max(np.abs(matrix).sum(axis=0).max() for matrix in inverse.values())
     bound = case.bound.max() / np.sqrt(square.min()) * longest * np.ones(1)
