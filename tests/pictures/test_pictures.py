@@ -84,14 +84,16 @@ def test_a_right_result_has_no_marked_cell() -> None:
     assert not marked(errors)
     assert isinstance(frequencies, Lines)
     asked, found = frequencies.series
-    assert np.allclose(asked.points, found.points, rtol=1e-3)
+    # The slowest pair turns by 0.0027 up to row 15, which float32 rounds by 2e-5 of it each time.
+    assert np.allclose(asked.points, found.points, rtol=1e-4)
 
 
 def test_frequencies_show_another_base() -> None:
     _, frequencies, *_ = show(rope(base=500.0), "rope", **ASKED).pictures
     assert isinstance(frequencies, Lines)
     _, found = frequencies.series
-    assert found.points[-1][1] == pytest.approx(500.0 ** (-30 / 32), rel=1e-3)
+    # Here it turns by 0.044, which float32 rounds by 1.4e-6 of it each time.
+    assert found.points[-1][1] == pytest.approx(500.0 ** (-30 / 32), rel=1e-5)
 
 
 @pytest.mark.parametrize(

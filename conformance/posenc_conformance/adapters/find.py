@@ -175,29 +175,27 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
         if not any(other is not kind and issubclass(other, kind) for other in own or claiming)
     ]
     functions = list(claims_on(module))
-    named = [kind.__name__ for kind in meant]
-    if not meant and not functions:
-        named = _ready_adapters(module)
-    if len(named) + bool(functions) > 1:
-        names = " or ".join(f"{path}:{name}" for name in named)
+    found = [(kind.__name__, kind) for kind in meant]
+    if not found and not functions:
+        found = _ready_adapters(module)
+    if len(found) + bool(functions) > 1:
+        names = " or ".join(f"{path}:{name}" for name, _ in found)
         also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
         raise UserError(
-            f"{path} has {len(named)} adapter{'s' * (len(named) != 1)}{also}",
+            f"{path} has {len(found)} adapter{'s' * (len(found) != 1)}{also}",
             f"say which: --impl={names}" + ("; move the functions into it" if functions else ""),
         )
-    if meant:
-        return meant[0]
-    return vars(module)[named[0]] if named else module
+    return found[0][1] if found else module
 
 
-def _ready_adapters(module: ModuleType) -> list[str]:
-    """Return the names of a module's adapters that one line has made, each object once."""
-    names = {
-        id(value): name
+def _ready_adapters(module: ModuleType) -> list[tuple[str, Any]]:
+    """Return a module's adapters that one line has made, each object once, with their names."""
+    ready = {
+        id(value): (name, value)
         for name, value in vars(module).items()
         if isinstance(value, SimpleNamespace) and claims_on(value)
     }
-    return list(names.values())
+    return list(ready.values())
 
 
 def _make(name: str, target: Callable[[], object]) -> object:

@@ -16,7 +16,6 @@ from posenc_conformance.judge.claim_scope import SWITCHES, Scope
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
-from posenc_conformance.scheme_file.axis_names import forms_of
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 ROWS = ("x", "q", "k", "qkv")
@@ -202,11 +201,8 @@ def small_and_large(subject: Subject, case: Case) -> list[Case]:
 
 def of_one_sequence(case: Case) -> Iterator[Case]:
     """Yield the same call for the first leading index alone, if its arrays have several."""
-    arrays = {
-        name: case.arguments[name]
-        for name, form in forms_of(case.call).items()
-        if form.leading and case.arguments[name].ndim > len(form.axes)
-    }
+    arrays = {name: case.arguments[name] for name in batched_arrays(case)}
+    arrays = {name: array for name, array in arrays.items() if array.ndim > 2}
     if any(len(array) > 1 for array in arrays.values()):
         yield case.with_arguments(**{name: array[:1] for name, array in arrays.items()})
 

@@ -25,7 +25,7 @@ USUAL: Mapping[str, Any] = {
     "x": np.tile([1.0, 0.0], (ROWS, CHANNELS // 2)),
     "relative_position": np.arange(-ROWS, ROWS + 1),
     **{"dim": CHANNELS, "rotary_dim": CHANNELS, "heads": 8, "base": 10000.0},
-    **{"q_len": ROWS, "k_len": ROWS, "height": 8, "width": 8, "beta_fast": 32, "beta_slow": 1},
+    **{"q_len": ROWS, "k_len": ROWS, "height": 8, "width": 8},
 }
 """Arguments that a plot chooses where a call needs them and nobody has given them."""
 CURVES = 4

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
 from posenc_conformance.diagnose.pattern import pattern
-from posenc_conformance.diagnose.pictured import pictures_of, strip_lines
+from posenc_conformance.diagnose.pictured import pictures_of
 from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.call_kinds import KINDS
@@ -16,6 +16,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.pictures.strip import strips
 
 Explain = Callable[[Case, Floats], Diagnosis]
 """Diagnoses a wrong result."""
@@ -44,13 +45,14 @@ def require_agreement(
         diagnosis = diagnose(case, output)
     else:
         diagnosis = diagnose_subject(subject, case, output)
+    pictures = pictures_of(case, output)
     text = "\n".join(
         [
             *diagnosis_lines(case, output, diagnosis),
             check_line(case, title),
             call_line(case),
             *comparison_lines(case, comparison),
-            *strip_lines(case, output),
+            *strips(next(iter(pictures), None)),
             f"see        {page}" if page else page_line(case, diagnosis),
         ]
     )
@@ -58,7 +60,7 @@ def require_agreement(
         worst=comparison.worst,
         explanations=diagnosis.explanations,
         recovered=diagnosis.recovered,
-        pictures=pictures_of(case, output),
+        pictures=pictures,
     )
     raise Wrong(text, outcome, case)
 

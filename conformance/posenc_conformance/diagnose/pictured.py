@@ -19,7 +19,6 @@ from posenc_conformance.pictures.picture import (
     map_errors,
     map_values,
 )
-from posenc_conformance.pictures.strip import strips
 
 LARGEST = 2**22
 """Largest result, in values, of which pictures are made: larger ones would cost seconds."""
@@ -37,15 +36,20 @@ def pictures_of(
     Nothing is drawn for a result without values, or of more than LARGEST. Positions of rows are
     read from results of up to ``largest_of_rows`` values.
     """
-    if output.shape != case.shape or not 0 < output.size <= LARGEST or not output.ndim:
-        return ()
     errors = picture_errors(case, output)
+    if errors is None:
+        return ()
     rows = _rows(case, output) if output.size <= largest_of_rows else ()
     return (errors, *_values(case, output), *_frequencies(case, output), *rows)
 
 
-def picture_errors(case: Case, output: Floats) -> Map:
-    """Draw the error of each value in units of its bound, by position and channel or the like."""
+def picture_errors(case: Case, output: Floats) -> Map | None:
+    """Draw the error of each value in units of its bound, by position and channel or the like.
+
+    Returns None for a result without values, or of more than LARGEST.
+    """
+    if output.shape != case.shape or not 0 < output.size <= LARGEST or not output.ndim:
+        return None
     judged = np.broadcast_to(case.judged, output.shape)
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         error = np.where(judged, np.abs(output - case.truth), 0.0)
@@ -61,13 +65,6 @@ def picture_errors(case: Case, output: Floats) -> Map:
         (_row_labels(case), range(output.shape[-1])),
         group,
     )
-
-
-def strip_lines(case: Case, output: Floats) -> list[str]:
-    """Return lines that show where along rows and columns a result is wrong."""
-    if output.shape != case.shape or not 0 < output.size <= LARGEST or not output.ndim:
-        return []
-    return strips(picture_errors(case, output))
 
 
 def _axes(case: Case) -> tuple[str, str]:

@@ -16,6 +16,21 @@ from posenc_conformance.judge.trial import Trial
 CIRCLE = "sine and cosine of a pair do not lie on the unit circle"
 
 
+def growth(omega: Floats) -> Floats:
+    """Compute 1 + |ln w| of each frequency w, which the error of a power grows by; 0 for 0."""
+    return np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
+
+
+def errors_of(angles: Floats, places: Floats, omega: Floats) -> Floats:
+    """Compute the errors of a mistake's angles, in units of u times ``accuracy.angle``.
+
+    They grow with the frequency that the call has at these places, or with that of the angles
+    themselves: code may compute either.
+    """
+    rate = np.abs(angles) / np.maximum(np.abs(places), 1)
+    return np.abs(angles) * np.maximum(growth(rate), growth(omega))
+
+
 @dataclass(frozen=True)
 class Waves:
     """The sines and the cosines in an answer, one of each per pair."""

@@ -18,6 +18,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_angles,
     shifted_positions,
 )
+from posenc_conformance.families.encodings import errors_of, growth
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -192,11 +193,6 @@ def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[ArgumentDict]]
     return sizes
 
 
-def _growth(omega: Floats) -> Floats:
-    """Compute 1 + |ln w| of each frequency w, which the error of a power grows by; 0 for 0."""
-    return np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
-
-
 @dataclass(frozen=True)
 class Rotation:
     """A rotary call: the arguments drawn for its checks, and the rotation of each pair."""
@@ -222,7 +218,7 @@ class Rotation:
 
         The scale of channels that pass through is 0, because they must not change at all.
         """
-        return self.terms(case, np.abs(self.angles(case)) * _growth(self.frequencies(case)))
+        return self.terms(case, np.abs(self.angles(case)) * growth(self.frequencies(case)))
 
     def terms(self, case: Case, angle: Floats) -> ErrorTerms:
         """Return the error terms of pairs whose angles have the error ``angle``.
@@ -252,9 +248,7 @@ class Rotation:
         """Predict the result for other angles, which round as angles of their own size."""
 
         def terms() -> ErrorTerms:
-            rate = np.abs(angles) / np.maximum(np.abs(self.places(case)), 1)
-            growth = np.maximum(_growth(rate), _growth(self.frequencies(case)))
-            return self.terms(case, np.abs(angles) * growth)
+            return self.terms(case, errors_of(angles, self.places(case), self.frequencies(case)))
 
         return Prediction(explanation, self.turned(case, angles), terms=terms)
 

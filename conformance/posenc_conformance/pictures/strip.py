@@ -2,7 +2,7 @@
 
 import sys
 
-from posenc_conformance.pictures.picture import HIDDEN, RIGHT, Map
+from posenc_conformance.pictures.picture import HIDDEN, RIGHT, Map, Picture
 
 FEWEST = 8
 """Fewest rows or columns of which a strip tells more than words."""
@@ -10,8 +10,13 @@ BLOCKS, ASCII = "·▁▂▃▄▅▆▇█", ".12345678"
 """Characters for a wrong share of none to all."""
 
 
-def strips(picture: Map) -> list[str]:
-    """Return a strip along the rows and one along the columns, where they show a difference."""
+def strips(picture: Picture | None) -> list[str]:
+    """Return a strip along the rows and one along the columns, where they show a difference.
+
+    Only a map has strips.
+    """
+    if not isinstance(picture, Map):
+        return []
     marks = blocks()
     columns = ["".join(column) for column in zip(*picture.rows, strict=True)]
     lines = []

@@ -24,6 +24,7 @@ WIDTH, LEFT, TOP, ACROSS = 640, 76, 40, 540
 TALLEST, LOWEST, UP = 360, 24, 220
 """Largest and smallest height of a map, and the height of a plot of lines."""
 SHADES = 5
+Point = tuple[float, float]
 WRONG = {
     "light": ("#f0a878", "#d9743f", "#b04a1c", "#7a2a08", "#3d1000"),
     "dark": ("#8a4a28", "#b8693c", "#e08f5c", "#f7bd94", "#fff0e4"),
@@ -237,46 +238,43 @@ def _words(picture: Map) -> dict[str, str]:
 
 
 def _lines(picture: Lines) -> tuple[int, list[str]]:
-    points = [
-        (_along(x, "x", picture), _along(y, "y", picture))
-        for each in picture.series
-        for x, y in each.points
-        if _fits(x, "x", picture) and _fits(y, "y", picture)
-    ]
+    series = [(each.name, _scaled(picture, each)) for each in picture.series]
+    points = [point for _, scaled in series for point in scaled]
     if not points:
         return 80, [_text(LEFT, 60, "nothing to draw")]
     low = min(x for x, _ in points), min(y for _, y in points)
     high = max(x for x, _ in points), max(y for _, y in points)
     parts = [f'<rect class="edge" x="{LEFT}" y="{TOP}" width="{ACROSS}" height="{UP}"/>']
-    for number, each in enumerate(picture.series):
-        parts += _one(picture, each, number, low, high)
+    for number, (name, scaled) in enumerate(series):
+        parts += _one(name, scaled, number, low, high)
     for axis, (least, most) in zip("xy", zip(low, high, strict=True), strict=True):
         parts += _scale(picture, axis, least, most)
-    y = TOP + UP + 34 - 18
-    parts.append(_text(LEFT + ACROSS / 2, y, picture.across, at="middle"))
+    parts.append(_text(LEFT + ACROSS / 2, TOP + UP + 16, picture.across, at="middle"))
     parts.append(_text(LEFT + ACROSS, TOP - 6, picture.up, at="end"))
     return TOP + UP + 58, parts
 
 
-def _one(
-    picture: Lines,
-    series: Series,
-    number: int,
-    low: tuple[float, float],
-    high: tuple[float, float],
-) -> Iterator[str]:
+def _scaled(picture: Lines, series: Series) -> list[Point]:
+    """Return the points of a series that can be drawn, on its axes."""
+    return [
+        (_along(x, "x", picture), _along(y, "y", picture))
+        for x, y in series.points
+        if _fits(x, "x", picture) and _fits(y, "y", picture)
+    ]
+
+
+def _one(name: str, points: Sequence[Point], number: int, low: Point, high: Point) -> Iterator[str]:
     """Yield a series, by a line of its own dashes or by dots, and its name below the plot."""
     wide, tall = (high[0] - low[0]) or 1.0, (high[1] - low[1]) or 1.0
     places = [
         (
-            LEFT + 6 + (ACROSS - 12) * (_along(x, "x", picture) - low[0]) / wide,
-            TOP + UP - 6 - (UP - 12) * (_along(y, "y", picture) - low[1]) / tall,
+            LEFT + 6 + (ACROSS - 12) * (x - low[0]) / wide,
+            TOP + UP - 6 - (UP - 12) * (y - low[1]) / tall,
         )
-        for x, y in series.points
-        if _fits(x, "x", picture) and _fits(y, "y", picture)
+        for x, y in points
     ]
     x, y = LEFT + 150.0 * number, TOP + UP + 44
-    yield _text(x + 30, y, series.name)
+    yield _text(x + 30, y, name)
     if number == 1:  # what came out lies over what was expected
         yield "".join(
             f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="2.5"/>'

@@ -48,10 +48,10 @@ class Result:
     @property
     def sent(self) -> CheckEntry:
         """The result as flat plain data, which processes exchange and the report contains."""
-        outcome = {name: _listed(value) for name, value in vars(self.outcome).items()}
-        del outcome["pictures"]
-        if self.outcome.pictures:
-            outcome["pictures"] = [_listed(to_plain(each)) for each in self.outcome.pictures]
+        fields = dict(vars(self.outcome))
+        if pictures := fields.pop("pictures"):
+            fields["pictures"] = [to_plain(picture) for picture in pictures]
+        outcome = {name: _listed(value) for name, value in fields.items()}
         place = vars(self.place)
         sent = {"id": self.id, "verdict": self.verdict, **place, **outcome, "message": self.message}
         return cast(CheckEntry, sent)

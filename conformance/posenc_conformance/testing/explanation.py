@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from posenc_conformance.diagnose.diagnosis import to_diagnosis
 from posenc_conformance.diagnose.explain import comparison_lines, diagnosis_lines, page_line
-from posenc_conformance.diagnose.pictured import strip_lines
+from posenc_conformance.diagnose.pictured import picture_errors
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison
+from posenc_conformance.pictures.strip import strips
 from posenc_conformance.testing.naming import name_mistake
 
 BEYOND = "not seen   what earlier calls have left: conformance(adapter) makes such calls"
@@ -40,7 +41,7 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
         *diagnosis_lines(case, output, diagnosis),
         call_line(case),
         *comparison_lines(case, comparison),
-        *strip_lines(case, output),
+        *strips(picture_errors(case, output)),
         page_line(case, diagnosis),
     ]
     if not diagnosis.explanations:

@@ -63,11 +63,10 @@ class Question:
         Raises Misuse for arguments that are missing, unknown or of the wrong form.
         """
         signature = find_signature(_name(name))
-        row_axis = shape.find(ROW) - len(shape) if isinstance(shape, str) and ROW in shape else -2
-        given = translate(signature, given, row_axis)
+        order = _order(signature, shape)
+        given = translate(signature, given, order[-2] - len(order) if order else -2)
         conventions = _conventions(signature, given)
         arguments, dtypes = _arguments(signature, given)
-        order = _order(signature, shape)
         for argument, form in signature.forms.items():
             if order and form.has_rows and argument in arguments:
                 value = arguments[argument]
@@ -267,13 +266,14 @@ def _nearest(
     A default of the scheme may be another call's, so that no combination of this call has it.
     """
     asked = {axis: value for axis, value in required.items() if axis in said}
-    ranks: dict[int, list[Point]] = {}
+    shared: list[tuple[int, Point]] = []
     for combination in signature.call.combinations.values():
         whole = {**signature.defaults, **combination.conventions}.items()
         if asked.items() <= whole:
-            ranks.setdefault(len(required.items() & whole), []).append(combination.conventions)
-    best = ranks.get(max(ranks, default=0), [])
-    return best[0] if len(best) == 1 or len(required) in ranks else None
+            shared.append((len(required.items() & whole), combination.conventions))
+    most = max((number for number, _ in shared), default=0)
+    best = [point for number, point in shared if number == most]
+    return best[0] if len(best) == 1 or (best and most == len(required)) else None
 
 
 def _arguments(
@@ -284,12 +284,8 @@ def _arguments(
     Raises Misuse for missing and unknown arguments, and for values that are no number or array.
     """
     call = signature.call
-    usual = {
-        name: parameter.usual
-        for name, parameter in call.parameters.items()
-        if parameter.usual is not None and parameter.passed
-    }
-    given = {**usual, **given}
+    numbers = signature.parameters.items()
+    given = {**{name: n.usual for name, n in numbers if n.usual is not None}, **given}
     needed = [*call.arguments, *(n for n, param in signature.parameters.items() if not param.when)]
     accepted = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in accepted]:

@@ -85,18 +85,17 @@ def find_signature(name: str) -> Signature:
     Raises Misuse for an unknown name, and for a scheme with several calls.
     """
     schemes = load_all()
-    calls = [call for scheme in schemes for call in scheme.calls]
+    homes = {call: scheme for scheme in schemes for call in scheme.calls}
     folded = name.lower().replace("-", "_")
-    name = folded if name not in calls and folded in calls else name
-    for scheme in schemes:
-        if name in scheme.calls:
-            return Signature(scheme, scheme.calls[name])
+    for call in (name, folded):
+        if call in homes:
+            return Signature(homes[call], homes[call].calls[call])
     for scheme in schemes:
         if name in (scheme.id, scheme.module_name):
             if len(scheme.calls) == 1:
                 return Signature(scheme, *scheme.calls.values())
             raise Misuse(f"{name!r} has several calls", f"say which one: {', '.join(scheme.calls)}")
-    near = MEANT.get(folded) or get_close_matches(folded, calls, n=3)
+    near = MEANT.get(folded) or get_close_matches(folded, homes, n=3)
     raise Misuse(
         f"the specification has no call {in_line(repr(name))}",
         f"did you mean {' or '.join(near)}?" if near else "'posenc schemes' lists all of them",

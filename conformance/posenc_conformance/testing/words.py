@@ -44,10 +44,10 @@ def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> 
         fits = word not in known and name in known and name not in given
         renamed[name if fits else word] = value
     for axis in signature.defaults:
-        with suppress(TypeError):  # a list cannot be looked up
-            said = VALUES.get(renamed.get(axis))  # type: ignore[arg-type]
-            if said in signature.scheme.conventions[axis].values:
-                renamed[axis] = said
+        said = renamed.get(axis)
+        meant = VALUES.get(said) if isinstance(said, str) else None
+        if meant in signature.scheme.conventions[axis].values:
+            renamed[axis] = meant
     return _with_positions(signature, renamed, known, row_axis)
 
 

@@ -100,8 +100,11 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
 
 def _mistaken_slopes(matches: Sequence[Match]) -> list[str]:
     """Return slopes with a mistake in words, once for rules that lead to the same numbers."""
-    slopes = [m for m in matches if m.case.call.kind == "slopes" and m.deviation]
-    return list({match.explanation: match.text for match in reversed(slopes)}.values())[::-1]
+    texts: dict[str, str] = {}
+    for match in matches:
+        if match.case.call.kind == "slopes" and match.deviation:
+            texts.setdefault(match.explanation, match.text)
+    return list(texts.values())
 
 
 def _doubted(cache: Cache) -> str:

@@ -21,6 +21,7 @@ from posenc_conformance.families.encodings import (
     along_diagonals,
     at_twice_the_angle,
     dot_products,
+    errors_of,
     on_circles,
     one_row_for_all,
 )
@@ -339,10 +340,8 @@ def of_angles(case: Case, words: str, angles: Floats) -> Prediction:
 
 def terms_of(case: Case, theta: Floats) -> ErrorTerms:
     """Return the error terms of sines and cosines of other angles, one per channel."""
-    rates = np.abs(theta) / np.maximum(np.abs(places(case)), 1)[:, None]
-    logarithm = np.abs(np.log(np.where(rates > 0, rates, 1)))
-    own = np.abs(np.log(frequencies(case)))[channels(case)[0]]
-    return ErrorTerms(case.terms.scale, np.abs(theta) * (1 + np.maximum(logarithm, own)))
+    omega = frequencies(case)[channels(case)[0]]
+    return ErrorTerms(case.terms.scale, errors_of(theta, places(case)[:, None], omega))
 
 
 other_scales = other_conventions("scale", "matches the scale {value}; {claimed} was claimed")
